@@ -1,0 +1,1 @@
+"""What compares and shows: the demo, benchmarks of training, matches."""

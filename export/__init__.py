@@ -1,0 +1,1 @@
+"""A trained network out: fold, quantise, ONNX."""

@@ -1,0 +1,32 @@
+"""Scores: centipawns from the mover's view, mates counted in plies, and the one place that turns them into win rates."""
+
+from __future__ import annotations
+
+import math
+
+MATE = 32000
+"""Mate in n plies is MATE - n, being mated -(MATE - n)."""
+MAX_PLY = 128
+"""Deepest ply that the search reaches."""
+INFINITE = 32001
+MATE_BOUND = MATE - 2 * MAX_PLY
+"""Scores beyond this are mates."""
+MAX_EVALUATION = 20000
+"""Static evaluations are clamped here, so that none looks like a mate."""
+CP_PER_LOGIT = 600.0
+"""Centipawns of one logit when a network does not name its own: the scale that dlshogi's tools use."""
+
+
+def is_mate(score: int) -> bool:
+    """Whether a score is a mate for either side."""
+    return abs(score) > MATE_BOUND
+
+
+def mate_plies(score: int) -> int:
+    """Plies to the mate of a mate score, negative when the mover is mated."""
+    return MATE - score if score > 0 else -(MATE + score)
+
+
+def win_rate(score: float, cp_per_logit: float = CP_PER_LOGIT) -> float:
+    """Expected result (0..1) of a score in centipawns: the logistic function with the named scale."""
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, score / cp_per_logit))))
