@@ -66,7 +66,7 @@ EVERY = TACTICAL | QUIET | INFERIOR
 @jit
 def pinned(pos, colour):
     """Pieces of `colour` that shield their own king from a slider: two words."""
-    king = pos.king[colour]
+    king = np.int64(pos.king[colour]) & 127
     pins_low, pins_high = NONE, NONE
     if king == NO_KING:
         return pins_low, pins_high
@@ -126,7 +126,7 @@ def _write_pawns(moves, count, low, high, back, promotion):
 @jit
 def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
     """Moves of the pawns in `free` (words) to the goal squares."""
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     them = 1 - us
     if us == 0:
         low, high, back = (free[0] >> ONE) & goal_low, (free[1] >> ONE) & goal_high, 1
@@ -149,7 +149,8 @@ def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
 @jit
 def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
     """Moves of the piece (not pawn, not king) on `square` to the goal squares, promotions first."""
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
+    square &= 127
     piece = np.int64(pos.board[square])
     kind = piece - us * KINDS
     low, high = occupied(pos)
@@ -179,7 +180,7 @@ def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
 
 @jit
 def _king_moves(pos, moves, count, goal_low, goal_high):
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[us])
     if king == NO_KING:
         return count
@@ -201,7 +202,7 @@ def _king_moves(pos, moves, count, goal_low, goal_high):
 @jit
 def _drops(pos, moves, count, goal_low, goal_high):
     """Drops to the goal squares, which are empty."""
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     hand = pos.hands[us]
     if hand[PAWN]:
         low, high = goal_low & ~DEAD_ONE[us, 0], goal_high & ~DEAD_ONE[us, 1]
@@ -234,7 +235,7 @@ def _drops(pos, moves, count, goal_low, goal_high):
 @jit
 def is_drop_pawn_mate(pos, square):
     """Whether a pawn dropped by the mover on `square`, in front of the enemy king, would be mate (uchifuzume)."""
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     them = 1 - us
     king = np.int64(pos.king[them])
     low, high = occupied(pos)
@@ -268,7 +269,7 @@ def generate(pos, moves, count, which):
 
     `which` (int64) is a sum of TACTICAL, QUIET and INFERIOR (which asks for more of what the others name).
     """
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     them = 1 - us
     low, high = occupied(pos)
     own_low, own_high = pos.colours[us, 0], pos.colours[us, 1]
@@ -329,7 +330,7 @@ def legal_moves(pos, moves):
 def is_legal(pos, move):
     """Whether any 16-bit number is a legal move here: for moves from tables, books and GUIs."""
     move = np.int64(move)
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     target = move & 127
     origin = (move >> 7) & 127
     if target >= SQUARES or move < 0 or move > 0x7FFF or origin == target:
@@ -388,7 +389,7 @@ def _answers_check(pos, us, target):
 
 @jit
 def _is_legal_drop(pos, move, target, kind):
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     if kind >= HAND_KINDS or move & PROMOTE or pos.board[target] != EMPTY or pos.hands[us, kind] == 0:
         return False
     if _is_dead(us, kind, target) or not _answers_check(pos, us, target):

@@ -122,8 +122,9 @@ def occupied(pos):
 @jit
 def toggle(pos, piece, square):
     """Put a piece on an empty square of the bitboards, or take it off; the board array is the caller's."""
-    colour = piece // KINDS
-    group = GROUP[piece - colour * KINDS]
+    square &= 127  # tells the compiler that the index is not negative, which spares Numba's wraparound test
+    colour = 1 if piece >= KINDS else 0
+    group = GROUP[(piece - colour * KINDS) & 15]
     low, high = BIT[square, 0], BIT[square, 1]
     pos.colours[colour, 0] ^= low
     pos.colours[colour, 1] ^= high
@@ -134,7 +135,9 @@ def toggle(pos, piece, square):
 @jit
 def attacks(piece, square, low, high):
     """Attacked squares of a piece over the occupied squares (low, high): two words."""
-    colour = piece // KINDS
+    square &= 127
+    piece &= 31
+    colour = 1 if piece >= KINDS else 0
     kind = piece - colour * KINDS
     if kind == LANCE:
         return lance_attacks(colour, square, low, high)
@@ -154,6 +157,8 @@ def attackers(pos, colour, square, low, high):
 
     A piece attacks the square if the same piece of the other colour, standing there, attacks it.
     """
+    square &= 127
+    colour &= 1
     own = (1 - colour) * KINDS
     g = pos.groups
     found_low, found_high = NONE, NONE
@@ -171,6 +176,8 @@ def attackers(pos, colour, square, low, high):
 @jit
 def sliding_attackers(pos, colour, square, low, high):
     """Bishops, rooks and lances of `colour`, promoted or not, whose sliding part reaches `square`: two words."""
+    square &= 127
+    colour &= 1
     g = pos.groups
     c_low, c_high = pos.colours[colour, 0], pos.colours[colour, 1]
     found_low, found_high = NONE, NONE
@@ -349,10 +356,10 @@ def _checkers_after(pos, piece, origin, target):
 @jit
 def do_move(pos, move):
     """Play a legal move (16 bits)."""
-    us = np.int64(pos.turn)
+    us = np.int64(pos.turn) & 1
     target = np.int64(move) & 127
     origin = (np.int64(move) >> 7) & 127
-    ply = np.int64(pos.ply) + 1
+    ply = (np.int64(pos.ply) + 1) & (STACK - 1)
     board_key = pos.board_keys[ply - 1] ^ SIDE_KEY
     key = pos.key ^ SIDE_KEY
     pos.packed_hands[ply, 0] = pos.packed_hands[ply - 1, 0]
@@ -416,11 +423,11 @@ def do_move(pos, move):
 @jit
 def undo_move(pos, move):
     """Take back the last move, which was `move`."""
-    them = np.int64(pos.turn)
+    them = np.int64(pos.turn) & 1
     us = 1 - them
     target = np.int64(move) & 127
     origin = (np.int64(move) >> 7) & 127
-    ply = np.int64(pos.ply)
+    ply = np.int64(pos.ply) & (STACK - 1)
     piece = np.int64(pos.board[target])
     toggle(pos, piece, target)
     if origin >= DROP_ORIGIN:

@@ -43,6 +43,7 @@ if METHOD not in SLIDER_METHODS:
 @jit
 def ascending(direction, square, low, high):
     """Attacked squares of the ray toward higher squares (S, W, NW, SW) over the occupied squares (low, high)."""
+    square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     blockers = ray_low & low
     attacked_low = ray_low & (blockers ^ (blockers - ONE))
@@ -54,6 +55,7 @@ def ascending(direction, square, low, high):
 @jit
 def descending(direction, square, low, high):
     """Attacked squares of the ray toward lower squares (N, E, NE, SE); `| 1` makes an empty ray run to its end."""
+    square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     blockers = ray_high & high
     attacked_high = ray_high & (ALL_ONES << highest_bit(blockers | ONE))
@@ -90,6 +92,7 @@ def _rook_by_ray(square, low, high):
 @jit
 def _descending_by_reversal(direction, square, low, high):
     """`descending` for a rank or diagonal: reverse the bytes, subtract, reverse back."""
+    square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     reversed_high, reversed_low = byte_swap(ray_high), byte_swap(ray_low)
     blockers = reversed_high & byte_swap(high & ray_high)

@@ -1,0 +1,53 @@
+"""Fixtures shared by the tests of the rules: games to walk along, random and recorded."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.movegen import MAX_MOVES, legal_moves
+from search.position import do_move
+from search.sfen import position_from_sfen
+
+# Positions that random play from the start rarely reaches: full hands, entered kings, promoted pieces, checks.
+ROOTS = (
+    "startpos",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28",
+    "1+P1K5/+P2G+P+S3/1+R+P1+L1+N2/9/9/9/3+l2+n1+p/1g1+s+p2k1/2+p1+r4 b BGS2N2L5Pbgs3p 200",
+    "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L9P9p 1",
+)
+
+
+@pytest.fixture(scope="session")
+def roots() -> tuple[str, ...]:
+    return ROOTS
+
+
+@pytest.fixture(scope="session")
+def data_directory() -> Path:
+    return Path(__file__).parent.parent / "data"
+
+
+@pytest.fixture(scope="session")
+def play_random():
+    """play_random(sfen, seed, plies): yields (position, moves so far) along a random legal game."""
+
+    def play(sfen: str, seed: int, plies: int) -> Iterator[tuple[np.void, list[int]]]:
+        pos, generator = position_from_sfen(sfen), random.Random(seed)
+        buffer, line = np.zeros(MAX_MOVES, np.uint16), []
+        for _ in range(plies):
+            yield pos, line
+            count = legal_moves(pos, buffer)
+            if count == 0:
+                return
+            # Captures and checks keep hands full and positions varied; plain random games drift.
+            move = np.int64(buffer[generator.randrange(count)])
+            line.append(int(move))
+            do_move(pos, move)
+
+    return play
