@@ -1,0 +1,102 @@
+"""How weights move: the optimiser, its learning-rate schedule, and the averaging of weights.
+
+Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to nothing. `source`: momentum SGD at 0.04 as
+in the article, then 0.004 and 0.0004, a third of the run each (the steps of its author's training scripts).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from lite.network import ValueNetwork
+
+DEFAULT_RATES = {"adamw": 0.005, "source": 0.04}
+
+
+@dataclass(frozen=True)
+class OptimiserConfig:
+    """How weights move."""
+
+    optimiser: Literal["adamw", "source"] = "adamw"
+    """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
+    learning_rate: float | None = None
+    """Highest learning rate; 0.005 for adamw and 0.04 for source where not given."""
+    warm_up: float = 0.03
+    """adamw: share of the run in which the rate rises from nothing."""
+    weight_decay: float | None = None
+    """Decay of weights (not of biases and normalisation); 0.01 for adamw and 0.0001 for source where not given."""
+    clip: float = 1.0
+    """Longest gradient over all weights together; longer ones are shortened to it. 0 switches it off."""
+    average: Literal["ema", "swa", "none"] = "ema"
+    """Weights that are tested and saved: exponential average, mean over the run's last part, or the last ones."""
+    ema_decay: float = 0.998
+    """ema: share of the old average kept at each step."""
+    swa_start: float = 0.75
+    """swa: share of the run after which the average begins."""
+
+
+def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:
+    """The optimiser over all parameters of the model, tables and matrices decaying, vectors not."""
+    parameters = list(model.parameters())
+    source = config.optimiser == "source"
+    decay = config.weight_decay if config.weight_decay is not None else (1e-4 if source else 0.01)
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    rate = highest_rate(config)
+    if source:
+        return torch.optim.SGD(groups, lr=rate, momentum=0.9)
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999))
+
+
+def highest_rate(config: OptimiserConfig) -> float:
+    """The learning rate asked for, or the preset's."""
+    return DEFAULT_RATES[config.optimiser] if config.learning_rate is None else config.learning_rate
+
+
+def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
+    """The learning rate of step 0 .. steps-1: a function of the step alone, so that a resumed run needs no more."""
+    rate = highest_rate(config)
+    if config.optimiser == "source":
+        return rate * 0.1 ** min(3 * step // steps, 2)
+    warm_up = max(1, round(config.warm_up * steps))
+    if step < warm_up:
+        return rate * (step + 1) / warm_up
+    return rate * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / max(1, steps - warm_up)))
+
+
+class WeightAverage:
+    """A copy of the model that holds averaged weights.
+
+    Running statistics of batch normalisation are averaged the same way: they are means over recent batches themselves,
+    and the average over the steps of a net that hardly moves any more is that net's own statistic.
+    """
+
+    def __init__(self, config: OptimiserConfig, model: ValueNetwork) -> None:
+        self.config = config
+        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+        self.count = 0
+
+    def update(self, model: ValueNetwork, progress: float) -> None:
+        """Takes in the weights after a step; progress is the share of the run that is done, 0..1."""
+        if self.config.average == "none" or (self.config.average == "swa" and progress <= self.config.swa_start):
+            weight = 1.0
+        else:
+            self.count += 1
+            # An exponential average's first steps weigh more, else the start's random weights would stay for long.
+            weight = max(1 - self.config.ema_decay, 9 / (9 + self.count))
+            if self.config.average == "swa":
+                weight = 1 / self.count
+        own: dict[str, Any] = self.model.state_dict()
+        floats = [(own[name], value) for name, value in model.state_dict().items() if value.is_floating_point()]
+        torch._foreach_lerp_([mine for mine, _ in floats], [value.detach() for _, value in floats], weight)
+        for name, value in model.state_dict().items():
+            if not value.is_floating_point():
+                own[name].copy_(value)

@@ -1,0 +1,53 @@
+"""What a position should be worth: the game's result and the score of a search, blended.
+
+A score in centipawns becomes a win rate by `sigmoid(score / cp_per_logit)`. The scale belongs to the engine that gave
+the scores: it is fitted so that those win rates match the results of the same games (`fit_cp_per_logit`), it is stored
+with the trained net, and it is the one number that turns the net's logits back into centipawns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+MATE_SCORE = 30000
+"""Scores at least this far from zero are found mates (stored as +-32000): certain, and no evidence for a scale."""
+
+
+def win_rate(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
+    """Expected result 0..1, f8, of scores in centipawns; a found mate is 0 or 1."""
+    logit = np.asarray(score, np.float64) / cp_per_logit
+    rate = 1 / (1 + np.exp(-np.clip(logit, -700, 700)))
+    return np.where(np.abs(np.asarray(score, np.int64)) >= MATE_SCORE, (logit > 0).astype(np.float64), rate)
+
+
+def blend(result: np.ndarray, score: np.ndarray, lambda_: float, cp_per_logit: float) -> np.ndarray:
+    """Targets f4 (B,): `lambda_` of the score's win rate and the rest of the result (1 win, 0.5 draw, 0 loss).
+
+    `lambda_` 0 learns from results alone, 1 from scores alone, as in other trainers of this field.
+    """
+    target = (1 - lambda_) * result + lambda_ * win_rate(score, cp_per_logit)
+    return np.asarray(target, np.float32)
+
+
+def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
+    """The scale whose win rates explain the results best (logistic regression without intercept, Newton's method).
+
+    Draws count as half a win, found mates are left out. Raises ValueError where scores say nothing about results.
+    """
+    use = (np.abs(score.astype(np.int64)) < MATE_SCORE) & (score != 0)
+    x, y = score[use].astype(np.float64) / 1000, result[use].astype(np.float64)
+    if len(x) < 2:
+        raise ValueError("no scores to fit a scale to: train on results alone (--lambda 0) or name --cp-per-logit")
+    slope = 0.0
+    for _ in range(100):
+        rate = 1 / (1 + np.exp(-np.clip(slope * x, -700, 700)))
+        curvature = float(np.sum(x * x * rate * (1 - rate))) + 1e-12
+        change = float(np.sum(x * (y - rate))) / curvature
+        slope += np.clip(change, -2, 2)
+        if abs(change) < 1e-10:
+            break
+    if not 1e-3 < slope < 1e3:
+        raise ValueError(
+            f"scores and results disagree (fitted slope {slope:.3g} per 1000 cp): are the scores the mover's?"
+        )
+    return 1000 / slope
