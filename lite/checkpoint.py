@@ -7,7 +7,6 @@ moved into it, so that a crash leaves the old file or the whole of the other.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from lite.network import ValueNetwork, network_from_config
+from search.network import write_atomically
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
 VERSION = "1"
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """All of `content` at `path`, or what was there before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def file_format(path: Path) -> str:

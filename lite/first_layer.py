@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from search.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START
 from search.jit import jit
 from search.shogi import EMPTY, KINDS, SQUARES
 
@@ -26,9 +27,9 @@ ROWS = 28 * SQUARES + 57
 """Rows of the feature set `piece_square`: 2268 of the board, 56 of the hands, 1 for "in check"."""
 HAND_ROWS = 28 * SQUARES
 CHECK_ROW = ROWS - 1
-HAND_LIMIT = np.array([8, 4, 4, 4, 2, 2, 4] * 2, np.int64)
+HAND_LIMIT = np.concatenate((HAND_ROW_LIMIT, HAND_ROW_LIMIT))
 """Rows per kind in hand, by own P L N S B R G then the enemy's: pawns beyond the eighth add none."""
-HAND_START = np.array([0, 8, 12, 16, 24, 26, 20, 28, 36, 40, 44, 52, 54, 48], np.int64)
+HAND_START = np.concatenate((HAND_ROW_START, HAND_ROW_START + 28))
 """Where a kind's rows start among the 56 hand rows: the rows stand in the order P L N S G B R."""
 MAX_LISTED = SQUARES + 57
 """More rows than any board can make active, legal or not."""

@@ -1,0 +1,319 @@
+"""`liteshogi train`: one readable loop from records to a network, that can be cut anywhere and resumed exactly.
+
+A run lives in one directory: `network.safetensors` (the averaged network, to test, fold and share),
+`state.safetensors` (what a resume needs), `log.jsonl` and `tensorboard/`. On the same machine with the same number of
+threads, a run that was cut and resumed ends with the same bits as one that was not: the state holds weights, optimiser,
+averages, random state and the place in the data, and the learning rate is a function of the step.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import tyro
+
+from lite.checkpoint import (
+    json_safe,
+    load_state,
+    optimiser_tensors,
+    restore_optimiser,
+    save_model,
+    save_state,
+)
+from lite.decode import Batch
+from lite.log import Progress, RunLog
+from lite.metrics import Metrics, log_losses
+from lite.network import NetworkConfig, ValueNetwork, build_network
+from lite.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from lite.reader import Reader
+from lite.targets import blend, fit_cp_per_logit
+from search.score import CP_PER_LOGIT
+from search.shogi import EMPTY, SQUARES, WHITE
+
+MIRRORED_SQUARE = (8 - np.arange(SQUARES) // 9) * 9 + np.arange(SQUARES) % 9
+FIT_POSITIONS = 1_000_000
+"""Positions that `--fit-scale` looks at: more would not move the third digit."""
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train a network on game records and write it, tested on held-out games, into a run's directory."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    """Records to learn from: hcpe, hcpe3 and psv files, any mixture."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/lite")
+    """Directory of the run."""
+    valid: tuple[Path, ...] = ()
+    """Held-out records, of other games than the data: tested after every epoch."""
+    network: Annotated[NetworkConfig, tyro.conf.arg(name="")] = field(default_factory=NetworkConfig)
+    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
+    epochs: int = 15
+    """Times that every position is seen."""
+    batch_size: int = 8192
+    """Positions a step."""
+    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
+    """Weight of the search score in the target, the rest is the game's result: 0 for records without scores."""
+    cp_per_logit: float = CP_PER_LOGIT
+    """Scale of the scores: a position with this score is won with probability 0.73."""
+    fit_scale: bool = False
+    """Fit that scale to the data instead."""
+    mirror: bool = False
+    """Show each position left-right reversed half of the time: the rules know no left and right."""
+    quiet: bool = False
+    """Learn only from positions without check whose move takes nothing: the search settles the others itself."""
+    seed: int = 0
+    """Of the first weights, the order of the data, and the mirror."""
+    threads: int = 1
+    """Cores to use."""
+    save_every: int = 1000
+    """Steps between saved states."""
+    resume: bool = False
+    """Go on with the run in the output directory, with the same options."""
+    max_steps: int | None = None
+    """Save and stop after so many steps of this call."""
+
+    def run(self) -> None:
+        if not self.data:
+            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+        Run(self).train()
+
+    def fixed_options(self) -> dict[str, Any]:
+        """The options that a resumed run must not change."""
+        free = ("output", "resume", "max_steps", "save_every", "threads", "valid", "data")
+        return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
+
+
+class Run:
+    """A training run: what `state.safetensors` holds, and the loop."""
+
+    def __init__(self, options: Train) -> None:
+        self.options = options
+        self.state_path = options.output / "state.safetensors"
+        self.network_path = options.output / "network.safetensors"
+        if not options.resume and self.state_path.exists():
+            raise ValueError(f"{options.output}: a run is there; add --resume to go on with it, or choose another -o")
+        torch.set_num_threads(options.threads)
+        torch.manual_seed(options.seed)
+        self.model = build_network(options.network)
+        self.optimiser = make_optimiser(options.optimiser, self.model)
+        self.average = WeightAverage(options.optimiser, self.model)
+        self.reader = Reader(options.data, options.batch_size, shuffle=True, seed=options.seed)
+        self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
+        self.steps = self.steps_an_epoch * options.epochs
+        self.step = 0
+        self.cp_per_logit = options.cp_per_logit
+        self.last_valid: dict[str, Any] = {}
+        self._reader_state = self.reader.state_dict()
+        if options.resume:
+            self._restore()
+        elif options.fit_scale:
+            self.cp_per_logit = self._fitted_scale()
+
+    def _fitted_scale(self) -> float:
+        scores, results, positions = [], [], 0
+        for batch in Reader(self.options.data, self.options.batch_size, shuffle=True, seed=self.options.seed):
+            scores.append(batch.score)
+            results.append(batch.result)
+            positions += len(batch.score)
+            if positions >= FIT_POSITIONS:
+                break
+        return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
+
+    def save(self) -> None:
+        """Network and state, each atomically; the state last, so that it never speaks of a network not yet there."""
+        provenance = {
+            "options": self.options.fixed_options(),
+            "data": [path.name for path in self.options.data],
+            "step": self.step,
+            "steps": self.steps,
+            "cp_per_logit": self.cp_per_logit,
+            "valid": self.last_valid,
+            "versions": {"liteshogi": _version("liteshogi"), "torch": str(torch.__version__)},
+        }
+        save_model(self.network_path, self.average.model, provenance)
+        parts = {
+            "model": self.model.state_dict(),
+            "average": self.average.model.state_dict(),
+            "optimiser": optimiser_tensors(self.optimiser),
+            "random": {"torch": torch.get_rng_state()},
+        }
+        data = provenance | {"average_count": self.average.count, "reader": self._reader_state}
+        save_state(self.state_path, parts, json_safe(data))
+
+    def _restore(self) -> None:
+        parts, data = load_state(self.state_path)
+        for name, value in self.options.fixed_options().items():
+            if (before := data["options"].get(name)) != value:
+                raise ValueError(
+                    f"{self.state_path}: the run was begun with {name} {before}, not {value}; resume it with that"
+                )
+        self.model.load_state_dict(parts["model"])
+        self.average.model.load_state_dict(parts["average"])
+        self.average.count = data["average_count"]
+        restore_optimiser(self.optimiser, parts["optimiser"])
+        torch.set_rng_state(parts["random"]["torch"])
+        self._reader_state = data["reader"]
+        self.reader.load_state_dict(data["reader"])
+        self.step, self.cp_per_logit, self.last_valid = data["step"], data["cp_per_logit"], data["valid"]
+        if data["steps"] != self.steps:
+            raise ValueError(f"{self.state_path}: the data has changed: {data['steps']} steps then, {self.steps} now")
+
+    def _batches(self) -> Iterator[Batch]:
+        """The batches that remain; after each, `_reader_state` is the place behind it."""
+        while self.step < self.steps:
+            before = self.step
+            for batch in self.reader:
+                self._reader_state = self.reader.state_dict()
+                if len(batch.score) == self.options.batch_size or self.steps_an_epoch == 1:
+                    yield batch
+                if self.step >= self.steps:
+                    return
+            if self.step == before and before % self.steps_an_epoch == 0:
+                raise ValueError(f"{self.options.data[0]}: no batch of {self.options.batch_size} good positions in it")
+
+    def take_step(self, batch: Batch) -> float:
+        """One step; returns the loss. If it or the gradient is not finite: FloatingPointError, weights untouched."""
+        options = self.options
+        keep = quiet_positions(batch) if options.quiet else slice(None)
+        pieces, hands, in_check = batch.pieces[keep], batch.hands[keep], batch.in_check[keep]
+        if options.mirror:
+            reverse = np.random.default_rng((options.seed, self.step)).random(len(pieces)) < 0.5
+            pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
+        target = torch.from_numpy(blend(batch.result[keep], batch.score[keep], options.lambda_, self.cp_per_logit))
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(options.optimiser, self.step, self.steps)
+        self.optimiser.zero_grad(set_to_none=True)
+        logits = self.model.logits(pieces, hands, in_check)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, target)
+        loss.backward()  # type: ignore[no-untyped-call]
+        length = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.optimiser.clip or float("inf"))
+        if not (torch.isfinite(loss) and torch.isfinite(length)):
+            raise FloatingPointError(f"loss {loss.item()}, length of the gradient {length.item()}")
+        self.optimiser.step()
+        self.step += 1
+        self.average.update(self.model, self.step / self.steps)
+        return loss.item()
+
+    def test(self) -> dict[str, Any]:
+        """The averaged network's figures on the held-out records."""
+        metrics = Metrics()
+        losses: list[np.ndarray] = []
+        for batch in Reader(self.options.valid, self.options.batch_size, shuffle=False):
+            logits = predict(self.average.model, batch)
+            metrics.add(logits, batch)
+            losses.append(log_losses(logits, blend(batch.result, batch.score, self.options.lambda_, self.cp_per_logit)))
+        return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
+
+    def train(self) -> None:
+        """The loop."""
+        options = self.options
+        log = RunLog(options.output, self.step if options.resume else None)
+        progress = Progress(self.steps * options.batch_size, self.step * options.batch_size)
+        progress.say(
+            f"{self.reader.positions:,} positions, {self.steps} steps, "
+            f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
+        )
+        log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
+        begun, recent = self.step, []
+        with _interrupt_flag() as interrupted:
+            for batch in self._batches():
+                try:
+                    recent.append(self.take_step(batch))
+                except FloatingPointError as error:
+                    self._stop_on_nan(batch, str(error))
+                epoch, place = divmod(self.step, self.steps_an_epoch)
+                done = self.step * options.batch_size
+                rate = self.optimiser.param_groups[0]["lr"]
+                progress.show(done, f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}  "
+                              f"loss {np.mean(recent):.4f}  rate {rate:.2g}")  # fmt: skip
+                if len(recent) >= 50 or place == 0:
+                    speed = progress.positions_per_second(done)
+                    figures = {"loss": float(np.mean(recent)), "rate": rate, "positions_per_s": speed}
+                    log.write("train", self.step, figures)
+                    recent = []
+                if place == 0 and options.valid:
+                    self.last_valid = self.test()
+                    log.write("valid", self.step, self.last_valid)
+                    progress.say(f"epoch {epoch}/{options.epochs}  " + _in_short(self.last_valid))
+                stop = interrupted() or (options.max_steps is not None and self.step - begun >= options.max_steps)
+                if stop or self.step % options.save_every == 0 or self.step == self.steps:
+                    self.save()
+                if stop and self.step < self.steps:
+                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
+                    log.close()
+                    return
+        log.close()
+        speed = progress.positions_per_second(self.step * options.batch_size)
+        progress.say(f"{self.network_path}: trained, {speed:,.0f} positions/s")
+
+    def _stop_on_nan(self, batch: Batch, what: str) -> None:
+        """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
+        epoch, place = divmod(self.step, self.steps_an_epoch)
+        scores, results = batch.score.astype(np.int64), batch.result
+        raise ValueError(
+            f"{what} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
+            f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched. "
+            f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again, or --resume from "
+            f"the last saved state in {self.options.output}"
+        )
+
+
+def quiet_positions(batch: Batch) -> np.ndarray:
+    """Bool (B,): no check, and the move of the record (the real side's view) goes to an empty square."""
+    target = (batch.move & 127).astype(np.int64)
+    target = np.where(batch.turn == WHITE, SQUARES - 1 - target, target)
+    return ~batch.in_check & (batch.pieces[np.arange(len(target)), target] == EMPTY)
+
+
+def predict(model: ValueNetwork, batch: Batch) -> np.ndarray:
+    """Logits f4 (B,) of a network in evaluation mode."""
+    with torch.no_grad():
+        return model.logits(batch.pieces, batch.hands, batch.in_check).numpy()
+
+
+@contextmanager
+def _interrupt_flag() -> Iterator[Any]:
+    """Turns Ctrl-C into a flag that the loop looks at between two steps; a second one stops at once."""
+    pressed: list[bool] = []
+
+    def press(*_: Any) -> None:
+        pressed.append(True)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:  # not the main thread: nobody sends it signals
+        yield lambda: False
+        return
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _how_to_resume() -> str:
+    command = " ".join(sys.argv[1:]) if len(sys.argv) > 1 and sys.argv[1] == "train" else "train ..."
+    return f"go on with: liteshogi {command}" + ("" if "--resume" in command else " --resume")
+
+
+def _in_short(figures: dict[str, Any]) -> str:
+    return (
+        f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
+        f"log loss {figures['log_loss']:.4f}"
+    )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "source"
