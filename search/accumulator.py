@@ -1,0 +1,288 @@
+"""Incremental evaluation: each perspective's summed rows, kept per ply and brought up to date only when asked for.
+
+Slot `ply & 255` holds the sums of the position whose key it carries, so that a line that was taken back never serves
+another one. An evaluation looks a few plies back for sums that hold, then adds and takes away the rows of all the moves
+since in one pass; if it finds none, or the own king has changed its bucket since, it sums the position afresh. The
+result is the same integer always (`search.network.evaluate_reference`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from search.jit import jit
+from search.kernels import activate, affine, affine_clipped, sum_rows
+from search.memory import aligned_zeros
+from search.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
+from search.position import new_position
+from search.score import MAX_EVALUATION, win_rate
+from search.sfen import set_sfen
+from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, SQUARES
+
+SLOTS = 256
+MAX_BACK = 6
+"""Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
+LIST = 4 * 40
+_NO_KEY = 0x9E3779B97F4A7C15
+"""Marks an empty slot; no likelier to be a position's key than any number."""
+_MEN = 38
+
+accumulator_dtype = np.dtype(
+    [
+        ("sums", np.uint64),  # address of int16 [SLOTS][2][width]
+        ("inputs", np.uint64),  # address of u8: the first layer's inputs
+        ("hidden", np.uint64, MAX_LAYERS),  # addresses of u8: a layer's inputs
+        ("outputs", np.uint64),  # address of int32: the output layer's sums
+        ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
+        ("removed_list", np.uint64),
+        ("width_bytes", np.int64),
+        ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
+        ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
+        ("refreshes", np.int64),
+        ("updates", np.int64),
+        ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
+    ],
+    align=True,
+)
+
+
+class Accumulators:
+    """Owns the sums and scratch memory of one thread for one network; keep it as long as `record` is used."""
+
+    def __init__(self, net: EvalNetwork) -> None:
+        self.network = net
+        widest = net.perspectives * net.width
+        sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
+        lists = aligned_zeros(2 * LIST, np.uint64)
+        scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
+        self._arrays = (sums, lists, scratch)
+        self.record: np.void = np.zeros(1, accumulator_dtype)[0]
+        record = self.record
+        record["sums"] = sums.ctypes.data
+        record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST
+        record["inputs"] = scratch.ctypes.data
+        record["outputs"] = scratch.ctypes.data + widest
+        for index in range(MAX_LAYERS):
+            record["hidden"][index] = scratch.ctypes.data + widest + (4 + index) * MAX_LAYER
+        record["width_bytes"] = 2 * net.width
+        reset_accumulators(record)
+
+
+@jit
+def reset_accumulators(accumulators):
+    """Forget all sums, as for another game; needed for correctness never, as slots carry keys."""
+    accumulators.keys[:] = np.uint64(_NO_KEY)
+    accumulators.refreshes = 0
+    accumulators.updates = 0
+    accumulators.draw_output = 0
+
+
+def _make_access(kind: Any, bits: int, is_store: bool) -> Any:
+    """An intrinsic for the element at `index` of an array at an address: load(address, index), store(.., value)."""
+
+    def place(builder: Any, arguments: Any) -> Any:
+        element = ir.IntType(bits).as_pointer()
+        return builder.gep(builder.inttoptr(arguments[0], element), [arguments[1]])
+
+    @intrinsic
+    def load(context, address, index):
+        def emit(context, builder, signature, arguments):
+            return builder.load(place(builder, arguments))
+
+        return kind(types.uint64, types.int64), emit
+
+    @intrinsic
+    def store(context, address, index, value):
+        def emit(context, builder, signature, arguments):
+            builder.store(arguments[2], place(builder, arguments))
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, types.int64, kind), emit
+
+    return store if is_store else load
+
+
+_load_int32 = _make_access(types.int32, 32, False)
+_store_address = _make_access(types.uint64, 64, True)
+
+
+@jit
+def sums_address(accumulators, slot, perspective):
+    """Address of the int16 sums of a slot."""
+    return accumulators.sums + np.uint64((slot * 2 + perspective) * accumulators.width_bytes)
+
+
+@jit
+def _king_offset(pos, net, perspective):
+    return net.king_offsets[perspective, pos.king[perspective]]
+
+
+@jit
+def _list_row(net, rows, count, perspective, code, king_offset):
+    """Put a code's row on a list if it has one; the new length."""
+    offset = np.int64(_load_int32(net.code_offsets, perspective * (CODES + 1) + code))
+    if offset < 0:
+        return count
+    _store_address(rows, count, net.rows + np.uint64(offset + king_offset))
+    return count + 1
+
+
+@jit
+def refresh(pos, accumulators, net, perspective):
+    """Sum the rows of a perspective afresh into the slot of the position's ply."""
+    king_offset = _king_offset(pos, net, perspective)
+    rows = accumulators.added_list
+    count = np.int64(0)
+    men = np.int64(0)
+    for square in range(SQUARES):
+        piece = np.int64(pos.board[square])
+        if piece != EMPTY:
+            men += 1
+            count = _list_row(net, rows, count, perspective, piece * SQUARES + square, king_offset)
+    men -= np.int64(pos.king[0] < SQUARES) + np.int64(pos.king[1] < SQUARES)
+    for colour in range(2):
+        for kind in range(HAND_KINDS):
+            held = np.int64(pos.hands[colour, kind])
+            men += held
+            first = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind]
+            for nth in range(held):
+                count = _list_row(net, rows, count, perspective, first + nth, king_offset)
+    if net.missing_row >= 0:
+        for _ in range(_MEN - men):
+            _store_address(rows, count, net.rows + np.uint64(net.missing_row + king_offset))
+            count += 1
+    slot = np.int64(pos.ply) & (SLOTS - 1)
+    none = np.int64(0)
+    sum_rows(sums_address(accumulators, slot, perspective), net.bias, rows, count, rows, none, net.width)
+    accumulators.keys[slot, perspective] = pos.key
+    accumulators.king_offsets[slot, perspective] = king_offset
+    accumulators.refreshes += 1
+
+
+@jit
+def update(pos, accumulators, net, perspective):
+    """Make the slot of the position's ply hold the sums of a perspective (0 black, 1 white)."""
+    ply = np.int64(pos.ply)
+    slot = ply & (SLOTS - 1)
+    if accumulators.keys[slot, perspective] == pos.key:
+        return
+    king_offset = _king_offset(pos, net, perspective)
+    for back in range(1, min(MAX_BACK, ply) + 1):
+        source = (ply - back) & (SLOTS - 1)
+        if (
+            accumulators.keys[source, perspective] == pos.keys[ply - back]
+            and accumulators.king_offsets[source, perspective] == king_offset
+        ):
+            added, removed = np.int64(0), np.int64(0)
+            for step in range(ply - back + 1, ply + 1):
+                for change in range(2):
+                    code = np.int64(pos.removed[step, change])
+                    removed = _list_row(net, accumulators.removed_list, removed, perspective, code, king_offset)
+                    code = np.int64(pos.added[step, change])
+                    added = _list_row(net, accumulators.added_list, added, perspective, code, king_offset)
+            sum_rows(
+                sums_address(accumulators, slot, perspective),
+                sums_address(accumulators, source, perspective),
+                accumulators.added_list,
+                added,
+                accumulators.removed_list,
+                removed,
+                net.width,
+            )
+            accumulators.keys[slot, perspective] = pos.key
+            accumulators.king_offsets[slot, perspective] = king_offset
+            accumulators.updates += 1
+            return
+    refresh(pos, accumulators, net, perspective)
+
+
+@jit
+def forward(pos, accumulators, net):
+    """Raw value output (int64) from sums that are up to date; the draw output goes to `accumulators.draw_output`."""
+    mover = np.int64(pos.turn)
+    slot = np.int64(pos.ply) & (SLOTS - 1)
+    checked = (pos.checkers[0] | pos.checkers[1]) != np.uint64(0)
+    extra = net.check_row if checked else net.zero_row
+    inputs = accumulators.inputs
+    activate(sums_address(accumulators, slot, mover), extra, net.input_shift, inputs, net.width)
+    if net.perspectives == 2:
+        other = sums_address(accumulators, slot, 1 - mover)
+        activate(other, net.zero_row, net.input_shift, inputs + np.uint64(net.width), net.width)
+    last = net.layer_count - 1
+    for layer in range(last):
+        target = accumulators.hidden[layer]
+        affine_clipped(
+            inputs, net.inputs[layer], net.weights[layer], net.biases[layer], net.outputs[layer], net.shifts[layer],
+            target,
+        )  # fmt: skip
+        inputs = target
+    affine(inputs, net.inputs[last], net.weights[last], net.biases[last], net.outputs[last], accumulators.outputs)
+    if net.has_draw != 0:
+        accumulators.draw_output = np.int64(_load_int32(accumulators.outputs, 1))
+    return np.int64(_load_int32(accumulators.outputs, 0))
+
+
+@jit
+def evaluate_output(pos, accumulators, net):
+    """Raw value output of the position, from the mover's view; int64."""
+    mover = np.int64(pos.turn)
+    update(pos, accumulators, net, mover)
+    if net.perspectives == 2:
+        update(pos, accumulators, net, 1 - mover)
+    return forward(pos, accumulators, net)
+
+
+@jit
+def centipawns(output, net):
+    """Centipawns of a raw output: divided, scaled in fixed point, rounded half away from zero, clamped to +-20000."""
+    size = output if output >= 0 else -output
+    if net.output_divisor != 1:
+        size //= net.output_divisor
+    size = min(size, np.int64(1 << 28))
+    score = min((size * net.centipawns_per_output + (1 << SCORE_SHIFT - 1)) >> SCORE_SHIFT, MAX_EVALUATION)
+    return score if output >= 0 else -score
+
+
+@jit
+def evaluate(pos, accumulators, net):
+    """Score of the position in centipawns, from the mover's view, within +-20000; int64."""
+    return centipawns(evaluate_output(pos, accumulators, net), net)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a network says of one position, from the mover's view."""
+
+    sfen: str
+    output: int
+    """Raw integer of the output layer."""
+    score_cp: int
+    win_rate: float
+    draw: float | None = None
+    """Probability of a draw, if the network has that output."""
+
+
+def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
+    """The static evaluation of each SFEN (or `startpos`). Raises ValueError in words for what is none."""
+    import math
+
+    accumulators = Accumulators(net)
+    pos, record = new_position(), accumulators.record
+    found = []
+    for sfen in sfens:
+        set_sfen(pos, sfen)
+        output = int(evaluate_output(pos, record, net.record))
+        score = int(centipawns(np.int64(output), net.record))
+        draw = None
+        if len(net.outputs) == 2:
+            draw = 1 / (1 + math.exp(-max(-50.0, min(50.0, net.logit(int(record["draw_output"]))))))
+        rate = win_rate(net.logit(output) * net.cp_per_logit, net.cp_per_logit)
+        found.append(Evaluation(sfen, output, score, rate, draw))
+    return found

@@ -1,0 +1,94 @@
+"""A network as jitted code sees it: one record of addresses, dimensions and shifts.
+
+The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines with a row of
+zeros after the last; layers are packed as the kernel of this machine reads them. `NetworkMemory` keeps it all alive.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.feature_sets import NO_KING, NO_ROW
+from search.kernels import pack_biases, pack_weights, padded_outputs
+from search.memory import aligned_zeros
+from search.network import MAX_LAYERS, EvalNetwork
+from search.shogi import CODES
+
+network_dtype = np.dtype(
+    [
+        ("rows", np.uint64),  # address of the table
+        ("bias", np.uint64),  # address of the bias
+        ("zero_row", np.uint64),
+        ("check_row", np.uint64),  # the zero row's address if the set has none
+        ("missing_row", np.int64),  # byte offset in the table, -1 if the set has none
+        ("code_offsets", np.uint64),  # address of int32 [2][CODES + 1]: byte offset of a code's row, -1 if none
+        ("king_offsets", np.int64, (2, NO_KING + 1)),  # [perspective, own king's square seen by black], bytes
+        ("width", np.int64),  # lanes of a row
+        ("row_bytes", np.int64),
+        ("perspectives", np.int64),
+        ("input_shift", np.int64),
+        ("layer_count", np.int64),
+        ("weights", np.uint64, MAX_LAYERS),  # addresses
+        ("biases", np.uint64, MAX_LAYERS),
+        ("inputs", np.int64, MAX_LAYERS),  # padded
+        ("outputs", np.int64, MAX_LAYERS),  # padded
+        ("shifts", np.int64, MAX_LAYERS),
+        ("output_divisor", np.int64),
+        ("centipawns_per_output", np.int64),
+        ("has_draw", np.int64),
+    ],
+    align=True,
+)
+
+
+class NetworkMemory:
+    """Owns the arrays that `record` (of `network_dtype`) points to; keep it as long as the record is used."""
+
+    def __init__(self, net: EvalNetwork) -> None:
+        features, width = net.feature_set, net.width
+        row_bytes = 2 * width
+        block = features.king_stride or features.rows
+        if block * row_bytes >= 1 << 31:
+            raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
+        self._arrays: list[np.ndarray] = []
+        table = self._keep(np.concatenate((net.rows, np.zeros((1, width), np.int16))))
+        zero_row = self._address(table) + features.rows * row_bytes
+        self.record: np.void = np.zeros(1, network_dtype)[0]
+        record = self.record
+        record["rows"] = self._address(table)
+        record["bias"] = self._address(self._keep(net.bias))
+        record["zero_row"] = zero_row
+        check = features.check_row
+        record["check_row"] = zero_row if check is None else self._address(table) + check * row_bytes
+        record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
+        codes = features.codes_to_rows.astype(np.int64)
+        assert codes.shape == (2, CODES + 1)
+        offsets = np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32)
+        record["code_offsets"] = self._address(self._keep(offsets))
+        own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
+        record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
+        record["width"], record["row_bytes"] = width, row_bytes
+        record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
+        record["layer_count"] = len(net.layers)
+        inputs = width * net.perspectives
+        for index, layer in enumerate(net.layers):
+            outputs = padded_outputs(len(layer.bias))
+            record["weights"][index] = self._address(self._keep(pack_weights(layer.weight, inputs)))
+            record["biases"][index] = self._address(self._keep(pack_biases(layer.bias)))
+            record["inputs"][index], record["outputs"][index] = inputs, outputs
+            record["shifts"][index] = layer.shift
+            inputs = outputs
+        record["output_divisor"] = net.output_divisor
+        record["centipawns_per_output"] = net.centipawns_per_output
+        record["has_draw"] = len(net.outputs) == 2
+
+    def _keep(self, array: np.ndarray) -> np.ndarray:
+        """A copy on cache lines."""
+        copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
+        copy[...] = array
+        self._arrays.append(copy)
+        return copy
+
+    @staticmethod
+    def _address(array: np.ndarray) -> int:
+        return int(array.ctypes.data)

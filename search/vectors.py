@@ -1,0 +1,55 @@
+"""Small pieces of LLVM vector code for kernels: loads and stores at raw addresses, splats, clips, intrinsics.
+
+Everything here runs while Numba compiles, with an llvmlite builder; LLVM splits vectors wider than the machine's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+i8, i16, i32, i64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+
+
+def vector(element: ir.IntType, count: int) -> ir.VectorType:
+    return ir.VectorType(element, count)
+
+
+def constant(element: ir.IntType, count: int, number: int) -> ir.Constant:
+    return ir.Constant(vector(element, count), [number] * count)
+
+
+def add_offset(builder: Any, address: Any, offset: Any) -> Any:
+    """`address + offset` in bytes; the offset a Python int or an i64."""
+    return builder.add(address, ir.Constant(i64, offset) if isinstance(offset, int) else offset)
+
+
+def load(builder: Any, address: Any, offset: Any, kind: Any, align: int = 4) -> Any:
+    place = builder.inttoptr(add_offset(builder, address, offset), kind.as_pointer())
+    return builder.load(place, align=align)
+
+
+def store(builder: Any, address: Any, offset: Any, value: Any, align: int = 4) -> None:
+    place = builder.inttoptr(add_offset(builder, address, offset), value.type.as_pointer())
+    builder.store(value, place, align=align)
+
+
+def splat(builder: Any, value: Any, count: int) -> Any:
+    kind = vector(value.type, count)
+    single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(i32, 0))
+    return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), ir.Constant(vector(i32, count), [0] * count))
+
+
+def clip(builder: Any, value: Any, element: ir.IntType, count: int) -> Any:
+    """Lanes cut to 0..127."""
+    for order, bound in ((">", 0), ("<", 127)):
+        limit = constant(element, count, bound)
+        value = builder.select(builder.icmp_signed(order, value, limit), value, limit)
+    return value
+
+
+def external(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    """The declaration of an LLVM intrinsic in the module being built."""
+    found = builder.module.globals.get(name)
+    return found or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
