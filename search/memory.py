@@ -1,0 +1,67 @@
+"""Raw memory for jitted code: aligned allocation, and 64-bit loads and stores at an address.
+
+Addresses live in records (never as constants in code, which would be cached with the code). A load or store of an
+aligned 64-bit word is one instruction, so two threads never see half a word of each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+CACHE_LINE = 64
+
+
+def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
+    """A zeroed array whose first byte lies on a cache line; MemoryError if the system has no room for it.
+
+    The system hands the pages out when they are first touched.
+    """
+    size = count * np.dtype(dtype).itemsize
+    raw = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + size].view(dtype)
+
+
+def _pointer(builder, address):
+    return builder.inttoptr(address, ir.IntType(64).as_pointer())
+
+
+@intrinsic
+def load_word(context, address):
+    """The uint64 at an address (uint64)."""
+
+    def emit(context, builder, signature, arguments):
+        return builder.load(_pointer(builder, arguments[0]))
+
+    return types.uint64(types.uint64), emit
+
+
+@intrinsic
+def store_word(context, address, word):
+    """Write a uint64 at an address (uint64)."""
+
+    def emit(context, builder, signature, arguments):
+        builder.store(arguments[1], _pointer(builder, arguments[0]))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64), emit
+
+
+@intrinsic
+def prefetch(context, address):
+    """Ask for the cache line at an address (uint64) to be read ahead."""
+
+    def emit(context, builder, signature, arguments):
+        name, word32 = "llvm.prefetch.p0", ir.IntType(32)
+        byte_pointer = ir.IntType(8).as_pointer()
+        function = builder.module.globals.get(name) or ir.Function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte_pointer, word32, word32, word32]), name
+        )
+        flags = [ir.Constant(word32, number) for number in (0, 3, 1)]  # read, keep, data
+        builder.call(function, [builder.inttoptr(arguments[0], byte_pointer), *flags])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), emit
