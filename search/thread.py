@@ -55,7 +55,8 @@ thread_dtype = np.dtype(
         ("pick_cursor", np.int32, PLIES),
         ("pick_count", np.int32, PLIES),
         ("pick_bad", np.int32, PLIES),
-        ("cuts", np.int32, PLIES),  # children of a node that failed high
+        ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
+        ("tried_tactical", np.uint16, (PLIES, 64)),
         # move ordering
         ("history", np.int16, (2, 88, SQUARES)),  # [colour, origin or drop, target]
         ("capture_history", np.int16, (2 * KINDS, SQUARES, KINDS + 1)),  # [piece, target, taken kind]

@@ -1,0 +1,468 @@
+"""The search: principal variation search with everything a modern shogi engine prunes and extends by.
+
+The steps of a node are numbered in `search_node`. Scores are centipawns of the mover, fail-soft. Literature: the
+techniques are those of Stockfish and YaneuraOu as their authors describe them; margins are this engine's own, in
+centipawns of its own evaluation (a pawn is worth about 90).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from search.accumulator import evaluate
+from search.jit import jit
+from search.node import PATH_SCORE_FREE, path_score
+from search.picker import is_tactical, moved_piece, next_move, quiet_history, start_picking
+from search.position import do_move, do_null_move, in_check, undo_move, undo_null_move
+from search.quiescence import quiesce
+from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
+from search.see import exchange_wins
+from search.shogi import EMPTY, KINDS, PROMOTE, SQUARES
+from search.statistics import correct, learn_correction, learn_quiet_cut, learn_tactical_cut
+from search.thread import NO_CONTINUATION
+from search.transposition import (
+    EXACT,
+    LOWER,
+    NO_EVALUATION,
+    UPPER,
+    data_bound,
+    data_depth,
+    data_evaluation,
+    data_move,
+    data_score,
+    prefetch_cluster,
+    probe,
+    store,
+)
+
+RAZOR_MARGIN = 220
+REVERSE_FUTILITY_MARGIN = 85
+FUTILITY_BASE, FUTILITY_MARGIN = 110, 95
+NULL_MOVE_DEPTH = 3
+PROBCUT_DEPTH, PROBCUT_MARGIN = 5, 220
+SINGULAR_DEPTH = 7
+QUIET_SEE_MARGIN, CAPTURE_SEE_MARGIN = 28, 110
+HISTORY_PRUNING = -3600
+TRIED_LIMIT = 64
+"""Quiet and tactical moves that a cut remembers as tried in vain."""
+
+
+def _reductions() -> np.ndarray:
+    """Late-move reductions [depth, move number]: logarithmic in both (Stockfish's form)."""
+    table = np.zeros((64, 64), np.int64)
+    for depth in range(1, 64):
+        for number in range(1, 64):
+            table[depth, number] = int(0.55 + math.log(depth) * math.log(number) / 2.1)
+    return table
+
+
+REDUCTIONS = _reductions()
+
+
+@jit
+def _copy_pv(thread, ply, move):
+    """The line of the child behind a move becomes the node's."""
+    thread.pv[ply, 0] = move
+    length = np.int64(thread.pv_length[ply + 1])
+    for index in range(length):
+        thread.pv[ply, index + 1] = thread.pv[ply + 1, index]
+    thread.pv_length[ply] = length + 1
+
+
+@jit
+def _play(pos, thread, ply, move):
+    """Do a move of the tree: count it, remember it for the continuation histories, fetch its table entry."""
+    thread.continuation[ply + 1] = moved_piece(pos, move) * SQUARES + (move & 127)
+    do_move(pos, move)
+    prefetch_cluster(thread.table, pos.key)
+    thread.nodes += 1
+    if thread.node_limit and thread.nodes >= thread.node_limit:
+        thread.stop = 1
+
+
+@jit
+def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut_node):
+    """Score (int64) of a position searched to `depth`; all arguments after the records are int64.
+
+    `cut_node` is 1 where a fail-high is expected, 0 elsewhere.
+    """
+    # 1. The horizon.
+    if depth <= 0:
+        return quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, beta)
+    thread.pv_length[ply] = 0
+    if thread.stop:
+        return np.int64(0)
+    is_pv = beta - alpha > 1
+    excluded = np.int64(thread.excluded[ply])
+    if ply > thread.seldepth:
+        thread.seldepth = ply
+
+    # 2. Repetition, move limit and declaration end the line; mate distance narrows the window: a mate already found
+    #    nearer to the root cannot be bettered here.
+    score = path_score(pos, thread, ply)
+    if score != PATH_SCORE_FREE:
+        return score
+    checked = in_check(pos)
+    if ply >= MAX_PLY:
+        return np.int64(0) if checked else evaluate(pos, accumulators, network)
+    alpha = max(alpha, ply - MATE)
+    beta = min(beta, MATE - ply - 1)
+    if alpha >= beta:
+        return alpha
+
+    # 3. The transposition table.
+    key = pos.key
+    data = probe(thread.table, key)
+    table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    evaluation = np.int64(NO_EVALUATION)
+    if data != np.uint64(0):
+        table_move, table_score = data_move(data), data_score(data, ply)
+        table_depth, table_bound = data_depth(data), data_bound(data)
+        evaluation = data_evaluation(data)
+        if (
+            not is_pv
+            and excluded == 0
+            and table_depth >= depth
+            and (
+                table_bound == EXACT
+                or (table_bound == LOWER and table_score >= beta)
+                or (table_bound == UPPER and table_score <= alpha)
+            )
+        ):
+            return table_score
+
+    # 4. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
+    raw_evaluation = np.int64(NO_EVALUATION)
+    estimate = np.int64(0)
+    improving = False
+    if checked:
+        thread.evaluation[ply] = NO_EVALUATION
+    else:
+        raw_evaluation = evaluation if evaluation != NO_EVALUATION else evaluate(pos, accumulators, network)
+        static = correct(pos, thread, raw_evaluation)
+        thread.evaluation[ply] = static
+        estimate = static
+        if table_bound == EXACT or (table_bound == LOWER and table_score > static) or (
+            table_bound == UPPER and table_score < static
+        ):
+            if abs(table_score) < MATE_BOUND:
+                estimate = table_score
+        if ply >= 2:
+            before = thread.evaluation[ply - 2]
+            if before == NO_EVALUATION and ply >= 4:
+                before = thread.evaluation[ply - 4]
+            improving = before == NO_EVALUATION or static > before
+    thread.killers[ply + 1, 0] = 0
+    thread.killers[ply + 1, 1] = 0
+
+    if not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND:
+        # 5. Razoring: far below alpha near the horizon, only tactics could help.
+        if depth <= 3 and estimate + RAZOR_MARGIN * depth <= alpha:
+            score = quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, alpha + 1)
+            if score <= alpha or thread.stop:
+                return score
+        # 6. Reverse futility: so far above beta that the opponent's moves will not make up for it.
+        if depth <= 8 and estimate - REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0)) >= beta:
+            if abs(estimate) < MAX_EVALUATION:
+                return estimate
+        # 7. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
+        #    fail-high is verified by a search in which this side does not pass again.
+        if (
+            depth >= NULL_MOVE_DEPTH
+            and estimate >= beta
+            and thread.evaluation[ply] >= beta - 18 * depth + 150
+            and thread.continuation[ply] != NO_CONTINUATION
+            and ply >= thread.null_until
+        ):
+            reduction = 3 + depth // 3 + min((estimate - beta) // 180, np.int64(3))
+            thread.continuation[ply + 1] = NO_CONTINUATION
+            do_null_move(pos)
+            prefetch_cluster(thread.table, pos.key)
+            thread.nodes += 1
+            score = -search_node(
+                pos, thread, accumulators, network, ply + 1, depth - reduction, -beta, -beta + 1, 1 - cut_node
+            )
+            undo_null_move(pos)
+            if thread.stop:
+                return np.int64(0)
+            if score >= beta:
+                if score > MATE_BOUND:
+                    score = beta
+                if depth < 12 or thread.null_until:
+                    return score
+                thread.null_until = ply + 3 * (depth - reduction) // 4
+                verified = search_node(
+                    pos, thread, accumulators, network, ply, depth - reduction, beta - 1, beta, np.int64(0)
+                )
+                thread.null_until = 0
+                if verified >= beta:
+                    return score
+
+    # 8. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
+    if depth >= 4 and table_move == 0 and (is_pv or cut_node):
+        depth -= 1
+
+    # 9. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
+    probcut_beta = beta + PROBCUT_MARGIN - (40 if improving else 0)
+    if (
+        not is_pv
+        and not checked
+        and excluded == 0
+        and depth >= PROBCUT_DEPTH
+        and abs(beta) < MATE_BOUND
+        and not (table_bound != 0 and table_depth >= depth - 3 and table_score < probcut_beta)
+    ):
+        tactical_only = np.int64(1)
+        start_picking(pos, thread, ply, table_move, tactical_only)
+        while True:
+            move = next_move(pos, thread, ply, depth, tactical_only)
+            if move == 0:
+                break
+            if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
+                continue
+            _play(pos, thread, ply, move)
+            score = -quiesce(pos, thread, accumulators, network, ply + 1, np.int64(0), -probcut_beta, -probcut_beta + 1)
+            if score >= probcut_beta and not thread.stop:
+                score = -search_node(
+                    pos,
+                    thread,
+                    accumulators,
+                    network,
+                    ply + 1,
+                    depth - 4,
+                    -probcut_beta,
+                    -probcut_beta + 1,
+                    1 - cut_node,
+                )
+            undo_move(pos, move)
+            if thread.stop:
+                return np.int64(0)
+            if score >= probcut_beta:
+                store(thread.table, key, move, score, raw_evaluation, depth - 3, np.int64(LOWER), ply)
+                return score
+
+    # 10. The moves.
+    start_picking(pos, thread, ply, table_move, np.int64(0))
+    best, best_move = np.int64(-INFINITE), np.int64(0)
+    first_alpha = alpha
+    number = np.int64(0)
+    quiets, tacticals = np.int64(0), np.int64(0)
+    skip_quiets = False
+    while True:
+        move = next_move(pos, thread, ply, depth, np.int64(0))
+        if move == 0:
+            break
+        if move == excluded:
+            continue
+        tactical = is_tactical(pos, move)
+        if skip_quiets and not tactical and not checked:
+            continue
+        number += 1
+        history = np.int64(0)
+        reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))]
+
+        # 11. Pruning at shallow depth, once some move is known not to lose at once.
+        if best > -MATE_BOUND and ply > 0:
+            left = max(depth - reduction, np.int64(0))
+            if not tactical:
+                # Late moves: after so many quiet moves, the rest by history are not tried.
+                if not checked and number >= (3 + depth * depth) // (1 if improving else 2):
+                    skip_quiets = True
+                history = quiet_history(pos, thread, ply, move)
+                if depth <= 5 and history < HISTORY_PRUNING * depth:
+                    continue
+                # Futility: the evaluation is too far below alpha for a quiet move to reach it.
+                if (
+                    not checked
+                    and left <= 7
+                    and thread.evaluation[ply] + FUTILITY_BASE + FUTILITY_MARGIN * left + history // 128 <= alpha
+                ):
+                    continue
+                if left <= 8 and not exchange_wins(pos, move, -QUIET_SEE_MARGIN * left * left):
+                    continue
+            elif depth <= 7 and not exchange_wins(pos, move, -CAPTURE_SEE_MARGIN * depth):
+                continue
+        elif not tactical:
+            history = quiet_history(pos, thread, ply, move)
+
+        # 12. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
+        #     at deeper; if instead another also beats beta, the node is cut (multi-cut).
+        extension = np.int64(0)
+        if (
+            ply > 0
+            and move == table_move
+            and excluded == 0
+            and depth >= SINGULAR_DEPTH
+            and table_bound & LOWER
+            and table_depth >= depth - 3
+            and abs(table_score) < MATE_BOUND
+            and ply < 2 * thread.root_depth
+        ):
+            singular_beta = table_score - 2 * depth
+            thread.excluded[ply] = move
+            saved_stage, saved_table = np.int64(thread.pick_stage[ply]), np.int64(thread.pick_table_move[ply])
+            score = search_node(
+                pos, thread, accumulators, network, ply, (depth - 1) // 2, singular_beta - 1, singular_beta, cut_node
+            )
+            thread.excluded[ply] = 0
+            if thread.stop:
+                return np.int64(0)
+            # The inner search used this ply's picker; the table's move is the first, so it begins again behind it.
+            thread.pick_stage[ply], thread.pick_table_move[ply] = saved_stage, saved_table
+            thread.pick_cursor[ply] = 0
+            thread.pick_count[ply] = 0
+            thread.pick_bad[ply] = 0
+            if score < singular_beta:
+                extension = np.int64(2 if not is_pv and score < singular_beta - 25 else 1)
+            elif singular_beta >= beta:
+                return singular_beta
+            elif table_score >= beta:
+                extension = np.int64(-2)
+            elif cut_node:
+                extension = np.int64(-1)
+
+        # Statistics of the ply are read after the inner search, which wrote the same fields.
+        if tactical:
+            if tacticals < TRIED_LIMIT:
+                thread.tried_tactical[ply, tacticals] = move
+                tacticals += 1
+        elif quiets < TRIED_LIMIT:
+            thread.tried_quiet[ply, quiets] = move
+            quiets += 1
+        _play(pos, thread, ply, move)
+        gives_check = in_check(pos)
+        if gives_check and extension == 0 and depth < 10 and ply < 2 * thread.root_depth:
+            extension = np.int64(1)
+        next_depth = depth - 1 + extension
+
+        # 13. Late-move reductions: search late moves less deeply, and again if one surprises.
+        if depth >= 2 and number > 1 + (1 if is_pv else 0) and not (tactical and number < 4):
+            if not improving:
+                reduction += 1
+            if cut_node:
+                reduction += 1
+            if is_pv:
+                reduction -= 1
+            if gives_check or checked:
+                reduction -= 1
+            if tactical:
+                reduction -= 1
+            else:
+                reduction -= history // 9000
+            reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
+            score = -search_node(
+                pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1)
+            )
+            if score > alpha and reduced < next_depth and not thread.stop:
+                score = -search_node(
+                    pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
+                )
+        elif not is_pv or number > 1:
+            score = -search_node(
+                pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
+            )
+        # 14. The first move of a PV node, and any that beats alpha there, get the full window.
+        if is_pv and (number == 1 or score > alpha) and not thread.stop:
+            score = -search_node(pos, thread, accumulators, network, ply + 1, next_depth, -beta, -alpha, np.int64(0))
+        undo_move(pos, move)
+        if thread.stop:
+            return np.int64(0)
+
+        # 15. A better move.
+        if score > best:
+            best = score
+            if score > alpha:
+                best_move = move
+                if is_pv:
+                    _copy_pv(thread, ply, move)
+                if score >= beta:
+                    break
+                alpha = score
+
+    # 16. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
+    if number == 0:
+        return alpha if excluded else np.int64(ply - MATE)
+    if best == -INFINITE:
+        best = first_alpha  # every move was pruned
+
+    # 17. Learn from a cut, correct the evaluation, and keep the result.
+    if best >= beta:
+        if is_tactical(pos, best_move):
+            learn_tactical_cut(pos, thread, ply, depth, best_move, tacticals)
+        else:
+            learn_quiet_cut(pos, thread, ply, depth, best_move, quiets, tacticals)
+    if excluded == 0:
+        bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best > first_alpha else UPPER)
+        store(thread.table, key, best_move, best, raw_evaluation, depth, bound, ply)
+        if (
+            not checked
+            and abs(best) < MATE_BOUND
+            and not (best_move and is_tactical(pos, best_move))
+            and not (bound == LOWER and best <= thread.evaluation[ply])
+            and not (bound == UPPER and best >= thread.evaluation[ply])
+        ):
+            learn_correction(pos, thread, depth, best - thread.evaluation[ply])
+    return best
+
+
+@jit
+def search_root(pos, thread, accumulators, network, depth, alpha, beta):
+    """One iteration over `thread.root_moves[root_first:root_count]`: the score (int64) of the best, moved to the front.
+
+    All numbers are int64. If `thread.stop` was set the score is void, but the front move and pv[0] are the best so far.
+    """
+    thread.root_depth = depth
+    thread.root_ply = pos.ply
+    thread.null_until = 0
+    thread.seldepth = 0
+    thread.continuation[0] = NO_CONTINUATION
+    thread.excluded[:] = 0
+    first, count = np.int64(thread.root_first), np.int64(thread.root_count)
+    thread.evaluation[0] = NO_EVALUATION if in_check(pos) else evaluate(pos, accumulators, network)
+    best = np.int64(-INFINITE)
+    first_alpha = alpha
+    for index in range(first, count):
+        move = np.int64(thread.root_moves[index])
+        number = index - first + 1
+        tactical = is_tactical(pos, move)
+        _play(pos, thread, np.int64(0), move)
+        next_depth = depth - 1
+        score = np.int64(0)
+        if number > 1:
+            reduced = next_depth
+            if depth >= 3 and number > 3 and not tactical and not in_check(pos):
+                reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))] - 1
+                reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
+            score = -search_node(
+                pos, thread, accumulators, network, np.int64(1), reduced, -alpha - 1, -alpha, np.int64(1)
+            )
+            if score > alpha and reduced < next_depth and not thread.stop:
+                score = -search_node(
+                    pos, thread, accumulators, network, np.int64(1), next_depth, -alpha - 1, -alpha, np.int64(0)
+                )
+        if (number == 1 or score > alpha) and not thread.stop:
+            score = -search_node(
+                pos, thread, accumulators, network, np.int64(1), next_depth, -beta, -alpha, np.int64(0)
+            )
+        undo_move(pos, move)
+        if thread.stop:
+            return best
+        if score > best:
+            best = score
+            if score > alpha or number == 1:
+                _copy_pv(thread, np.int64(0), move)
+                for place in range(index, first, -1):
+                    thread.root_moves[place] = thread.root_moves[place - 1]
+                thread.root_moves[first] = move
+            if score > alpha:
+                alpha = score
+                if score >= beta:
+                    break
+    if not thread.stop:
+        bound = np.int64(LOWER if best >= beta else EXACT if best > first_alpha else UPPER)
+        front = np.int64(thread.root_moves[first])
+        if first == 0:
+            store(thread.table, pos.key, front, best, np.int64(NO_EVALUATION), depth, bound, np.int64(0))
+    return best
