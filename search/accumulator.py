@@ -8,28 +8,21 @@ result is the same integer always (`search.network.evaluate_reference`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from search.jit import jit
 from search.kernels import activate, affine, affine_clipped, sum_rows
 from search.memory import aligned_zeros
 from search.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
-from search.position import new_position
-from search.score import MAX_EVALUATION, win_rate
-from search.sfen import set_sfen
+from search.score import MAX_EVALUATION
 from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, SQUARES
+from search.vectors import make_load, make_store
 
 SLOTS = 256
 MAX_BACK = 6
 """Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
-LIST = 4 * 40
+LIST = 128
 _NO_KEY = 0x9E3779B97F4A7C15
 """Marks an empty slot; no likelier to be a position's key than any number."""
 _MEN = 38
@@ -84,33 +77,8 @@ def reset_accumulators(accumulators):
     accumulators.draw_output = 0
 
 
-def _make_access(kind: Any, bits: int, is_store: bool) -> Any:
-    """An intrinsic for the element at `index` of an array at an address: load(address, index), store(.., value)."""
-
-    def place(builder: Any, arguments: Any) -> Any:
-        element = ir.IntType(bits).as_pointer()
-        return builder.gep(builder.inttoptr(arguments[0], element), [arguments[1]])
-
-    @intrinsic
-    def load(context, address, index):
-        def emit(context, builder, signature, arguments):
-            return builder.load(place(builder, arguments))
-
-        return kind(types.uint64, types.int64), emit
-
-    @intrinsic
-    def store(context, address, index, value):
-        def emit(context, builder, signature, arguments):
-            builder.store(arguments[2], place(builder, arguments))
-            return context.get_dummy_value()
-
-        return types.void(types.uint64, types.int64, kind), emit
-
-    return store if is_store else load
-
-
-_load_int32 = _make_access(types.int32, 32, False)
-_store_address = _make_access(types.uint64, 64, True)
+_load_int32 = make_load(types.int32, 32)
+_store_address = make_store(types.uint64, 64)
 
 
 @jit
@@ -254,35 +222,3 @@ def centipawns(output, net):
 def evaluate(pos, accumulators, net):
     """Score of the position in centipawns, from the mover's view, within +-20000; int64."""
     return centipawns(evaluate_output(pos, accumulators, net), net)
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a network says of one position, from the mover's view."""
-
-    sfen: str
-    output: int
-    """Raw integer of the output layer."""
-    score_cp: int
-    win_rate: float
-    draw: float | None = None
-    """Probability of a draw, if the network has that output."""
-
-
-def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
-    """The static evaluation of each SFEN (or `startpos`). Raises ValueError in words for what is none."""
-    import math
-
-    accumulators = Accumulators(net)
-    pos, record = new_position(), accumulators.record
-    found = []
-    for sfen in sfens:
-        set_sfen(pos, sfen)
-        output = int(evaluate_output(pos, record, net.record))
-        score = int(centipawns(np.int64(output), net.record))
-        draw = None
-        if len(net.outputs) == 2:
-            draw = 1 / (1 + math.exp(-max(-50.0, min(50.0, net.logit(int(record["draw_output"]))))))
-        rate = win_rate(net.logit(output) * net.cp_per_logit, net.cp_per_logit)
-        found.append(Evaluation(sfen, output, score, rate, draw))
-    return found

@@ -8,8 +8,8 @@ All work on raw addresses (uint64), with dimensions at run time, and equal `eval
 - `affine(inputs, input_count, weights, biases, output_count, target)`: int32 target = weights @ u8 inputs + biases.
 - `affine_clipped(..., output_count, shift, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).
 
-Counts of inputs and outputs are padded (`padded_outputs`), the padding's weights are zero; weights lie as `pack_weights`
-packs them. u8 inputs never exceed 127, so that pairs of products fit AVX2's int16: 2 * 127 * 128 < 2^15.
+Counts of inputs and outputs are padded (`padded_outputs`) with weights of zero; weights lie as `pack_weights` packs
+them. u8 inputs never exceed 127, so that pairs of products fit AVX2's int16: 2 * 127 * 128 < 2^15.
 """
 
 from __future__ import annotations

@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from search.jit import jit
+from search.vectors import make_load, make_store
 
 OUTPUTS = 16
 
 
-def _make_load(kind: Any, bits: int) -> Any:
-    """An intrinsic (address uint64, index int64) -> the element at that index of an array of `kind`."""
-
-    @intrinsic
-    def load(context, address, index):
-        def emit(context, builder, signature, arguments):
-            element = ir.IntType(bits)
-            place = builder.gep(builder.inttoptr(arguments[0], element.as_pointer()), [arguments[1]])
-            return builder.load(place)
-
-        return kind(types.uint64, types.int64), emit
-
-    return load
-
-
-def _make_store(kind: Any, bits: int) -> Any:
-    """An intrinsic (address uint64, index int64, value) that writes that element."""
-
-    @intrinsic
-    def store(context, address, index, value):
-        def emit(context, builder, signature, arguments):
-            element = ir.IntType(bits)
-            place = builder.gep(builder.inttoptr(arguments[0], element.as_pointer()), [arguments[1]])
-            builder.store(arguments[2], place)
-            return context.get_dummy_value()
-
-        return types.void(types.uint64, types.int64, kind), emit
-
-    return store
-
-
-_load_int8, _load_uint8 = _make_load(types.int8, 8), _make_load(types.uint8, 8)
+_load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
 _load_int16, _load_int32, _load_address = (
-    _make_load(types.int16, 16),
-    _make_load(types.int32, 32),
-    _make_load(types.uint64, 64),
+    make_load(types.int16, 16),
+    make_load(types.int32, 32),
+    make_load(types.uint64, 64),
 )
 _store_uint8, _store_int16, _store_int32 = (
-    _make_store(types.uint8, 8),
-    _make_store(types.int16, 16),
-    _make_store(types.int32, 32),
+    make_store(types.uint8, 8),
+    make_store(types.int16, 16),
+    make_store(types.int32, 32),
 )
 
 

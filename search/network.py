@@ -112,7 +112,7 @@ class EvalNetwork:
 
     def evaluate(self, sfens: Sequence[str]) -> list[int]:
         """Centipawns, from the mover's view, of each position (SFEN). Raises ValueError for what is no SFEN."""
-        from search.accumulator import evaluate_sfens
+        from search.static_evaluation import evaluate_sfens
 
         return [found.score_cp for found in evaluate_sfens(self, sfens)]
 
@@ -219,7 +219,7 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
     for name in sorted(tensors):
         array = tensors[name]
         total = zlib.crc32(f"\0{name} {array.dtype.str} {array.shape}\0".encode(), total)
-        total = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1), total)
+        total = zlib.crc32(np.ascontiguousarray(array).data.cast("B"), total)
     return f"{total:08x}"
 
 

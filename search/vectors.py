@@ -1,6 +1,6 @@
-"""Small pieces of LLVM vector code for kernels: loads and stores at raw addresses, splats, clips, intrinsics.
+"""Small pieces of LLVM code for kernels: vectors at raw addresses, splats, clips; single elements at raw addresses.
 
-Everything here runs while Numba compiles, with an llvmlite builder; LLVM splits vectors wider than the machine's.
+The vector functions run while Numba compiles, with an llvmlite builder; LLVM splits vectors wider than the machine's.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 i8, i16, i32, i64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 
@@ -53,3 +55,34 @@ def external(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
     """The declaration of an LLVM intrinsic in the module being built."""
     found = builder.module.globals.get(name)
     return found or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def make_load(kind: Any, bits: int) -> Any:
+    """An intrinsic (address uint64, index int64) -> the element at that index of an array of `kind`."""
+
+    @intrinsic
+    def load(context, address, index):
+        def emit(context, builder, signature, arguments):
+            element = ir.IntType(bits)
+            place = builder.gep(builder.inttoptr(arguments[0], element.as_pointer()), [arguments[1]])
+            return builder.load(place)
+
+        return kind(types.uint64, types.int64), emit
+
+    return load
+
+
+def make_store(kind: Any, bits: int) -> Any:
+    """An intrinsic (address uint64, index int64, value) that writes that element."""
+
+    @intrinsic
+    def store(context, address, index, value):
+        def emit(context, builder, signature, arguments):
+            element = ir.IntType(bits)
+            place = builder.gep(builder.inttoptr(arguments[0], element.as_pointer()), [arguments[1]])
+            builder.store(arguments[2], place)
+            return context.get_dummy_value()
+
+        return types.void(types.uint64, types.int64, kind), emit
+
+    return store

@@ -1,0 +1,214 @@
+"""`liteshogi bench --eval`: nanoseconds of an incremental update, of the layers after it, and of a refresh.
+
+Recorded games are played through in game order, so that captures, drops and king moves have their natural share, and
+every position is evaluated once. The loops run inside Numba and differ in one thing each: playing the moves alone,
+playing and updating, playing, updating and the layers; a part's time is the difference, in thread CPU time, per
+position. Each loop runs several times, in turns, and the median counts.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import random
+import statistics
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from search.accumulator import Accumulators, forward, refresh, reset_accumulators, update
+from search.feature_sets import feature_set
+from search.jit import KERNEL, jit
+from search.movegen import MAX_MOVES, is_legal, legal_moves
+from search.network import DEFAULT_NETWORK, EvalNetwork, Layer, load_network
+from search.position import do_move, undo_move
+from search.sfen import move_from_usi, position_from_sfen
+
+MAX_PLIES = 1000
+PLAY, UPDATE, FORWARD, REFRESH = range(4)
+
+
+@dataclass(frozen=True)
+class Games:
+    """Games from the start position: all moves in one array (16 bits), and where each game starts in it."""
+
+    moves: np.ndarray
+    starts: np.ndarray
+    source: str
+
+    @property
+    def plies(self) -> int:
+        return len(self.moves)
+
+
+def _pack(games: Iterable[list[int]], source: str) -> Games:
+    lists = [moves for moves in games if moves]
+    if not lists:
+        raise ValueError(f"{source}: no games from the start position in it")
+    starts = np.cumsum([0, *map(len, lists)])
+    return Games(np.concatenate([np.array(moves, np.uint16) for moves in lists]), starts, source)
+
+
+def _legal_line(usi_moves: list[str], where: str) -> list[int]:
+    """The moves as 16-bit numbers, each checked."""
+    pos = position_from_sfen("startpos")
+    line: list[int] = []
+    for text in usi_moves[:MAX_PLIES]:
+        move = move_from_usi(text)
+        if not is_legal(pos, np.int64(move)):
+            raise ValueError(f"{where}: {text} is not legal after {len(line)} moves")
+        do_move(pos, np.int64(move))
+        line.append(move)
+    return line
+
+
+def read_games(path: Path, count: int) -> Games:
+    """At most `count` games of a file, packed by xz or not: JSON objects a line with `start` and `moves`, or USI lines.
+
+    Games that start elsewhere than at the start position are left out. Raises OSError, or ValueError naming the line.
+    """
+    lines = []
+    opener: Any = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            where = f"{path}: line {number}"
+            if text.lstrip().startswith("{"):
+                try:
+                    game = json.loads(text)
+                    start, moves = game.get("start", "startpos"), list(game["moves"])
+                except (json.JSONDecodeError, KeyError, TypeError) as error:
+                    raise ValueError(f"{where}: no game: {error}") from None
+            else:
+                words = text.removeprefix("position ").split()
+                start, moves = (words or [""])[0], words[2:]
+            if start == "startpos":
+                try:
+                    lines.append(_legal_line(moves, where))
+                except ValueError as error:
+                    raise ValueError(f"{where}: {error}".replace(f"{where}: {where}", where)) from None
+            if len(lines) == count:
+                break
+    return _pack(lines, path.name)
+
+
+def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
+    """Seeded random legal games, where no recorded ones are at hand; their captures and drops are not natural."""
+    generator, buffer, games = random.Random(seed), np.zeros(MAX_MOVES, np.uint16), []
+    for _ in range(count):
+        pos, line = position_from_sfen("startpos"), []
+        for _ in range(plies):
+            found = legal_moves(pos, buffer)
+            if found == 0:
+                break
+            line.append(int(buffer[generator.randrange(found)]))
+            do_move(pos, np.int64(line[-1]))
+        games.append(line)
+    return _pack(games, f"{count} random games")
+
+
+def find_games(path: Path | None, count: int) -> Games:
+    """The games of a file; else of the shared data folder (`LITESHOGI_DATA`) if it is there, else random ones."""
+    if path is not None:
+        return read_games(path, count)
+    shared = Path(os.environ.get("LITESHOGI_DATA") or Path(__file__).parent.parent.parent / "shared" / "data")
+    recorded = shared / "games" / "games.jsonl.xz"
+    return read_games(recorded, count) if recorded.is_file() else random_games(min(count, 200))
+
+
+def random_network(features: str, width: int, hidden: tuple[int, ...], perspectives: int) -> EvalNetwork:
+    """A network of given dimensions with random weights."""
+    generator = np.random.default_rng(1)
+    chosen = feature_set(features)
+    rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
+    layers, inputs = [], width * perspectives
+    for outputs in (*hidden, 1):
+        weight = generator.integers(-40, 41, (outputs, inputs), np.int8)
+        layers.append(Layer(weight, generator.integers(-500, 501, outputs, np.int32), 6 if outputs > 1 else 0))
+        inputs = outputs
+    bias = generator.integers(0, 64, width, np.int16)
+    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives)
+
+
+@jit
+def _walk(pos, accumulators, net, moves, starts, part):
+    """Play every game forward, doing `part` at every position, and back; the sum of all outputs."""
+    total = np.int64(0)
+    for game in range(len(starts) - 1):
+        reset_accumulators(accumulators)
+        update(pos, accumulators, net, np.int64(0))
+        update(pos, accumulators, net, np.int64(1))
+        for index in range(starts[game], starts[game + 1]):
+            do_move(pos, np.int64(moves[index]))
+            mover = np.int64(pos.turn)
+            if part == REFRESH:
+                refresh(pos, accumulators, net, mover)
+            elif part != PLAY:
+                update(pos, accumulators, net, mover)
+                if net.perspectives == 2:
+                    update(pos, accumulators, net, 1 - mover)
+                if part == FORWARD:
+                    total += forward(pos, accumulators, net)
+        for index in range(starts[game + 1] - 1, starts[game] - 1, -1):
+            undo_move(pos, np.int64(moves[index]))
+    return total
+
+
+def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
+    """Figures of one network: update_ns and forward_ns per position, refresh_ns per perspective, and its dimensions."""
+    pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
+    times: list[list[float]] = [[] for _ in range(4)]
+    for run in range(runs + 1):
+        for part in (PLAY, UPDATE, FORWARD, REFRESH):
+            before = time.thread_time_ns()
+            _walk(pos, accumulators.record, net.record, games.moves, games.starts, np.int64(part))
+            if run:  # the first turn warms the caches
+                times[part].append((time.thread_time_ns() - before) / games.plies)
+    play, updated, evaluated, refreshed = (statistics.median(part) for part in times)
+    hidden = "-".join(str(len(layer.bias)) for layer in net.layers[:-1])
+    return {
+        "update_ns": round(updated - play, 1),
+        "forward_ns": round(evaluated - updated, 1),
+        "refresh_ns": round(refreshed - play, 1),
+        "network": f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}",
+    }
+
+
+def bench_evaluation(
+    net: str = "default", games: Path | None = None, count: int = 1000, runs: int = 7
+) -> dict[str, Any]:
+    """The figures of `bench --eval`: those of the network, the kernel, and as `half_kp` those of NNUE's dimensions.
+
+    net: a path or `default`; where no default network is installed, a random one of the (16, 4, 32) net's dimensions.
+    """
+    if net == "default" and not DEFAULT_NETWORK.is_file():
+        chosen = random_network("piece_square", 96, (32,), 1)
+    else:
+        chosen = load_network(net)
+    recorded = find_games(games, count)
+    figures = measure(chosen, recorded, runs)
+    beside = measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3))
+    return figures | {
+        "kernel": KERNEL,
+        "games": len(recorded.starts) - 1,
+        "positions": recorded.plies,
+        "source": recorded.source,
+        "half_kp": beside,
+    }
+
+
+def as_text(figures: dict[str, Any]) -> str:
+    """The figures as the lines that the command prints."""
+    counts = f"{figures['positions']:,} positions of {figures['games']} games ({figures['source']})"
+    lines = [
+        f"{counts}, kernel {figures['kernel']}",
+        "nanoseconds a position         update   layers     both  refresh (a perspective)",
+    ]
+    for part in (figures, figures["half_kp"]):
+        times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
+        lines.append(f"{part['network']:28}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
+    return "\n".join(lines)
