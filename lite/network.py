@@ -105,11 +105,15 @@ class ValueNetwork(nn.Module):
         """
         if self.perspectives == 1:
             return self._head(self._outputs(x1, x2))
-        # Both views go through the first layer as one batch: they share its weights and its statistics.
-        other: Any = self._other_piece
+        other_piece: Any = self._other_piece
         other_hand: Any = self._other_hand
-        both = self._outputs(torch.cat((x1, other[x1].flip(1))), torch.cat((x2, other_hand[x2])))
-        return self._head(torch.cat(both.chunk(2), 1))
+        other_x1, other_x2 = other_piece[x1].flip(1), other_hand[x2]
+        if self.training:
+            # One batch of both views: they share the statistics of the first layer, not only its weights.
+            both = self._outputs(torch.cat((x1, other_x1)), torch.cat((x2, other_x2))).chunk(2)
+        else:
+            both = self._outputs(x1, x2), self._outputs(other_x1, other_x2)
+        return self._head(torch.cat(both, 1))
 
     forward_listed = forward
 
@@ -198,9 +202,10 @@ class LiteValueNetwork(ValueNetwork):
         embedded = self.l1_1(x1)
         if self.layout == "board":
             embedded = embedded.permute(0, 2, 1)
-        board = embedded.reshape(len(x1), -1, 9, 9) + self.l1_2(x2)[:, :, None, None]
+        hands = _sum_rows_to_export(self.l1_2.weight, x2, HAND_PADDING) if _exporting() else self.l1_2(x2)
+        board = embedded.reshape(-1, self.l1_1.embedding_dim, 9, 9) + hands[:, :, None, None]
         lines = (self.bn2_1(self.l2_1(board)), self.bn2_2(self.l2_2(board)))
-        return torch.relu(torch.cat([line.reshape(len(x1), -1) for line in lines], 1))
+        return torch.relu(torch.cat([line.flatten(1) for line in lines], 1))
 
     def _line_matrix(self) -> torch.Tensor:
         """Both convolutions as one linear map [D, 9, 9, N] from the feature map to the N = 18 C outputs."""
@@ -267,7 +272,18 @@ class DensePieceSquareNetwork(ValueNetwork):
         squares = torch.arange(SQUARES)
         board = torch.where(x1 == EMPTY, ROWS, x1 * SQUARES + squares)
         rows = torch.cat((board, x2 + HAND_ROWS), 1)
+        if _exporting():
+            return torch.relu(self.norm(_sum_rows_to_export(table, rows, ROWS)))
         return torch.relu(self.norm(nn.functional.embedding_bag(rows, table, mode="sum")))
+
+
+def _exporting() -> bool:
+    return bool(torch.compiler.is_exporting() or torch.onnx.is_in_onnx_export())
+
+
+def _sum_rows_to_export(table: torch.Tensor, rows: torch.Tensor, padding: int) -> torch.Tensor:
+    """An embedding bag in operations that ONNX has, for any number of positions; `padding` marks "no row"."""
+    return (table[rows] * (rows != padding).unsqueeze(2).to(table.dtype)).sum(1)
 
 
 def build_network(config: NetworkConfig) -> ValueNetwork:
