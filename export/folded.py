@@ -1,0 +1,137 @@
+"""A trained network in its folded form, float64: table rows over all outputs of the first layer, then dense layers.
+
+Every net of `lite` is linear up to its first activation, so the fold is exact: embeddings, line convolutions and batch
+normalisation become one row per feature (`first_layer()`), and what follows is kept (`layers()`). This file evaluates
+that form and bounds its sums; `export.quantise` makes integers of it.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import save
+
+from export.positions import Sample
+from search.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
+from search.network import write_atomically
+from search.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
+
+_CHUNK = 512
+"""Positions whose rows are gathered at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedNetwork:
+    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; ReLU between."""
+
+    feature_set: FeatureSet
+    rows: np.ndarray
+    bias: np.ndarray
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    perspectives: int
+
+    def activations(self, sample: Sample) -> list[np.ndarray]:
+        """Each layer's inputs f8 (B, in), the first layer's after its ReLU, then the outputs (B, out)."""
+        found = [np.maximum(self._sums(sample), 0)]
+        for weight, bias in self.layers[:-1]:
+            found.append(np.maximum(found[-1] @ weight.T + bias, 0))
+        weight, bias = self.layers[-1]
+        return [*found, found[-1] @ weight.T + bias]
+
+    def logits(self, sample: Sample) -> np.ndarray:
+        """Logits f8 (B,) of the mover's win."""
+        return np.asarray(self.activations(sample)[-1][:, 0])
+
+    def _sums(self, sample: Sample) -> np.ndarray:
+        features = self.feature_set
+        table = np.concatenate((self.rows, np.zeros((1, self.rows.shape[1]))))
+        views = []
+        for view in range(self.perspectives):
+            active = features.active_rows(sample.pieces, sample.hands, view)
+            parts = [table[active[at : at + _CHUNK]].sum(1) for at in range(0, len(active), _CHUNK)]
+            views.append(np.concatenate(parts) + self.bias)
+        if features.check_row is not None:
+            views[0] += sample.in_check[:, None] * self.rows[features.check_row]
+        return np.concatenate(views, 1)
+
+    def largest_sums(self) -> np.ndarray:
+        """An upper bound f8 [N] of |bias + rows| over all positions: one piece a square, a set's pieces, one hand.
+
+        Each kind's pieces are put where their rows add most, as if the kinds did not compete for squares; the in-check
+        row counts. A bound of the sum is enough: while it is summed int16 may wrap, which changes nothing.
+        """
+        return np.maximum(self._highest(1.0), self._highest(-1.0))
+
+    def _highest(self, sign: float) -> np.ndarray:
+        """Upper bound f8 [N] of sign * sum, over every bucket of the own king."""
+        features = self.feature_set
+        highest = np.full(len(self.bias), -np.inf)
+        for bucket in np.unique(features.king_bucket[:SQUARES]):
+            offset = int(bucket) * features.king_stride
+            rows = features.codes_to_rows[0][:-1].astype(np.int64)
+            value = sign * np.where((rows == NO_ROW)[:, None], 0.0, self.rows[rows + offset])
+            board = value[:HAND_CODES].reshape(2, KINDS, SQUARES, -1)
+            hand = value[HAND_CODES:].reshape(2, HAND_SLOTS, -1)
+            total = sign * self.bias
+            for kind in range(HAND_KINDS):
+                forms = [kind] if kind == 6 else [kind, 8 + kind]  # gold has no promotion
+                # The best use of each square, and for each hand the best gain of holding one more.
+                places = board[:, forms].max((0, 1))
+                held = hand[:, kind == HAND_SLOT_KIND].reshape(-1, value.shape[1])
+                assert len(held) == 2 * HAND_SLOT_COUNT[kind == HAND_SLOT_KIND].max()
+                choices = np.sort(np.concatenate((places, held)), 0)[::-1][: PIECES_IN_BOX[kind]]
+                absent = 0.0
+                if features.missing_row is not None:
+                    absent = np.maximum(sign * self.rows[features.missing_row + offset], 0)
+                total = total + np.maximum(choices, absent).sum(0)
+            total = total + np.maximum(board[:, KING].max(1), 0).sum(0)
+            if features.check_row is not None:
+                total = total + np.maximum(sign * self.rows[features.check_row], 0)
+            highest = np.maximum(highest, total)
+        return highest
+
+    def save(self, path: Path) -> None:
+        """The float32 truth as a safetensors file, for looking at; the search does not read it."""
+        tensors = {"rows": self.rows, "bias": self.bias}
+        for number, (weight, bias) in enumerate(self.layers, 1):
+            tensors |= {f"layer{number}.weight": weight, f"layer{number}.bias": bias}
+        content = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
+        header = {"format": "liteshogi folded network", "feature_set": self.feature_set.name}
+        write_atomically(path, save(content, header))
+
+
+def fold(model: Any) -> FoldedNetwork:
+    """The folded form of any net that obeys `lite.network`'s protocol. Raises ValueError for what cannot be folded."""
+    if model.activation != "relu":
+        raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows relu")
+    features = feature_set(model.feature_set)
+    rows, bias = (np.asarray(array, np.float64) for array in model.first_layer())
+    layers = tuple((np.asarray(weight, np.float64), np.asarray(bias, np.float64)) for weight, bias in model.layers())
+    if rows.shape[0] != features.rows:
+        raise ValueError(f"{rows.shape[0]} rows: the feature set {features.name} has {features.rows}")
+    for array in (rows, bias, *(part for layer in layers for part in layer)):
+        if not np.isfinite(array).all():
+            raise ValueError("the network holds numbers that are not finite: its training went wrong")
+    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives))
+
+
+def module_logits(model: Any, sample: Sample) -> np.ndarray:
+    """Logits f8 (B,) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
+    from lite.network import listed_inputs
+
+    exact = copy.deepcopy(model).double().eval()
+    parts = []
+    with torch.no_grad():
+        for at in range(0, len(sample.pieces), _CHUNK):
+            part = sample.part(at, at + _CHUNK)
+            if model.feature_set == "piece_square":
+                logits = exact(*listed_inputs(part.pieces, part.hands, part.in_check))[:, 0]
+            else:
+                logits = exact.logits(part.pieces, part.hands, part.in_check)
+            parts.append(logits.numpy())
+    return np.concatenate(parts)

@@ -1,0 +1,94 @@
+"""Positions to check an exported network on: from records, or from seeded random play where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from search.jit import jit
+from search.movegen import MAX_MOVES, legal_moves
+from search.position import do_move
+from search.sfen import position_from_sfen
+from search.shogi import EMPTY, HAND_KINDS, KINDS, SQUARES
+
+GAME_PLIES = 160
+"""Random games are cut here: later ones are mostly dances of kings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Positions in the mover's view: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,); where they are known, the
+    results f4 (B,), 1 win, 0.5 draw, 0 loss of the mover."""
+
+    pieces: np.ndarray
+    hands: np.ndarray
+    in_check: np.ndarray
+    result: np.ndarray | None
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def part(self, first: int, last: int) -> Sample:
+        """The positions of a range."""
+        result = None if self.result is None else self.result[first:last]
+        return Sample(self.pieces[first:last], self.hands[first:last], self.in_check[first:last], result, self.source)
+
+
+@jit
+def _play(pos, choices, pieces, hands, in_check, first):
+    """Fill in one game's positions from index `first`, its moves chosen by random numbers; the index after them."""
+    moves = np.zeros(MAX_MOVES, np.uint16)
+    index = first
+    for choice in choices:
+        count = legal_moves(pos, moves)
+        if count == 0 or index == len(pieces):
+            break
+        do_move(pos, np.int64(moves[choice % count]))
+        mover = np.int64(pos.turn)
+        for square in range(SQUARES):
+            piece = np.int64(pos.board[SQUARES - 1 - square if mover else square])
+            if mover and piece != EMPTY:
+                piece = piece + KINDS if piece < KINDS else piece - KINDS
+            pieces[index, square] = piece
+        for kind in range(HAND_KINDS):
+            hands[index, kind] = pos.hands[mover, kind]
+            hands[index, HAND_KINDS + kind] = pos.hands[1 - mover, kind]
+        in_check[index] = (pos.checkers[0] | pos.checkers[1]) != np.uint64(0)
+        index += 1
+    return index
+
+
+def random_sample(count: int, seed: int = 1) -> Sample:
+    """`count` positions of seeded random legal games from the start; no results."""
+    pieces, hands = np.zeros((count, SQUARES), np.uint8), np.zeros((count, 2 * HAND_KINDS), np.uint8)
+    in_check = np.zeros(count, np.bool_)
+    index, generator = 0, np.random.default_rng(seed)
+    while index < count:
+        choices = generator.integers(0, 1 << 30, GAME_PLIES)
+        index = int(_play(position_from_sfen("startpos"), choices, pieces, hands, in_check, np.int64(index)))
+    return Sample(pieces, hands, in_check, None, "random games")
+
+
+def read_sample(paths: Sequence[Path], count: int, seed: int = 1) -> Sample:
+    """At most `count` positions of record files, shuffled; random ones if no file is given."""
+    if not paths:
+        return random_sample(count, seed)
+    from lite.reader import Reader
+
+    batches, found = [], 0
+    for batch in Reader(tuple(paths), min(count, 8192), shuffle=True, seed=seed):
+        batches.append(batch)
+        found += len(batch.pieces)
+        if found >= count:
+            break
+    if not batches:
+        raise ValueError(f"{paths[0]}: no positions in it")
+    pieces, hands, in_check, result = (
+        np.concatenate([getattr(batch, name) for batch in batches])
+        for name in ("pieces", "hands", "in_check", "result")
+    )
+    return Sample(pieces, hands, in_check, result, ", ".join(path.name for path in paths)).part(0, count)
