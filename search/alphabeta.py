@@ -19,7 +19,7 @@ from search.position import do_move, do_null_move, in_check, undo_move, undo_nul
 from search.quiescence import quiesce
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
 from search.see import exchange_wins
-from search.shogi import EMPTY, KINDS, PROMOTE, SQUARES
+from search.shogi import SQUARES
 from search.statistics import correct, learn_correction, learn_quiet_cut, learn_tactical_cut
 from search.thread import NO_CONTINUATION
 from search.transposition import (
@@ -144,11 +144,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         static = correct(pos, thread, raw_evaluation)
         thread.evaluation[ply] = static
         estimate = static
-        if table_bound == EXACT or (table_bound == LOWER and table_score > static) or (
-            table_bound == UPPER and table_score < static
-        ):
-            if abs(table_score) < MATE_BOUND:
-                estimate = table_score
+        better = (
+            table_bound == EXACT
+            or (table_bound == LOWER and table_score > static)
+            or (table_bound == UPPER and table_score < static)
+        )
+        if better and abs(table_score) < MATE_BOUND:
+            estimate = table_score
         if ply >= 2:
             before = thread.evaluation[ply - 2]
             if before == NO_EVALUATION and ply >= 4:
@@ -164,9 +166,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             if score <= alpha or thread.stop:
                 return score
         # 6. Reverse futility: so far above beta that the opponent's moves will not make up for it.
-        if depth <= 8 and estimate - REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0)) >= beta:
-            if abs(estimate) < MAX_EVALUATION:
-                return estimate
+        margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
+        if depth <= 8 and estimate - margin >= beta and abs(estimate) < MAX_EVALUATION:
+            return estimate
         # 7. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
         if (
@@ -217,7 +219,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         tactical_only = np.int64(1)
         start_picking(pos, thread, ply, table_move, tactical_only)
         while True:
-            move = next_move(pos, thread, ply, depth, tactical_only)
+            move = next_move(pos, thread, ply, tactical_only)
             if move == 0:
                 break
             if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
@@ -251,7 +253,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     quiets, tacticals = np.int64(0), np.int64(0)
     skip_quiets = False
     while True:
-        move = next_move(pos, thread, ply, depth, np.int64(0))
+        move = next_move(pos, thread, ply, np.int64(0))
         if move == 0:
             break
         if move == excluded:
@@ -352,9 +354,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             else:
                 reduction -= history // 9000
             reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
-            score = -search_node(
-                pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1)
-            )
+            score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
             if score > alpha and reduced < next_depth and not thread.stop:
                 score = -search_node(
                     pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node

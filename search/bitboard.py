@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.shogi import BISHOP, GOLD, KING, KINDS, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
+from search.shogi import BISHOP, GOLD, KINDS, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER, SQUARES
 
 LOW_SQUARES = 63
 ALL_LOW = np.uint64((1 << 63) - 1)
@@ -27,7 +27,9 @@ OPPOSITE = np.array([S, N, W, E, SW, SE, NW, NE, UNALIGNED], np.uint8)
 # Bitboards are kept by group: the golds and what moves like them share one.
 GOLDS, HORSES, DRAGONS = 6, 8, 9
 GROUPS = 10
-GROUP = np.array([PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLDS, KING, GOLDS, GOLDS, GOLDS, GOLDS, HORSES, DRAGONS], np.uint8)
+GROUP = np.array(
+    [PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLDS, KING, GOLDS, GOLDS, GOLDS, GOLDS, HORSES, DRAGONS], np.uint8
+)
 """Group of each kind."""
 
 
@@ -36,13 +38,11 @@ def words(mask: int) -> tuple[np.uint64, np.uint64]:
     return np.uint64(mask & int(ALL_LOW)), np.uint64(mask >> LOW_SQUARES)
 
 
-def _table(masks) -> np.ndarray:
+def _table(masks: list) -> np.ndarray:
     """uint64 [..., 2] from a nested list of 81-bit Python integers."""
-    flat = np.array(masks, dtype=object)
-    result = np.empty((*flat.shape, 2), np.uint64)
-    for index in np.ndindex(flat.shape):
-        result[index] = words(flat[index])
-    return result
+    if isinstance(masks[0], list):
+        return np.stack([_table(row) for row in masks])
+    return np.array([words(mask) for mask in masks], np.uint64)
 
 
 def _walk(square: int, step: tuple[int, int], limit: int) -> int:

@@ -76,7 +76,7 @@ CACHE_DIRECTORY: Path = _cache_directory(_flags, KERNEL)
 os.environ["NUMBA_CACHE_DIR"] = str(CACHE_DIRECTORY)
 import numba  # noqa: E402  (after the cache directory is chosen)
 
-numba.config.CACHE_DIR = str(CACHE_DIRECTORY)  # a caller may have imported numba first
+numba.config.CACHE_DIR = str(CACHE_DIRECTORY)  # type: ignore[attr-defined]  # numba may be imported already
 
 jit = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
 """Decorator for every jitted function: cached, releases the GIL, C-like division, no bounds checks."""

@@ -20,6 +20,8 @@ TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, REFUTATIONS, MAKE_QUIET, QUIET_MOVES, 
 EVASION_TABLE_MOVE, MAKE_EVASIONS, EVASIONS = 7, 8, 9
 """Stages, in order."""
 _REFUTATION_COUNT = 3
+TAKEN = -(1 << 62)
+"""Key of a move that was handed out."""
 
 
 @jit
@@ -54,8 +56,8 @@ def start_picking(pos, thread, ply, table_move, tactical_only):
 
 
 @jit
-def _score_tactical(pos, thread, ply, first, count):
-    for index in range(first, count):
+def _score_tactical(pos, thread, ply, count):
+    for index in range(count):
         move = np.int64(thread.moves[ply, index])
         taken = np.int64(pos.board[move & 127])
         kind = taken % KINDS if taken != EMPTY else KINDS
@@ -63,7 +65,7 @@ def _score_tactical(pos, thread, ply, first, count):
         if move & PROMOTE:
             value += 300
         history = np.int64(thread.capture_history[moved_piece(pos, move), move & 127, kind])
-        thread.scores[ply, index] = 8 * value + history // 4
+        _rank(thread, ply, index, 8 * value + history // 4)
 
 
 @jit
@@ -78,9 +80,9 @@ def quiet_history(pos, thread, ply, move):
 
 
 @jit
-def _score_quiets(pos, thread, ply, first, count):
-    for index in range(first, count):
-        thread.scores[ply, index] = quiet_history(pos, thread, ply, np.int64(thread.moves[ply, index]))
+def _score_quiets(pos, thread, ply, count):
+    for index in range(count):
+        _rank(thread, ply, index, quiet_history(pos, thread, ply, np.int64(thread.moves[ply, index])))
 
 
 @jit
@@ -90,45 +92,32 @@ def _score_evasions(pos, thread, ply, count):
         taken = np.int64(pos.board[move & 127])
         if taken != EMPTY:
             moved = PIECE_VALUE[moved_piece(pos, move) % KINDS]
-            thread.scores[ply, index] = (1 << 20) + 16 * PIECE_VALUE[taken % KINDS] - min(moved, np.int64(2000))
+            _rank(thread, ply, index, (1 << 20) + 16 * PIECE_VALUE[taken % KINDS] - min(moved, np.int64(2000)))
         else:
-            thread.scores[ply, index] = quiet_history(pos, thread, ply, move)
+            _rank(thread, ply, index, quiet_history(pos, thread, ply, move))
 
 
 @jit
-def _best_to_front(thread, ply, first, count):
-    """Swap the move with the highest score to `first`."""
-    best = first
-    for index in range(first + 1, count):
-        if thread.scores[ply, index] > thread.scores[ply, best]:
-            best = index
-    move, score = thread.moves[ply, best], thread.scores[ply, best]
-    thread.moves[ply, best], thread.scores[ply, best] = thread.moves[ply, first], thread.scores[ply, first]
-    thread.moves[ply, first], thread.scores[ply, first] = move, score
+def _rank(thread, ply, index, score):
+    """Note a move's score in its key: score above, index below, so that the largest key names the best move."""
+    thread.keys[ply, index] = score << 16 | index
 
 
 @jit
-def _sort(thread, ply, first, count, least):
-    """Insertion sort, best first, of the scores from `least` up; the others stay behind in any order."""
-    sorted_end = first
-    for index in range(first, count):
-        score = thread.scores[ply, index]
-        if score < least:
-            continue
-        move = thread.moves[ply, index]
-        thread.moves[ply, index], thread.scores[ply, index] = (
-            thread.moves[ply, sorted_end],
-            thread.scores[ply, sorted_end],
-        )
-        place = sorted_end
-        while place > first and thread.scores[ply, place - 1] < score:
-            thread.moves[ply, place], thread.scores[ply, place] = (
-                thread.moves[ply, place - 1],
-                thread.scores[ply, place - 1],
-            )
-            place -= 1
-        thread.moves[ply, place], thread.scores[ply, place] = move, score
-        sorted_end += 1
+def _take_best(thread, ply, first, count):
+    """Index (int64) of the best move not taken yet, and mark it taken; -1 if none is left.
+
+    A scan for the largest key is one vector instruction for eight moves: cheaper than sorting what is never asked for.
+    """
+    keys = thread.keys[ply]
+    best = np.int64(TAKEN)
+    for index in range(np.uint64(first), np.uint64(count)):  # unsigned: spares Numba's wraparound test
+        best = max(best, keys[index])
+    if best == TAKEN:
+        return np.int64(-1)
+    index = best & 0xFFFF
+    thread.keys[ply, index] = TAKEN
+    return index
 
 
 @jit
@@ -155,7 +144,7 @@ def _was_refutation(thread, ply, move):
 
 
 @jit
-def next_move(pos, thread, ply, depth, tactical_only):
+def next_move(pos, thread, ply, tactical_only):
     """The next move (int64) of the node, 0 when there are no more. All are legal.
 
     `tactical_only` (int64 flag) leaves out quiet moves and losing captures, except in check.
@@ -168,27 +157,23 @@ def next_move(pos, thread, ply, depth, tactical_only):
             return table_move
         if stage == MAKE_TACTICAL:
             count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL))
-            _score_tactical(pos, thread, ply, np.int64(0), count)
+            _score_tactical(pos, thread, ply, count)
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = GOOD_TACTICAL
         elif stage == GOOD_TACTICAL:
-            cursor, count = np.int64(thread.pick_cursor[ply]), np.int64(thread.pick_count[ply])
-            if cursor == count:
+            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
+            if index < 0:
                 thread.pick_stage[ply] = REFUTATIONS
-                thread.pick_cursor[ply] = 0
                 if tactical_only:
                     return np.int64(0)
                 continue
-            _best_to_front(thread, ply, cursor, count)
-            move = np.int64(thread.moves[ply, cursor])
-            thread.pick_cursor[ply] = cursor + 1
+            move = np.int64(thread.moves[ply, index])
             if move == table_move:
                 continue
             if exchange_wins(pos, move, np.int64(0)):
                 return move
-            # Losing captures gather at the front, where those already tried have left room.
             bad = np.int64(thread.pick_bad[ply])
-            thread.moves[ply, bad] = move
+            thread.bad_moves[ply, bad] = move
             thread.pick_bad[ply] = bad + 1
         elif stage == REFUTATIONS:
             number = np.int64(thread.pick_cursor[ply])
@@ -200,21 +185,17 @@ def next_move(pos, thread, ply, depth, tactical_only):
             if move:
                 return move
         elif stage == MAKE_QUIET:
-            first = np.int64(thread.pick_bad[ply])
-            count = generate(pos, thread.moves[ply], first, np.int64(QUIET))
-            _score_quiets(pos, thread, ply, first, count)
-            _sort(thread, ply, first, count, -3000 * depth)
-            thread.pick_cursor[ply] = first
+            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET))
+            _score_quiets(pos, thread, ply, count)
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = QUIET_MOVES
         elif stage == QUIET_MOVES:
-            cursor = np.int64(thread.pick_cursor[ply])
-            if cursor == thread.pick_count[ply]:
+            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
+            if index < 0:
                 thread.pick_stage[ply] = BAD_TACTICAL
                 thread.pick_cursor[ply] = 0
                 continue
-            thread.pick_cursor[ply] = cursor + 1
-            move = np.int64(thread.moves[ply, cursor])
+            move = np.int64(thread.moves[ply, index])
             if move != table_move and not _was_refutation(thread, ply, move):
                 return move
         elif stage == BAD_TACTICAL:
@@ -222,18 +203,16 @@ def next_move(pos, thread, ply, depth, tactical_only):
             if cursor == thread.pick_bad[ply]:
                 return np.int64(0)
             thread.pick_cursor[ply] = cursor + 1
-            return np.int64(thread.moves[ply, cursor])
+            return np.int64(thread.bad_moves[ply, cursor])
         elif stage == MAKE_EVASIONS:
             count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | QUIET))
             _score_evasions(pos, thread, ply, count)
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = EVASIONS
         else:
-            cursor, count = np.int64(thread.pick_cursor[ply]), np.int64(thread.pick_count[ply])
-            if cursor == count:
+            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
+            if index < 0:
                 return np.int64(0)
-            _best_to_front(thread, ply, cursor, count)
-            thread.pick_cursor[ply] = cursor + 1
-            move = np.int64(thread.moves[ply, cursor])
+            move = np.int64(thread.moves[ply, index])
             if move != table_move:
                 return move

@@ -1,4 +1,4 @@
-"""Quiescence: play out captures and pawn promotions (all evasions in check) until the static evaluation can be trusted."""
+"""Quiescence: captures and pawn promotions (all evasions in check) until the static evaluation can be trusted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from search.accumulator import evaluate
 from search.jit import jit
-from search.movegen import is_legal
 from search.node import PATH_SCORE_FREE, path_score
 from search.picker import next_move, start_picking
 from search.position import do_move, in_check, undo_move
@@ -67,8 +66,10 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(pos, accumulators, network)
         best = evaluation
-        if data != np.uint64(0) and abs(table_score) < MATE_BOUND and (
-            (bound == LOWER and table_score > best) or (bound == UPPER and table_score < best) or bound == EXACT
+        if (
+            data != np.uint64(0)
+            and abs(table_score) < MATE_BOUND
+            and ((bound == LOWER and table_score > best) or (bound == UPPER and table_score < best) or bound == EXACT)
         ):
             best = table_score
         if best >= beta:
@@ -82,7 +83,7 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
     start_picking(pos, thread, ply, table_move, tactical_only)
     moves_tried = np.int64(0)
     while True:
-        move = next_move(pos, thread, ply, np.int64(0), tactical_only)
+        move = next_move(pos, thread, ply, tactical_only)
         if move == 0:
             break
         moves_tried += 1

@@ -49,7 +49,7 @@ def repetition(pos, limit):
 
 @jit
 def fourfold(pos):
-    """The rule of the game: DRAW, WIN or LOSS (the mover's) if the position occurs for the fourth time, else NO_REPETITION.
+    """The rule of the game at the fourth occurrence: DRAW, WIN or LOSS (the mover's); else NO_REPETITION.
 
     Whoever gave check with every move since the first of the four occurrences loses.
     """

@@ -1,4 +1,4 @@
-"""Scores: centipawns from the mover's view, mates counted in plies, and the one place that turns them into win rates."""
+"""Scores: centipawns of the mover, mates counted in plies, and the one place that turns them into win rates."""
 
 from __future__ import annotations
 

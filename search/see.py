@@ -7,7 +7,7 @@ import numpy as np
 from search.bitboard import BIT, DRAGONS, GOLDS, HORSES, NONE
 from search.jit import jit
 from search.position import attackers, first_square, occupied, sliding_attackers
-from search.shogi import BISHOP, DROP_ORIGIN, EMPTY, KING, KINDS, KNIGHT, LANCE, PAWN, PROMOTE, ROOK, SILVER
+from search.shogi import BISHOP, DROP_ORIGIN, EMPTY, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE, ROOK, SILVER
 
 # Centipawns of each kind, near Apery's; a promoted small piece moves like a gold but comes back as what it was.
 PIECE_VALUE = np.array([90, 315, 405, 495, 855, 990, 540, 15000, 540, 540, 540, 540, 945, 1395], np.int64)

@@ -123,7 +123,8 @@ def _rook_by_reversal(square, low, high):
 def _line_tables(lines: np.ndarray, attacks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Relevant masks [81, 2], first entry [81] and attacks [entries, 2] of the lines through each square."""
     edges = [(square // 9 in (0, 8), square % 9 in (0, 8)) for square in range(SQUARES)]
-    masks, offsets, entries = np.zeros((SQUARES, 2), np.uint64), np.zeros(SQUARES, np.uint32), []
+    masks, offsets = np.zeros((SQUARES, 2), np.uint64), np.zeros(SQUARES, np.uint32)
+    entries: list[tuple[np.uint64, np.uint64]] = []
     for square in range(SQUARES):
         line = int(lines[square, 0]) | int(lines[square, 1]) << 63
         members = [t for t in range(SQUARES) if line >> t & 1]

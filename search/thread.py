@@ -49,7 +49,8 @@ thread_dtype = np.dtype(
         ("continuation", np.int32, PLIES),  # piece-and-square of the move leading there
         ("killers", np.uint16, (PLIES, 2)),
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
-        ("scores", np.int32, (PLIES, MAX_MOVES)),
+        ("keys", np.int64, (PLIES, MAX_MOVES)),  # ordering keys of `moves`, see picker.py
+        ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures put off because they lose material
         ("pick_stage", np.uint8, PLIES),  # see picker.py
         ("pick_table_move", np.uint16, PLIES),
         ("pick_cursor", np.int32, PLIES),

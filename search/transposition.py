@@ -9,7 +9,7 @@ Data, from the low bit: move 16, score 16, static evaluation 16, depth 8, bound 
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 import numpy as np
 
@@ -29,21 +29,13 @@ table_dtype = np.dtype([("address", np.uint64), ("clusters", np.uint64), ("age",
 
 
 def _memory_left() -> int | None:
-    """Bytes of physical memory that can still be had; None where the system does not say."""
+    """Bytes of memory that can still be had without swapping; None where the system does not say (Linux does)."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") + _page_cache()
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _page_cache() -> int:
-    """Bytes that the system would give up for us (Linux)."""
-    try:
-        with open("/proc/meminfo") as file:
-            sizes = dict(line.split(":", 1) for line in file)
-        return max(0, (int(sizes["MemAvailable"].split()[0]) - int(sizes["MemFree"].split()[0])) * 1024)
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        sizes = dict(line.split(":", 1) for line in lines)
+        return int(sizes["MemAvailable"].split()[0]) << 10
     except (OSError, KeyError, ValueError, IndexError):
-        return 0
+        return None
 
 
 class TranspositionTable:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.declaration import RULE_27, can_declare
-from search.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
+from search.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.perft import make_leaves, perft
 from search.position import do_move, do_null_move, in_check, new_position, position_dtype, undo_move, undo_null_move
 from search.repetition import repetition

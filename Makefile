@@ -1,0 +1,40 @@
+# `make demo` and `make test` do all the set-up on a fresh machine; done already, the set-up costs nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+
+.PHONY: setup demo test slow lint bench clean
+
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/liteshogi demo
+
+test: $(INSTALLED)
+	$(BIN)/liteshogi warmup
+	$(BIN)/python -m pytest -q
+
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m slow --timeout 7200
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/liteshogi perft --bench
+	$(BIN)/liteshogi bench --eval
+	$(BIN)/liteshogi bench --train
+	$(BIN)/liteshogi bench
+
+clean:
+	rm -rf $(VENV) build dist out *.egg-info
