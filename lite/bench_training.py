@@ -5,18 +5,17 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from lite.decode import Batch
 from lite.network import LiteValueNetwork, listed_inputs
 from search.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX
 
 
-def synthetic_batch(positions: int, seed: int = 0) -> Any:
+def synthetic_batch(positions: int, seed: int = 0) -> Batch:
     """Random boards with the forty pieces of a set, a fifth of them in hand: a batch's arrays, not legal positions."""
     rng = np.random.default_rng(seed)
     box = np.repeat(np.arange(8), PIECES_IN_BOX)
@@ -30,14 +29,16 @@ def synthetic_batch(positions: int, seed: int = 0) -> Any:
         promoted = (rng.random(len(box)) < 0.1) & (box < GOLD)
         squares = rng.permutation(81)[: int((~held).sum())]
         board[squares] = (colour * KINDS + box + 8 * promoted)[~held]
-    return SimpleNamespace(
+    return Batch(
         pieces=pieces,
         hands=hands,
         in_check=rng.random(positions) < 0.1,
         turn=rng.integers(0, 2, positions).astype(np.uint8),
+        kind_of_result=np.zeros(positions, np.uint8),
         score=rng.normal(0, 800, positions).astype(np.int16),
         result=rng.choice([0, 0.5, 1], positions, p=[0.49, 0.02, 0.49]).astype(np.float32),
         ply=rng.integers(1, 200, positions).astype(np.int16),
+        move=np.zeros(positions, np.uint16),
     )
 
 
