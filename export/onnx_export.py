@@ -26,22 +26,6 @@ TOLERANCE = 1e-5
 CHECKED = 1_000
 
 
-class _TwoViews(nn.Module):
-    """A net of two perspectives, each view by itself: in evaluation mode the same function. Both views as one batch, as
-    in training, would tie the exporter to a fixed number of positions."""
-
-    def __init__(self, net: Any) -> None:
-        super().__init__()
-        self.net = net
-
-    def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        net = self.net
-        mover = net._outputs(x1, x2)
-        other = net._outputs(net._other_piece[x1].flip(1), net._other_hand[x2])
-        result: torch.Tensor = net._head(torch.cat((mover, other), 1))
-        return result
-
-
 def export_onnx(model: Any, path: Path, sample: Sample) -> float:
     """Write the module as ONNX and return its largest difference from the module on the sample's first 1,000 positions.
 
@@ -55,13 +39,12 @@ def export_onnx(model: Any, path: Path, sample: Sample) -> float:
     except ImportError as missing:
         raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
     net = copy.deepcopy(model).float().eval()
-    module = _TwoViews(net) if net.perspectives == 2 else net
     checked = sample.part(0, CHECKED)
     inputs = listed_inputs(checked.pieces, checked.hands, checked.in_check)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        _write(module, inputs, temporary)
+        _write(net, inputs, temporary)
         session = onnxruntime.InferenceSession(str(temporary), providers=["CPUExecutionProvider"])
         with torch.no_grad():
             truth = net(*inputs).numpy()

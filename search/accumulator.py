@@ -15,6 +15,7 @@ from search.jit import jit
 from search.kernels import activate, affine, affine_clipped, sum_rows
 from search.memory import aligned_zeros
 from search.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
+from search.network_record import owning_record
 from search.score import MAX_EVALUATION
 from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, SQUARES
 from search.vectors import make_load, make_store
@@ -47,7 +48,7 @@ accumulator_dtype = np.dtype(
 
 
 class Accumulators:
-    """Owns the sums and scratch memory of one thread for one network; keep it as long as `record` is used."""
+    """The sums and scratch memory of one thread for one network; `record` is what jitted functions take."""
 
     def __init__(self, net: EvalNetwork) -> None:
         self.network = net
@@ -55,8 +56,7 @@ class Accumulators:
         sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
         lists = aligned_zeros(2 * LIST, np.uint64)
         scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
-        self._arrays = (sums, lists, scratch)
-        self.record: np.void = np.zeros(1, accumulator_dtype)[0]
+        self.record = owning_record(accumulator_dtype, [sums, lists, scratch])
         record = self.record
         record["sums"] = sums.ctypes.data
         record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST

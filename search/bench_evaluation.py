@@ -120,18 +120,20 @@ def find_games(path: Path | None, count: int) -> Games:
     return read_games(recorded, count) if recorded.is_file() else random_games(min(count, 200))
 
 
-def random_network(features: str, width: int, hidden: tuple[int, ...], perspectives: int) -> EvalNetwork:
-    """A network of given dimensions with random weights."""
+def random_network(
+    features: str, width: int, hidden: tuple[int, ...], perspectives: int, outputs: tuple[str, ...] = ("value",)
+) -> EvalNetwork:
+    """A network of given dimensions with random weights, the same at every call."""
     generator = np.random.default_rng(1)
     chosen = feature_set(features)
     rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
     layers, inputs = [], width * perspectives
-    for outputs in (*hidden, 1):
-        weight = generator.integers(-40, 41, (outputs, inputs), np.int8)
-        layers.append(Layer(weight, generator.integers(-500, 501, outputs, np.int32), 6 if outputs > 1 else 0))
-        inputs = outputs
+    for count, shift in (*((size, 6) for size in hidden), (len(outputs), 0)):
+        weight = generator.integers(-40, 41, (count, inputs), np.int8)
+        layers.append(Layer(weight, generator.integers(-500, 501, count, np.int32), shift))
+        inputs = count
     bias = generator.integers(0, 64, width, np.int16)
-    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives)
+    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives, outputs=outputs)
 
 
 @jit

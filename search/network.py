@@ -102,7 +102,7 @@ class EvalNetwork:
 
     @property
     def record(self) -> np.void:
-        """The record (`search.network_record.network_dtype`) for jitted functions; valid while this object lives."""
+        """The record (`search.network_record.network_dtype`) for jitted functions."""
         record: np.void = self.memory.record
         return record
 

@@ -1,7 +1,8 @@
 """A network as jitted code sees it: one record of addresses, dimensions and shifts.
 
 The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines with a row of
-zeros after the last; layers are packed as the kernel of this machine reads them. `NetworkMemory` keeps it all alive.
+zeros after the last; layers are packed as the kernel of this machine reads them. The
+record keeps it all alive.
 """
 
 from __future__ import annotations
@@ -41,8 +42,22 @@ network_dtype = np.dtype(
 )
 
 
+class _OwningArray(np.ndarray):
+    """An array with an attribute: what its records point to."""
+
+    owned: list[np.ndarray]
+
+
+def owning_record(dtype: np.dtype, owned: list[np.ndarray]) -> np.void:
+    """A zeroed record that keeps the arrays whose addresses it holds alive, also when it outlives its maker."""
+    array = np.zeros(1, dtype).view(_OwningArray)
+    array.owned = owned
+    record: np.void = array[0]  # a record's base is its array
+    return record
+
+
 class NetworkMemory:
-    """Owns the arrays that `record` (of `network_dtype`) points to; keep it as long as the record is used."""
+    """The arrays that `record` (of `network_dtype`) points to."""
 
     def __init__(self, net: EvalNetwork) -> None:
         features, width = net.feature_set, net.width
@@ -53,7 +68,7 @@ class NetworkMemory:
         self._arrays: list[np.ndarray] = []
         table = self._keep(np.concatenate((net.rows, np.zeros((1, width), np.int16))))
         zero_row = self._address(table) + features.rows * row_bytes
-        self.record: np.void = np.zeros(1, network_dtype)[0]
+        self.record = owning_record(network_dtype, self._arrays)
         record = self.record
         record["rows"] = self._address(table)
         record["bias"] = self._address(self._keep(net.bias))

@@ -1,0 +1,132 @@
+"""The folded network is the trained module, and its bound on sums is one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from export.fold import Fold, fold_checked
+from export.folded import FoldedNetwork, fold
+from export.positions import Sample, random_sample
+from export.quantise import quantised_logits
+from lite.checkpoint import save_model
+from lite.network import ValueNetwork
+from search.feature_sets import NAMES, feature_set
+from search.network import load_network
+from search.shogi import EMPTY
+
+
+def test_the_fold_equals_the_module_in_float64(any_net: ValueNetwork, positions: Sample) -> None:
+    folded, error = fold_checked(any_net, positions)
+    assert len(positions) >= 10_000
+    assert error < 1e-9
+    assert folded.perspectives == any_net.perspectives
+
+
+def test_a_wrong_fold_is_refused(make_net, positions: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = make_net("odd")
+    rows, bias = net.first_layer()
+    monkeypatch.setattr(net, "first_layer", lambda: (rows + 1e-6, bias))
+    monkeypatch.setattr("export.folded.copy.deepcopy", lambda module: module)
+    with pytest.raises(ValueError, match="differs from the trained one"):
+        fold_checked(net, positions.part(0, 500))
+
+
+def test_what_cannot_be_folded_is_refused(make_net) -> None:
+    net = make_net("odd")
+    rows, bias = net.first_layer()
+
+    def pretend(**changes):
+        parts = {"activation": "relu", "feature_set": "piece_square", "perspectives": 1, "layers": net.layers}
+        return SimpleNamespace(**(parts | {"first_layer": lambda: (rows, bias)} | changes))
+
+    assert fold(pretend()).rows.shape == rows.shape
+    with pytest.raises(ValueError, match="'screlu' cannot be folded"):
+        fold(pretend(activation="screlu"))
+    with pytest.raises(ValueError, match="feature set k_p has 1710"):
+        fold(pretend(feature_set="k_p"))
+    with pytest.raises(ValueError, match="not finite"):
+        fold(pretend(first_layer=lambda: (rows * np.nan, bias)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_sum_exceeds_the_bound(name: str, positions: Sample) -> None:
+    """On real positions, and on boards filled greedily with what adds most."""
+    features = feature_set(name)
+    generator = np.random.default_rng(3)
+    rows = generator.normal(0, 1, (features.rows, 4))
+    folded = FoldedNetwork(features, rows, generator.normal(0, 1, 4), (), 1)
+    bound = folded.largest_sums()
+    sums = folded._sums(positions.part(0, 3000))
+    assert (np.abs(sums) <= bound).all()
+    assert np.isfinite(bound).all()
+    # The bound is of use: rows that are all alike add up to no more than one each for the men and the check.
+    alike = dataclasses.replace(folded, rows=np.ones_like(rows), bias=np.zeros(4))
+    assert (alike.largest_sums() <= 41).all()
+    assert (alike.largest_sums() >= 38).all()
+
+
+def test_the_bound_is_reached_by_a_full_hand() -> None:
+    features = feature_set("piece_square")
+    rows = np.zeros((features.rows, 1))
+    rows[28 * 81 : 28 * 81 + 8] = 2.0  # own pawns in hand
+    folded = FoldedNetwork(features, rows, np.array([0.5]), (), 1)
+    hands = np.zeros((1, 14), np.uint8)
+    hands[0, 0] = 18
+    sample = Sample(np.full((1, 81), EMPTY, np.uint8), hands, np.zeros(1, np.bool_), None, "made up")
+    assert folded._sums(sample)[0, 0] == 16.5 == folded.largest_sums()[0]
+
+
+def test_random_positions_repeat_and_look_like_shogi() -> None:
+    first, second = random_sample(500), random_sample(500)
+    assert (first.pieces == second.pieces).all()
+    men = (first.pieces != EMPTY).sum(1) + first.hands.sum(1)
+    assert (men == 40).all()
+    assert ((first.pieces == 7).sum(1) == 1).all()
+    assert first.in_check.any()
+    assert not first.in_check.all()
+
+
+def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.CaptureFixture[str]) -> None:
+    net = make_net("board")
+    save_model(tmp_path / "network.safetensors", net, {"cp_per_logit": 321.0, "data": ["made up"]})
+    output = tmp_path / "out" / "net.safetensors"
+    Fold(tmp_path / "network.safetensors", output, positions=2000, keep_float=True, json=True).run()
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["float64_max_error"] < 1e-9
+    assert 0 <= figures["sign_flips"] < 0.05
+    assert figures["accuracy_change"] is None
+    assert figures["log_loss_change"] is None
+    found = load_network(output)
+    assert found.cp_per_logit == 321.0
+    assert found.provenance["network"]["dims"] == [16, 4, 32]
+    assert found.provenance["training"]["data"] == ["made up"]
+    assert found.provenance["fold"] == figures
+    truth = load_file(tmp_path / "out" / "net.float.safetensors")
+    assert truth["rows"].dtype == np.float32
+    assert truth["rows"].shape == (2325, 72)
+    part = positions.part(0, 2000)
+    assert np.abs(quantised_logits(found, part) - fold(net).logits(part)).max() < 0.5
+    Fold(tmp_path / "network.safetensors", output, positions=100, cp_per_logit=500.0).run()
+    assert "equals the trained module" in capsys.readouterr().out
+    assert load_network(output).cp_per_logit == 500.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"positions": 0}, "at least one"), ({"row_scale": 100}, "power of two")]
+)
+def test_wrong_options_are_refused(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Fold(tmp_path / "none", tmp_path / "out", **options).run()
+
+
+def test_a_folded_file_cannot_be_folded_again(make_net, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Fold(tmp_path / "missing.safetensors", tmp_path / "out").run()
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,61 @@
+"""The ONNX file says what the module says, at any number of positions, or is not written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from export.export import Export
+from export.onnx_export import export_onnx
+from export.positions import Sample
+from lite.checkpoint import save_model
+from lite.network import ValueNetwork, listed_inputs
+
+
+def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    assert export_onnx(any_net, path, positions) < 1e-5
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert [(given.name, given.type, given.shape[1]) for given in session.get_inputs()] == [
+        ("x1", "tensor(int64)", 81),
+        ("x2", "tensor(int64)", 57),
+    ]
+    assert [given.name for given in session.get_outputs()] == ["output"]
+    for first, last in ((0, 1), (3, 10), (100, 357)):
+        part = positions.part(first, last)
+        x1, x2 = listed_inputs(part.pieces, part.hands, part.in_check)
+        found = session.run(None, {"x1": x1.numpy(), "x2": x2.numpy()})[0]
+        with torch.no_grad():
+            assert np.abs(found - any_net(x1, x2).numpy()).max() < 1e-5
+    assert [path.name for path in tmp_path.iterdir()] == ["net.onnx"]
+
+
+def test_a_differing_export_leaves_no_file(
+    make_net, positions: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_another(module, inputs, path):
+        torch.nn.init.constant_(module.l4.bias, 9.0)
+        write(module, inputs, path)
+        torch.nn.init.constant_(module.l4.bias, 0.0)
+
+    from export.onnx_export import _write as write
+
+    monkeypatch.setattr("export.onnx_export._write", write_another)
+    with pytest.raises(ValueError, match="differ from the trained"):
+        export_onnx(make_net("odd"), tmp_path / "net.onnx", positions)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_model(tmp_path / "network.safetensors", make_net("odd"), {})
+    Export(tmp_path / "network.safetensors", tmp_path / "net.onnx", onnx=True, json=True).run()
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["max_error"] < 1e-5
+    assert figures["bytes"] == (tmp_path / "net.onnx").stat().st_size
+    with pytest.raises(ValueError, match="name a format"):
+        Export(tmp_path / "network.safetensors", tmp_path / "net.onnx").run()

@@ -1,0 +1,95 @@
+"""Quantisation: small errors, honest prices, refused overflow."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from export.folded import FoldedNetwork, fold
+from export.positions import Sample
+from export.quantise import measure_cost, quantise, quantised_logits, row_scale
+from lite.network import ValueNetwork
+from search.feature_sets import feature_set
+from search.network import evaluate_reference
+
+
+def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Sample) -> None:
+    sample = positions.part(0, 4000)
+    folded = fold(any_net)
+    net = quantise(folded, sample)
+    exact = folded.logits(sample)
+    cost = measure_cost(folded, net, sample)
+    assert cost.mean_error < 0.1 * exact.std()
+    assert cost.sign_flips < 0.02
+    assert net.width % 32 == 0
+    assert net.rows.shape == (2325, net.width)
+    outputs = evaluate_reference(net, sample.pieces, sample.hands, sample.in_check)
+    assert (outputs[:, 0] * net.logit_per_output == quantised_logits(net, sample)).all()
+
+
+def test_the_price_is_counted_right(make_net, positions: Sample) -> None:
+    """Against a net that says the opposite, everything flips and accuracy turns over."""
+    sample = positions.part(0, 2000)
+    folded = fold(make_net("odd"))
+    *hidden, (weight, bias) = folded.layers
+    opposite = dataclasses.replace(folded, layers=(*hidden, (-weight, -bias)))
+    net = quantise(folded, sample)
+    cost = measure_cost(opposite, net, sample)
+    exact = folded.logits(sample)
+    decided = sample.result != 0.5
+    accuracy = ((quantised_logits(net, sample) >= 0) == (sample.result > 0.5))[decided].mean()
+    assert cost.sign_flips > 0.97
+    assert cost.largest_error == pytest.approx(2 * np.abs(exact).max(), rel=0.05)
+    assert cost.accuracy_change == pytest.approx(accuracy - (1 - accuracy), abs=0.02)
+    assert measure_cost(folded, net, dataclasses.replace(sample, result=None)).log_loss_change is None
+
+
+def made_up(size: float, layers: tuple | None = None) -> FoldedNetwork:
+    features = feature_set("piece_square")
+    rows = np.random.default_rng(1).uniform(-size, size, (features.rows, 8))
+    output = (np.full((1, 8), 0.1), np.zeros(1))
+    return FoldedNetwork(features, rows, np.zeros(8), layers or (output,), 1)
+
+
+def test_rows_take_the_scale_that_the_worst_position_allows() -> None:
+    assert row_scale(made_up(1.0))[0] == 256
+    scale, bound = row_scale(made_up(8.0))
+    assert scale == 64
+    assert bound * scale < 2**15 <= bound * 2 * scale + 64
+    with pytest.raises(ValueError, match="overflow: a position's sum can reach"):
+        row_scale(made_up(80.0))
+
+
+def test_no_position_leaves_int16(make_net, positions: Sample) -> None:
+    folded = fold(make_net("board"))
+    # As large as it can be: the next step would take another scale.
+    factor = 0.99 * (32767 - 64) / 256 / row_scale(folded)[1]
+    folded = dataclasses.replace(folded, rows=folded.rows * factor, bias=folded.bias * factor)
+    net = quantise(folded, positions.part(0, 500))
+    assert row_scale(folded)[0] == 256
+    table = np.concatenate((net.rows.astype(np.int64), np.zeros((1, net.width), np.int64)))
+    sums = table[net.feature_set.active_rows(positions.pieces[:3000], positions.hands[:3000])].sum(1) + net.bias
+    assert np.abs(sums).max() < 2**15
+
+
+def test_dimensions_that_the_search_cannot_evaluate_are_refused(positions: Sample) -> None:
+    sample = positions.part(0, 10)
+    square = (np.eye(8), np.zeros(8))
+    with pytest.raises(ValueError, match="5 layers"):
+        quantise(made_up(1.0, (square,) * 4 + ((np.ones((1, 8)), np.zeros(1)),)), sample)
+    with pytest.raises(ValueError, match="a layer of 1025 outputs"):
+        quantise(made_up(1.0, ((np.ones((1025, 8)), np.zeros(1025)), (np.ones((1, 1025)), np.zeros(1)))), sample)
+    with pytest.raises(ValueError, match="the sums of layer 1 can reach"):
+        quantise(made_up(1.0, ((np.full((1, 8), 1e-3), np.array([1e7])),)), sample)
+
+
+def test_a_draw_output_is_kept(positions: Sample) -> None:
+    sample = positions.part(0, 300)
+    folded = made_up(1.0, ((np.random.default_rng(2).normal(0, 0.3, (2, 8)), np.array([0.1, -0.2])),))
+    net = quantise(folded, sample, cp_per_logit=400.0)
+    assert net.outputs == ("value", "draw")
+    outputs = evaluate_reference(net, sample.pieces, sample.hands, sample.in_check) * net.logit_per_output
+    assert np.abs(outputs - folded.activations(sample)[-1]).max() < 0.2
+    assert net.cp_per_logit == 400.0
