@@ -1,0 +1,205 @@
+"""Record files to batches for training: shuffled across files, in bounded memory, resumable to the exact batch.
+
+The blocks of all files (see lite.record_file) are put in an order drawn for each epoch; runs of them make pools of
+about `pool_positions`, each pool is decoded by one background thread while the one before is in use, and its positions
+are drawn in a random order of their own. Every good position comes exactly once an epoch. All draws depend on (seed,
+epoch, pool) alone, so the place in the stream is three numbers: epoch, pool, positions taken of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lite.decode import Batch, as_batch, labelled_dtype
+from lite.record_file import BLOCK_POSITIONS, Block, RecordFile, Refusals
+from lite.records import record_files
+
+POOL_POSITIONS = 1 << 20
+"""Positions shuffled among each other: 115 MB, and as much again for the pool decoded ahead."""
+
+
+class Reader:
+    """Batches of the positions in record files; iterate over it once an epoch.
+
+    Iterating goes on from where the reader stands (the start of an epoch, or the place of `load_state_dict`) to the
+    end of the epoch; the next iteration is the next epoch, in another order. The last batch may be short.
+
+    files: hcpe, hcpe3 and psv files, or directories of them. shuffle=False gives file order, every epoch the same.
+    skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|) leave positions out.
+    check_moves=False drops illegal moves of hcpe and psv instead of refusing their records.
+    Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
+
+    def __init__(
+        self,
+        files: Iterable[Path | str],
+        batch_size: int,
+        shuffle: bool = True,
+        seed: int = 0,
+        *,
+        skip_in_check: bool = False,
+        min_ply: int = 0,
+        max_score: int | None = None,
+        check_moves: bool = True,
+        pool_positions: int = POOL_POSITIONS,
+        block_positions: int = BLOCK_POSITIONS,
+    ) -> None:
+        if batch_size < 1 or pool_positions < 1 or block_positions < 1:
+            raise ValueError("batch_size, pool_positions and block_positions must be at least 1")
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.skip_in_check = skip_in_check
+        self.min_ply = min_ply
+        self.max_score = max_score
+        self.pool_positions = pool_positions
+        self.files = [RecordFile(path, check_moves, block_positions) for path in record_files(files)]
+        self._blocks = [(file, block) for file in self.files for block in file.blocks]
+        self.positions = sum(file.positions for file in self.files)
+        """Positions an epoch, before refused and left-out ones are known."""
+        self.epoch = 0
+        """The epoch that the next batch belongs to, from 0."""
+        self._pool = 0
+        self._offset = 0
+        self.refusals = Refusals()
+        """What was refused in the last epoch read (all of it only when the epoch is over)."""
+        self._order: tuple[int, list[list[int]]] | None = None
+        self._kept: tuple[int, tuple[np.ndarray, dict[int, Refusals]]] | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place behind the last batch, and what the files and options were; for JSON."""
+        return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to the place of a `state_dict`. Raises ValueError if files or options were others."""
+        for name, value in self._identity().items():
+            if state["of"].get(name) != value:
+                was = state["of"].get(name)
+                raise ValueError(
+                    f"cannot resume the data: {name} was {was}, is {value}; use the same files and options"
+                )
+        self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "files": [[file.path.name, file.size] for file in self.files],
+            "batch_size": self.batch_size,
+            "shuffle": self.shuffle,
+            "seed": self.seed,
+            "skip_in_check": self.skip_in_check,
+            "min_ply": self.min_ply,
+            "max_score": self.max_score,
+            "check_moves": all(file.check_moves for file in self.files),
+            "pool_positions": self.pool_positions,
+            "blocks": len(self._blocks),
+        }
+
+    def _pools(self, epoch: int) -> list[list[int]]:
+        """The epoch's pools as lists of block numbers."""
+        if self._order is None or self._order[0] != epoch:
+            order = np.arange(len(self._blocks))
+            if self.shuffle:
+                order = np.random.default_rng((self.seed, epoch)).permutation(order)
+            pools: list[list[int]] = []
+            filled = self.pool_positions
+            for number in order.tolist():
+                positions = self._blocks[number][1].positions
+                if filled + positions > self.pool_positions and (not pools or pools[-1]):
+                    pools.append([])
+                    filled = 0
+                pools[-1].append(number)
+                filled += positions
+            self._order = (epoch, pools)
+        return self._order[1]
+
+    def _keep(self, positions: np.ndarray) -> np.ndarray:
+        """The positions that the options do not leave out."""
+        if not (self.skip_in_check or self.min_ply > 0 or self.max_score is not None):
+            return positions
+        keep = np.ones(len(positions), bool)
+        if self.skip_in_check:
+            keep &= ~positions["in_check"]
+        if self.min_ply > 0:
+            keep &= (positions["ply"] < 0) | (positions["ply"] >= self.min_ply)
+        if self.max_score is not None:
+            keep &= np.abs(positions["score"].astype(np.int32)) <= self.max_score
+        return positions[keep]
+
+    def _decode_pool(self, numbers: list[int]) -> tuple[np.ndarray, dict[int, Refusals]]:
+        """All positions of some blocks, in the order of the files, and what each file's refusals were."""
+        parts: list[np.ndarray] = []
+        refusals: dict[int, Refusals] = {}
+        for number in sorted(numbers):
+            file, block = self._blocks[number]
+            found = refusals.setdefault(self.files.index(file), Refusals())
+            parts.append(self._keep(file.read_block(block, found)))
+        return (np.concatenate(parts) if parts else np.empty(0, labelled_dtype)), refusals
+
+    def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:
+        if not self.shuffle:
+            return np.arange(count)
+        return np.random.default_rng((self.seed, epoch, pool)).permutation(count)
+
+    def __iter__(self) -> Iterator[Batch]:
+        with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
+            yield from self._epoch_batches(thread)
+
+    def _start(self, thread: ThreadPoolExecutor, pools: list[list[int]], pool: int) -> Future:
+        if len(pools) == 1 and self._kept is not None:  # everything fits into one pool: decode it once for all epochs
+            future: Future = Future()
+            future.set_result(self._kept[1])
+            return future
+        return thread.submit(self._decode_pool, pools[pool])
+
+    def _epoch_batches(self, thread: ThreadPoolExecutor) -> Iterator[Batch]:
+        epoch = self.epoch
+        pools = self._pools(epoch)
+        by_file = {number: Refusals() for number in range(len(self.files))}
+        waiting: list[np.ndarray] = []
+        waiting_positions = 0
+        ahead: Future | None = None
+        start = self._offset
+        for pool in range(self._pool, len(pools)):
+            decoded, refusals = (ahead or self._start(thread, pools, pool)).result()
+            ahead = self._start(thread, pools, pool + 1) if pool + 1 < len(pools) else None
+            if len(pools) == 1:
+                self._kept = (0, (decoded, refusals))
+            for number, found in refusals.items():
+                by_file[number].add(found)
+                self.files[number].judge(by_file[number])
+            order = self._pool_order(epoch, pool, len(decoded))
+            taken = start
+            start = 0
+            while len(order) - taken >= self.batch_size - waiting_positions:
+                stop = taken + self.batch_size - waiting_positions
+                waiting.append(decoded[order[taken:stop]])
+                taken = stop
+                self.epoch, self._pool, self._offset = epoch, pool, taken
+                yield as_batch(np.concatenate(waiting) if len(waiting) > 1 else waiting[0])
+                waiting, waiting_positions = [], 0
+            if taken < len(order):
+                waiting.append(decoded[order[taken:]])
+                waiting_positions += len(order) - taken
+        self.refusals = Refusals()
+        for number, file in enumerate(self.files):
+            by_file[number].add(file.lost)
+            self.refusals.add(by_file[number])
+        self.epoch, self._pool, self._offset = epoch + 1, 0, 0
+        if waiting:
+            yield as_batch(np.concatenate(waiting))
+
+
+def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
+    """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
+    pieces: list[np.ndarray] = []
+    reader = Reader(files, 1, shuffle=False, **options)
+    for numbers in reader._pools(0):
+        pieces.append(reader._decode_pool(numbers)[0])
+    return as_batch(np.concatenate(pieces) if pieces else np.empty(0, labelled_dtype))
+
+
+__all__ = ["Batch", "Block", "Reader", "read_all"]
