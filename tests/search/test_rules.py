@@ -149,7 +149,8 @@ def test_stages_partition_the_moves(play_random, roots):
             assert sorted(tactical + quiet) == sorted(useful)
             assert len(set(useful)) == len(useful)
             everything = moves_of(pos)
-            assert set(useful) <= set(everything) and len(set(everything)) == len(everything)
+            assert set(useful) <= set(everything)
+            assert len(set(everything)) == len(everything)
             for move in tactical:
                 moved = pos["board"][move >> 7 & 127] % KINDS
                 assert pos["board"][move & 127] != EMPTY or (moved == 0 and move >> 14)

@@ -39,7 +39,8 @@ def test_the_verdict_falls_with_the_threshold(play_random, roots):
             for move in buffer[: generate(pos, buffer, np.int64(0), np.int64(TACTICAL))].astype(np.int64):
                 verdicts = [exchange_wins(pos, move, np.int64(t)) for t in range(-3000, 3001, 250)]
                 assert verdicts == sorted(verdicts, reverse=True)
-                assert verdicts[0] and not verdicts[-1]
+                assert verdicts[0]
+                assert not verdicts[-1]
 
 
 def test_values_order_the_pieces():
