@@ -15,7 +15,7 @@ from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, start_picking
-from search.position import do_move, do_null_move, in_check, undo_move, undo_null_move
+from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
 from search.quiescence import quiesce
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
 from search.see import exchange_wins
@@ -259,7 +259,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         if move == excluded:
             continue
         tactical = is_tactical(pos, move)
-        if skip_quiets and not tactical and not checked:
+        checking = gives_check(pos, move)
+        if skip_quiets and not tactical and not checked and not checking:
             continue
         number += 1
         history = np.int64(0)
@@ -273,11 +274,12 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 if not checked and number >= (3 + depth * depth) // (1 if improving else 2):
                     skip_quiets = True
                 history = quiet_history(pos, thread, ply, move)
-                if depth <= 5 and history < HISTORY_PRUNING * depth:
+                if depth <= 5 and not checking and history < HISTORY_PRUNING * depth:
                     continue
                 # Futility: the evaluation is too far below alpha for a quiet move to reach it.
                 if (
                     not checked
+                    and not checking
                     and left <= 7
                     and thread.evaluation[ply] + FUTILITY_BASE + FUTILITY_MARGIN * left + history // 128 <= alpha
                 ):
@@ -334,8 +336,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             thread.tried_quiet[ply, quiets] = move
             quiets += 1
         _play(pos, thread, ply, move)
-        gives_check = in_check(pos)
-        if gives_check and extension == 0 and depth < 10 and ply < 2 * thread.root_depth:
+        if checking and extension == 0 and depth < 10 and ply < 2 * thread.root_depth:
             extension = np.int64(1)
         next_depth = depth - 1 + extension
 
@@ -347,7 +348,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 reduction += 1
             if is_pv:
                 reduction -= 1
-            if gives_check or checked:
+            if checking or checked:
                 reduction -= 1
             if tactical:
                 reduction -= 1

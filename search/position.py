@@ -353,6 +353,33 @@ def _checkers_after(pos, piece, origin, target):
 
 
 @jit
+def gives_check(pos, move):
+    """Whether a legal move, not yet played, attacks the enemy king."""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[1 - us]) & 127
+    if king == NO_KING:
+        return False
+    target, origin = move & 127, (move >> 7) & 127
+    low, high = occupied(pos)
+    low |= BIT[target, 0]
+    high |= BIT[target, 1]
+    if origin >= DROP_ORIGIN:
+        piece = us * KINDS + origin - DROP_ORIGIN
+    else:
+        piece = np.int64(pos.board[origin])
+        piece = piece + 8 if move & PROMOTE else piece
+        low &= ~BIT[origin, 0]
+        high &= ~BIT[origin, 1]
+    a, b = attacks(piece, target, low, high)
+    if ((a & BIT[king, 0]) | (b & BIT[king, 1])) != NONE:
+        return True
+    if origin >= DROP_ORIGIN or DIRECTION[king, origin] == UNALIGNED:
+        return False
+    a, b = sliding_attackers(pos, us, king, low, high)
+    return ((a & ~BIT[origin, 0]) | (b & ~BIT[origin, 1])) != NONE
+
+
+@jit
 def do_move(pos, move):
     """Play a legal move (16 bits)."""
     us = np.int64(pos.turn) & 1

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from search.declaration import RULE_27, can_declare
 from search.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.perft import make_leaves, perft
-from search.position import do_move, do_null_move, in_check, new_position, position_dtype, undo_move, undo_null_move
+from search.position import (
+    do_move,
+    do_null_move,
+    gives_check,
+    in_check,
+    new_position,
+    position_dtype,
+    undo_move,
+    undo_null_move,
+)
 from search.repetition import repetition
 from search.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
 from search.shogi import EMPTY, KINDS
@@ -111,7 +120,9 @@ def test_undo_restores_the_whole_record(play_random, roots, seed):
         for pos, _ in play_random(root, seed, 60):
             before = snapshot(pos)
             for move in moves_of(pos):
+                checks = gives_check(pos, np.int64(move))
                 do_move(pos, np.int64(move))
+                assert in_check(pos) == checks, move_to_usi(move)
                 undo_move(pos, np.int64(move))
                 assert snapshot(pos) == before, move_to_usi(move)
             if not in_check(pos):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.alphabeta import search_node, search_root
+from search.alphabeta import search_root
 from search.feature_sets import feature_set
+from search.jit import CACHE_DIRECTORY
 from search.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
 from search.network import EvalNetwork, Layer
 from search.node import path_score
 from search.position import do_move, in_check
-from search.quiescence import quiesce
 from search.score import INFINITE, MATE, is_mate, mate_plies
 from search.see import PIECE_VALUE
 from search.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
@@ -145,8 +145,9 @@ def test_the_stop_flag_and_the_node_limit_end_the_search(thread):
 def test_every_recursive_function_is_compiled_once(thread):
     """A bare literal argument would compile another form, which Numba's cache cannot load (numba issue 6061)."""
     run(thread, "startpos", 4)
-    for function in (search_node, quiesce, search_root):
-        assert len(function.overloads) == 1
+    assert len(search_root.overloads) == 1
+    for name in ("alphabeta.search_node", "quiescence.quiesce", "alphabeta.search_root"):
+        assert len(list(CACHE_DIRECTORY.rglob(f"{name}-*.nbc"))) == 1
 
 
 def test_scores_are_bounded(thread):
