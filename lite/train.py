@@ -164,21 +164,22 @@ class Run:
         self._reader_state = data["reader"]
         self.reader.load_state_dict(data["reader"])
         self.step, self.cp_per_logit, self.last_valid = data["step"], data["cp_per_logit"], data["valid"]
-        if data["steps"] != self.steps:
-            raise ValueError(f"{self.state_path}: the data has changed: {data['steps']} steps then, {self.steps} now")
 
     def _batches(self) -> Iterator[Batch]:
         """The batches that remain; after each, `_reader_state` is the place behind it."""
-        while self.step < self.steps:
+        epochs_without_step = 0
+        while self.step < self.steps and epochs_without_step < 2:
             before = self.step
             for batch in self.reader:
                 self._reader_state = self.reader.state_dict()
-                if len(batch.score) == self.options.batch_size or self.steps_an_epoch == 1:
+                # An epoch's short last batch has poorer statistics; its positions come in another epoch's order again.
+                if len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size:
                     yield batch
                 if self.step >= self.steps:
                     return
-            if self.step == before and before % self.steps_an_epoch == 0:
-                raise ValueError(f"{self.options.data[0]}: no batch of {self.options.batch_size} good positions in it")
+            epochs_without_step = epochs_without_step + 1 if self.step == before else 0
+        if self.step < self.steps:
+            raise ValueError(f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size}")
 
     def take_step(self, batch: Batch) -> float:
         """One step; returns the loss. If it or the gradient is not finite: FloatingPointError, weights untouched."""
