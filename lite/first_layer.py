@@ -2,9 +2,8 @@
 
 Every net of this room is linear up to its first activation, so its first layer is a table of rows, one per feature of
 `piece_square` (piece on square, pieces in hand, in check), and a position is the sum of about forty of them. The
-listing's module spends its time on a (B, 16, 9, 9) feature map instead; summing rows does the same arithmetic in about
-a fiftieth of the work. PyTorch's `embedding_bag` cannot show that (its backward builds index tensors), hence these
-Numba kernels, each with its own backward, in float32 or float64.
+listing's module moves a (B, 16, 9, 9) feature map about instead, which takes more than ten times as long. The kernels
+here have their own backward and work in float32 (training) and float64 (tests).
 
 Order of the 2325 rows: `piece*81 + square` with the piece as the mover sees it (0-13 own, 14-27 enemy), then 28 own
 and 28 enemy rows for "holds at least n of a kind" (P8 L4 N4 S4 G4 B2 R2, the listing's order), then "in check".
@@ -49,17 +48,17 @@ OTHER_ROW = _other_rows()
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
-def _in_parts(function: Callable[[int, int, int], Any], count: int) -> list[Any]:
-    """`function(part, first, last)` over as many equal parts of `range(count)` as torch has threads; results in order.
+def _in_parts(function: Callable[[int, int], Any], count: int) -> list[Any]:
+    """`function(first, last)` over as many equal parts of `range(count)` as torch has threads; results in order.
 
     The kernels release the GIL. The parts depend on the number of threads alone, so that a run repeats to the bit.
     """
     parts = min(torch.get_num_threads(), max(count, 1))
     bounds = [count * part // parts for part in range(parts + 1)]
     if parts == 1:
-        return [function(0, 0, count)]
+        return [function(0, count)]
     pool = _pools.setdefault(parts, ThreadPoolExecutor(parts))
-    return list(pool.map(function, range(parts), bounds[:-1], bounds[1:]))
+    return list(pool.map(function, bounds[:-1], bounds[1:]))
 
 
 @jit
@@ -139,7 +138,7 @@ class _SumActiveRows(torch.autograd.Function):
         samples = len(start) - 1
         sums = torch.empty(samples, table.shape[1], dtype=table.dtype)
         arrays = (table.detach().contiguous().numpy(), base.detach().contiguous().numpy(), rows, start)
-        _in_parts(lambda part, first, last: _sum_rows(*arrays, first, last, sums.numpy()), samples)
+        _in_parts(lambda first, last: _sum_rows(*arrays, first, last, sums.numpy()), samples)
         ctx.active, ctx.shape = (rows, start), table.shape
         return sums
 
@@ -148,7 +147,7 @@ class _SumActiveRows(torch.autograd.Function):
         gradient = gradients[0].contiguous()
         values, (rows, start) = gradient.numpy(), ctx.active
 
-        def scatter(part: int, first: int, last: int) -> np.ndarray:
+        def scatter(first: int, last: int) -> np.ndarray:
             table_gradient = np.zeros(ctx.shape, values.dtype)
             _scatter_rows(values, rows, start, first, last, table_gradient)
             return table_gradient
@@ -204,7 +203,7 @@ def _input_gradient(gradient, sums, scale, shift, constant, slope, first, last, 
 
 
 def _moments(kernel: Callable[..., None], samples: int, width: int, *arrays: np.ndarray) -> np.ndarray:
-    def part_moments(part: int, first: int, last: int) -> np.ndarray:
+    def part_moments(first: int, last: int) -> np.ndarray:
         moments = np.zeros((2, width))
         kernel(*arrays, first, last, moments)
         return moments
@@ -233,7 +232,7 @@ class _NormaliseAndCut(torch.autograd.Function):
         columns = [np.repeat(array, group).astype(values.dtype) for array in (scale, shift, mean, deviation)]
         result = torch.empty_like(sums)
         _in_parts(
-            lambda part, first, last: _scale_and_cut(values, columns[0], columns[1], first, last, result.numpy()),
+            lambda first, last: _scale_and_cut(values, columns[0], columns[1], first, last, result.numpy()),
             samples,
         )
         ctx.values, ctx.columns, ctx.group, ctx.batch_statistics = values, columns, group, batch_statistics
@@ -257,7 +256,7 @@ class _NormaliseAndCut(torch.autograd.Function):
         columns += [np.repeat(array, group).astype(values.dtype) for array in (constant, slope)]
         result = np.empty_like(values)
         arrays = (gradient, values, columns[0], columns[1], columns[4], columns[5])
-        _in_parts(lambda part, first, last: _input_gradient(*arrays, first, last, result), samples)
+        _in_parts(lambda first, last: _input_gradient(*arrays, first, last, result), samples)
         as_tensor = [torch.from_numpy(g.astype(values.dtype)) for g in (gamma_gradient, beta_gradient)]
         return torch.from_numpy(result), *as_tensor, None, None, None, None
 
