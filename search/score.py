@@ -30,3 +30,10 @@ def mate_plies(score: int) -> int:
 def win_rate(score: float, cp_per_logit: float = CP_PER_LOGIT) -> float:
     """Expected result (0..1) of a score in centipawns: the logistic function with the named scale."""
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, score / cp_per_logit))))
+
+
+def score_of_rate(rate: float, cp_per_logit: float = CP_PER_LOGIT) -> int:
+    """Centipawns of an expected result (0..1), the inverse of `win_rate`, kept inside the evaluations' range."""
+    if rate <= 0 or rate >= 1:
+        return MAX_EVALUATION if rate >= 1 else -MAX_EVALUATION
+    return max(-MAX_EVALUATION, min(MAX_EVALUATION, round(cp_per_logit * math.log(rate / (1 - rate)))))

@@ -1,0 +1,111 @@
+"""Compile ahead: everything the engine calls, once for all processes that start together.
+
+Numba compiles at the first call and keeps the result in the cache directory. A lock file there lets one process compile
+while others wait and then load. The verb `warmup` is for installers; `isready` does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.feature_sets import feature_set
+from search.jit import CACHE_DIRECTORY
+from search.network import LANES, EvalNetwork, Layer
+from search.see import PIECE_VALUE
+from search.shogi import KINDS, SQUARES
+
+_UNUSED_DAYS = 30
+_BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+
+
+def small_network() -> EvalNetwork:
+    """A network that counts material on the board, in steps of ten centipawns: what an engine without a file plays by."""
+    features = feature_set("piece_square")
+    rows = np.zeros((features.rows, LANES), np.int16)
+    for piece in range(2 * KINDS):
+        kind = piece % KINDS
+        if kind != 7:
+            worth = int(PIECE_VALUE[kind]) // 10 * (1 if piece < KINDS else -1)
+            rows[piece * SQUARES : (piece + 1) * SQUARES, :2] = (worth, -worth)
+    hidden = np.zeros((2, LANES), np.int8)
+    hidden[0, 0] = hidden[1, 1] = 64
+    output = np.array([[100, -100]], np.int8)
+    layers = (Layer(hidden, np.zeros(2, np.int32), 6), Layer(output, np.zeros(1, np.int32)))
+    return EvalNetwork(features, rows, np.zeros(LANES, np.int16), layers, logit_per_output=1 / 6000)
+
+
+@contextlib.contextmanager
+def _locked() -> Iterator[None]:
+    """Hold the cache directory's lock; where the directory cannot be written nothing is kept, so nothing is locked."""
+    try:
+        CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        file = open(CACHE_DIRECTORY / "lock", "a+b")  # noqa: SIM115 (closed below)
+    except OSError:
+        yield
+        return
+    with file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:
+            import msvcrt
+
+            file.seek(0)
+            while True:
+                try:
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
+                    break
+                except OSError:  # it gives up after ten seconds; compiling takes longer
+                    continue
+        yield
+
+
+def warm_up() -> float:
+    """Compile (or load) the engine; returns the seconds it took."""
+    begun = time.perf_counter()
+    with _locked():
+        from search.engine import Engine
+
+        engine = Engine(small_network(), hash_mb=1, threads=1)
+        for sfen in ("startpos", _BUSY_POSITION):
+            engine.analyse(sfen, depth=5)
+        engine.network.evaluate(["startpos"])
+    return time.perf_counter() - begun
+
+
+def remove_unused() -> int:
+    """Delete cache directories of other sources or kernels that nobody has used for a month; returns how many."""
+    oldest = time.time() - _UNUSED_DAYS * 86400
+    removed = 0
+    for directory in CACHE_DIRECTORY.parent.glob("*-*"):
+        lock = directory / "lock"
+        if directory != CACHE_DIRECTORY and lock.is_file() and lock.stat().st_mtime < oldest:
+            shutil.rmtree(directory, ignore_errors=True)
+            removed += 1
+    with contextlib.suppress(OSError):
+        (CACHE_DIRECTORY / "lock").touch()
+    return removed
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """Compile the engine ahead, so that its first start in a GUI is as quick as every other."""
+
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> None:
+        seconds = warm_up()
+        removed = remove_unused()
+        if self.json:
+            print(json.dumps({"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}))
+        else:
+            print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}")
