@@ -84,6 +84,13 @@ class Train:
     def run(self) -> None:
         if not self.data:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+        if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
+            raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
+        if not 0 <= self.lambda_ <= 1:
+            raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
+        for name in ("epochs", "batch_size", "threads", "save_every", "cp_per_logit"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
         Run(self).train()
 
     def fixed_options(self) -> dict[str, Any]:

@@ -147,6 +147,18 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, 
         dataclasses.replace(run, data=()).run()
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"lambda_": 1.5}, "--lambda 1.5"), ({"epochs": 0}, "--epochs 0"), ({"threads": -1}, "--threads -1")],
+)
+def test_senseless_options_are_refused(records, tmp_path, change, words):
+    with pytest.raises(ValueError, match=words):
+        options(records, tmp_path / "run", **change).run()
+    with pytest.raises(ValueError, match="held out"):
+        options(records, tmp_path / "run", valid=(records,)).run()
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_nan_stops_before_the_weights_and_names_the_batch(records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", save_every=5)
     calls = []
