@@ -14,9 +14,9 @@ import tyro
 
 from export.folded import FoldedNetwork, fold, module_logits
 from export.positions import Sample, read_sample
-from export.quantise import ROW_SCALE, measure_cost, quantise, row_scale
+from export.quantise import largest_scales, measure_cost, quantise
 from lite.checkpoint import json_safe, load_model
-from search.network import ACTIVATION_LIMIT, EvalNetwork
+from search.network import EvalNetwork
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9
@@ -37,8 +37,6 @@ class Fold:
     and what it costs in accuracy is not known."""
     positions: int = 50_000
     """Positions to look at."""
-    row_scale: int = ROW_SCALE
-    """Largest scale of the int16 rows; halved while a position's sum could overflow."""
     cp_per_logit: float | None = None
     """Centipawns of one logit; without it the scale that the network was trained with."""
     keep_float: bool = False
@@ -49,15 +47,13 @@ class Fold:
     def run(self) -> None:
         if self.positions < 1:
             raise ValueError(f"--positions {self.positions}: at least one position is needed")
-        if self.row_scale < 16 or self.row_scale & (self.row_scale - 1) or self.row_scale > 1 << 14:
-            raise ValueError(f"--row-scale {self.row_scale}: use a power of two from 16 to 16384")
         model, training = load_model(self.checkpoint)
         sample = read_sample(self.data, max(self.positions, CHECKED))
         folded, error = fold_checked(model, sample)
         priced = sample.part(0, self.positions)
         scale = self.cp_per_logit or float(training.get("cp_per_logit", CP_PER_LOGIT))
         provenance = {"network": model.config, "training": training, "program": _versions()}
-        net = quantise(folded, priced, scale, json_safe(provenance), self.row_scale)
+        net = quantise(folded, priced, scale, json_safe(provenance))
         figures = describe(folded, net, priced, error)
         net.provenance["fold"] = figures
         net.save(self.output)
@@ -86,16 +82,15 @@ def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
 
 def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: float) -> dict[str, Any]:
     """The figures of a fold: its exactness, what quantisation cost, the scales chosen."""
-    scale, bound = row_scale(folded)
     cost = asdict(measure_cost(folded, net, sample))
     inputs = net.perspectives * net.width
     return {
         "float64_max_error": error,
         **cost,
         "source": sample.source,
-        "row_scale": scale,
-        "largest_sum": bound,
-        "activation_limit": ACTIVATION_LIMIT * 2.0**net.input_shift / scale,
+        "largest_sum": largest_scales(folded)[1],
+        "input_shift": net.input_shift,
+        "shifts": [layer.shift for layer in net.layers[:-1]],
         "shape": [net.feature_set.rows, inputs, *(len(layer.bias) for layer in net.layers)],
         "cp_per_logit": net.cp_per_logit,
         "bytes": net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
@@ -111,8 +106,7 @@ def as_text(figures: dict[str, Any], output: Path) -> str:
     loss = figures["log_loss_change"]
     lines = [
         f"fold            equals the trained module to {figures['float64_max_error']:.1e} (float64, logits)",
-        f"rows            int16 at {figures['row_scale']} to one; sums reach at most {figures['largest_sum']:.1f}",
-        f"activations     u8, 127 stands for {figures['activation_limit']:.2f}",
+        f"rows            int16, sums reach at most {figures['largest_sum']:.1f}; shift {figures['input_shift']} to u8",
         f"quantisation    on {figures['positions']:,} positions ({figures['source']}):",
         f"  accuracy      {points(figures['accuracy_change'])}",
         f"  log loss      {'not known' if loss is None else f'{loss:+.5f}'}",

@@ -1,16 +1,17 @@
 """From the folded float64 network to the integers that the search evaluates, and what that costs.
 
-Rows become int16 at 256 to one (or the largest power of two at which no position's sum can leave int16), activations u8
-with 127 for some 4 to 16 float units, weights int8 with a scale of their own for each layer. The scales are tied: an
-input unit u and weights of unit w make sums of unit u*w, and a shift of s bits then makes activations of unit u*w*2^s.
-Each layer takes the smallest w that its largest weight allows and its activations' range asks for. Shifts round down,
-so half a step is put into the biases. The logit's unit is the last u*w.
+A ReLU does not mind the unit that its input is counted in, so every lane of the rows and every hidden neuron gets a
+unit of its own, such that its activations fill 0..127, and the weights that read it are multiplied by that unit. In a
+layer whose inputs have units u, weights w*u are divided by a unit v for each neuron (so that they fill int8); its sums
+then have unit v and its activations, after a shift of s bits, v*2^s. The last v is the logit's unit. int16 rows bound a
+lane's unit from below: no position's sum may leave int16. Shifts round down, so half a step is put into the biases. The
+shifts themselves are tried out: of all combinations the one whose win rates are nearest on a sample is kept.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,50 +23,64 @@ from search.network import ACTIVATION_LIMIT, LANES, MAX_LAYER, MAX_LAYERS, EvalN
 from search.score import CP_PER_LOGIT
 from search.static_evaluation import evaluate_batch
 
-ROW_SCALE = 256
 MIN_ROW_SCALE = 16
+MAX_ROW_SCALE = 2048
 INT16, INT32 = (1 << 15) - 1, (1 << 31) - 1
+ROUNDING = 64
+"""Integers by which the rounding of forty rows, a bias and half a shift can exceed the bound of a sum."""
 WEIGHT_LIMIT = 127
-INPUT_SHIFTS = range(7)
-"""Tried in turn: 127 stands for 0.5 to 32 float units at a row scale of 256."""
+INPUT_SHIFTS = range(2, 8)
+EXTRA_SHIFTS = range(-2, 2)
+"""Steps tried around the shift that lets half of a layer's neurons fill both int8 and 0..127."""
 RANGE_QUANTILE = 0.9999
-"""Hidden activations beyond this quantile are cut off at 127."""
+"""Activations beyond this quantile of the sample are cut off at 127; 0.999 makes finer steps and larger errors."""
 SHIFT_LIMIT = 20
 
 
-def row_scale(folded: FoldedNetwork, wanted: int = ROW_SCALE) -> tuple[int, float]:
-    """The largest power of two up to `wanted` at which every row and every position's sum fits int16, and the bound of
-    the sums in float units. Raises ValueError in words if even MIN_ROW_SCALE is too much."""
-    bound = max(float(folded.largest_sums().max()), float(np.abs(folded.rows).max()))
-    scale = wanted
-    # A rounded row is off by half a unit, and forty of them and a bias and half a shift are added up.
-    while scale >= MIN_ROW_SCALE and bound * scale + 64 > INT16:
-        scale //= 2
-    if scale < MIN_ROW_SCALE:
+def largest_scales(folded: FoldedNetwork) -> tuple[np.ndarray, float]:
+    """The largest scale of each lane's int16 rows, f8 [N], and the bound of all lanes' sums in float units.
+
+    Raises ValueError in words if a position's sum, or a row, could leave int16 even at MIN_ROW_SCALE to one.
+    """
+    bound = np.maximum(folded.largest_sums(), np.abs(folded.rows).max(0))
+    bound = np.maximum(bound, np.abs(folded.bias))
+    largest = float(bound.max())
+    if largest * MIN_ROW_SCALE + ROUNDING > INT16:
         raise ValueError(
-            f"overflow: a position's sum can reach {bound:.0f}, and int16 rows at {MIN_ROW_SCALE} to one hold "
+            f"overflow: a position's sum can reach {largest:.0f}, and int16 rows at {MIN_ROW_SCALE} to one hold "
             f"{INT16 / MIN_ROW_SCALE:.0f}; train with weight decay or clip the first layer"
         )
-    return scale, bound
+    return np.minimum((INT16 - ROUNDING) / np.maximum(bound, 1e-9), MAX_ROW_SCALE), largest
+
+
+def _ranges(inputs: np.ndarray, margin: float) -> np.ndarray:
+    """Float value that activation 127 should stand for, of each column; dead ones take a share of the liveliest."""
+    quantiles = np.quantile(inputs, RANGE_QUANTILE, axis=0) * margin
+    return np.maximum(quantiles, max(float(quantiles.max()) / 64, 1e-6))
 
 
 def _quantise_layer(
-    weight: np.ndarray, bias: np.ndarray, input_unit: float, limit: float | None, number: int
-) -> tuple[Layer, float]:
-    """A layer in integers, the unit of its outputs. `limit`: the float value of activation 127, None at the output."""
-    largest = float(np.abs(weight).max()) or 1.0
-    weight_unit, shift = largest / WEIGHT_LIMIT, 0
-    if limit is not None:
-        unit = limit / ACTIVATION_LIMIT
-        shift = max(0, min(SHIFT_LIMIT, math.floor(math.log2(unit / (input_unit * weight_unit)))))
-        weight_unit = max(unit / (input_unit * (1 << shift)), weight_unit)
-    sum_unit = input_unit * weight_unit
-    integer = np.rint(weight / weight_unit).astype(np.int64)
-    constant = np.rint(bias / sum_unit) + ((1 << shift) >> 1)
-    worst = np.abs(integer).sum(1) * ACTIVATION_LIMIT + np.abs(constant)
-    if worst.max() > INT32:
-        raise ValueError(f"overflow: the sums of layer {number} can reach {worst.max():.0f}, which int32 does not hold")
-    return Layer(integer.astype(np.int8), constant.astype(np.int32), shift), sum_unit * (1 << shift)
+    weight: np.ndarray, bias: np.ndarray, units: np.ndarray, ranges: np.ndarray | None, extra_shift: int, number: int
+) -> tuple[Layer, np.ndarray]:
+    """A layer in integers, and the units of its outputs. units: of the inputs; ranges: of the outputs' activations,
+    None at the output layer, whose rows share one unit."""
+    weight = weight * units
+    largest = np.abs(weight).max(1)
+    largest = np.maximum(largest, max(float(largest.max()), 1e-9) / 1024)
+    shift = 0
+    if ranges is None:
+        sum_units = np.full(len(bias), largest.max() / WEIGHT_LIMIT)
+    else:
+        wanted = ranges / ACTIVATION_LIMIT
+        shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))))) + extra_shift
+        shift = max(0, min(SHIFT_LIMIT, shift))
+        sum_units = np.maximum(wanted / (1 << shift), largest / WEIGHT_LIMIT)
+    integer = np.rint(weight / sum_units[:, None])
+    constant = np.rint(bias / sum_units) + ((1 << shift) >> 1)
+    worst = float((np.abs(integer).sum(1) * ACTIVATION_LIMIT + np.abs(constant)).max())
+    if worst > INT32:
+        raise ValueError(f"overflow: the sums of layer {number} can reach {worst:.0f}, which int32 does not hold")
+    return Layer(integer.astype(np.int8), constant.astype(np.int32), shift), sum_units * (1 << shift)
 
 
 def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
@@ -80,18 +95,18 @@ def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
     return FoldedNetwork(folded.feature_set, rows, first_bias, layers, folded.perspectives)
 
 
-def _quantise_at(folded: FoldedNetwork, scale: int, input_shift: int, limits: list[float], **rest: Any) -> EvalNetwork:
-    rows = np.rint(folded.rows * scale).astype(np.int16)
-    # Half a step only where something is shifted away, and not in the lanes of zeros: an activation there costs nothing
-    # either way, as its weights are zero.
-    bias = (np.rint(folded.bias * scale) + ((1 << input_shift) >> 1)).astype(np.int16)
-    unit = (1 << input_shift) / scale
+def _quantise_at(
+    folded: FoldedNetwork, scales: np.ndarray, input_shift: int, extra_shift: int, ranges: list[np.ndarray], **rest: Any
+) -> EvalNetwork:
+    """Integers at given scales of the lanes [N], ranges of the hidden layers and shifts."""
+    rows = np.rint(folded.rows * scales).astype(np.int16)
+    bias = (np.rint(folded.bias * scales) + ((1 << input_shift) >> 1)).astype(np.int16)
+    units = np.tile((1 << input_shift) / scales, folded.perspectives)
     layers = []
     for number, (weight, constant) in enumerate(folded.layers, 1):
-        limit = limits[number - 1] if number < len(folded.layers) else None
-        layer, unit = _quantise_layer(weight, constant, unit, limit, number)
+        hidden = ranges[number - 1] if number < len(folded.layers) else None
+        layer, units = _quantise_layer(weight, constant, units, hidden, extra_shift, number)
         layers.append(layer)
-    outputs = ("value", "draw")[: len(folded.layers[-1][1])]
     return EvalNetwork(
         folded.feature_set,
         rows,
@@ -99,8 +114,8 @@ def _quantise_at(folded: FoldedNetwork, scale: int, input_shift: int, limits: li
         tuple(layers),
         folded.perspectives,
         input_shift,
-        outputs,
-        logit_per_output=unit,
+        ("value", "draw")[: len(folded.layers[-1][1])],
+        logit_per_output=float(units[0]),
         **rest,
     )
 
@@ -149,14 +164,17 @@ def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, exact:
     )
 
 
+def _win_rate(logits: np.ndarray) -> np.ndarray:
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
+
+
 def quantise(
     folded: FoldedNetwork,
     sample: Sample,
     cp_per_logit: float = CP_PER_LOGIT,
     provenance: dict[str, Any] | None = None,
-    wanted_scale: int = ROW_SCALE,
 ) -> EvalNetwork:
-    """The network in integers: of all input shifts the one with the least error on the sample.
+    """The network in integers: of all shifts the ones with the least error of the win rate on the sample.
 
     Raises ValueError in words where the integers would overflow or the search cannot evaluate the dimensions.
     """
@@ -165,15 +183,19 @@ def quantise(
     widest = max(len(bias) for _, bias in folded.layers)
     if widest > MAX_LAYER:
         raise ValueError(f"a layer of {widest} outputs: the search evaluates up to {MAX_LAYER}")
-    scale, _ = row_scale(folded, wanted_scale)
+    folded = _with_lanes(folded)
+    largest, _ = largest_scales(folded)
     *hidden, outputs = folded.activations(sample)
-    exact = outputs[:, 0]
-    limits = [max(float(np.quantile(inputs.max(1), RANGE_QUANTILE)), 1e-3) for inputs in hidden[1:]]
-    padded = _with_lanes(folded)
+    rate = _win_rate(outputs[:, 0])
+    margin = 1.0 if sample.result is not None else UNSEEN_MARGIN
+    rest = {"cp_per_logit": float(cp_per_logit), "provenance": provenance or {}}
+    first, *ranges = (_ranges(inputs, margin) for inputs in hidden)
+    lane_range = first.reshape(folded.perspectives, -1).max(0)
     best: tuple[float, EvalNetwork] | None = None
-    for shift in INPUT_SHIFTS:
-        net = _quantise_at(padded, scale, shift, limits, cp_per_logit=float(cp_per_logit), provenance=provenance or {})
-        error = float(((quantised_logits(net, sample) - exact) ** 2).mean())
+    for input_shift, extra_shift in product(INPUT_SHIFTS, EXTRA_SHIFTS if ranges else (0,)):
+        scales = np.minimum(largest, (ACTIVATION_LIMIT << input_shift) / lane_range)
+        net = _quantise_at(folded, scales, input_shift, extra_shift, ranges, **rest)
+        error = float(((_win_rate(quantised_logits(net, sample)) - rate) ** 2).mean())
         if best is None or error < best[0]:
             best = error, net
     assert best is not None

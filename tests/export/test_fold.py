@@ -118,15 +118,13 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     assert load_network(output).cp_per_logit == 500.0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), [({"positions": 0}, "at least one"), ({"row_scale": 100}, "power of two")]
-)
-def test_wrong_options_are_refused(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Fold(tmp_path / "none", tmp_path / "out", **options).run()
-
-
-def test_a_folded_file_cannot_be_folded_again(make_net, tmp_path: Path) -> None:
+def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        Fold(tmp_path / "none", tmp_path / "out", positions=0).run()
     with pytest.raises(FileNotFoundError):
         Fold(tmp_path / "missing.safetensors", tmp_path / "out").run()
+    save_model(tmp_path / "network.safetensors", make_net("odd"), {})
+    Fold(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100).run()
+    with pytest.raises(ValueError, match="this is liteshogi evaluation network"):
+        Fold(tmp_path / "net.safetensors", tmp_path / "out").run()
     assert not (tmp_path / "out").exists()

@@ -9,7 +9,7 @@ import pytest
 
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample
-from export.quantise import measure_cost, quantise, quantised_logits, row_scale
+from export.quantise import largest_scales, measure_cost, quantise, quantised_logits
 from lite.network import ValueNetwork
 from search.feature_sets import feature_set
 from search.network import evaluate_reference
@@ -54,24 +54,29 @@ def made_up(size: float, layers: tuple | None = None) -> FoldedNetwork:
 
 
 def test_rows_take_the_scale_that_the_worst_position_allows() -> None:
-    assert row_scale(made_up(1.0))[0] == 256
-    scale, bound = row_scale(made_up(8.0))
-    assert scale == 64
-    assert bound * scale < 2**15 <= bound * 2 * scale + 64
+    for size in (1.0, 8.0):
+        folded = made_up(size)
+        scales, bound = largest_scales(folded)
+        assert scales.shape == (8,)
+        assert (folded.largest_sums() * scales + 64 <= 32767 + 1e-6).all()
+        assert bound == folded.largest_sums().max()
+    assert scales.min() > 64
+    assert (largest_scales(made_up(0.01))[0] <= 2048).all()
     with pytest.raises(ValueError, match="overflow: a position's sum can reach"):
-        row_scale(made_up(80.0))
+        largest_scales(made_up(80.0))
 
 
 def test_no_position_leaves_int16(make_net, positions: Sample) -> None:
+    """A net so large that the bound alone decides the rows' scale."""
     folded = fold(make_net("board"))
-    # As large as it can be: the next step would take another scale.
-    factor = 0.99 * (32767 - 64) / 256 / row_scale(folded)[1]
+    factor = 0.99 * 32767 / 16 / folded.largest_sums().max()
     folded = dataclasses.replace(folded, rows=folded.rows * factor, bias=folded.bias * factor)
     net = quantise(folded, positions.part(0, 500))
-    assert row_scale(folded)[0] == 256
     table = np.concatenate((net.rows.astype(np.int64), np.zeros((1, net.width), np.int64)))
     sums = table[net.feature_set.active_rows(positions.pieces[:3000], positions.hands[:3000])].sum(1) + net.bias
     assert np.abs(sums).max() < 2**15
+    integers = dataclasses.replace(folded, rows=net.rows.astype(float), bias=net.bias.astype(float))
+    assert integers.largest_sums().max() < 2**15
 
 
 def test_dimensions_that_the_search_cannot_evaluate_are_refused(positions: Sample) -> None:
