@@ -214,3 +214,21 @@ def as_text(figures: dict[str, Any]) -> str:
         times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
         lines.append(f"{part['network']:28}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class BenchEvaluation:
+    """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
+
+    net: str = "default"
+    """Network to measure."""
+    games: Path | None = None
+    """Recorded games; without it those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
+    count: int = 1000
+    """Games to walk along."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        figures = bench_evaluation(self.net, self.games, self.count)
+        print(json.dumps(figures) if self.json else as_text(figures))

@@ -71,7 +71,11 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
     increment = limits.binc if colour == 0 else limits.winc
     free = limits.byoyomi + increment
     # What may be used at most without losing on time: everything, less the way to the server.
-    hard = left + free - (margins.network_delay_2 if left + free > 2 * margins.network_delay_2 else _tight(margins, left + free))
+    hard = (
+        left
+        + free
+        - (margins.network_delay_2 if left + free > 2 * margins.network_delay_2 else _tight(margins, left + free))
+    )
     hard = max(LEAST, hard)
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
     share = left / moves_left + free * OPENING_SHARE

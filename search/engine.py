@@ -20,7 +20,7 @@ from search.clock import Budget
 from search.declaration import RULE_27, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.network import EvalNetwork, load_network
-from search.position import STACK, do_move
+from search.position import STACK, copy_position, do_move
 from search.score import INFINITE, MATE_BOUND, MAX_PLY, is_mate, mate_plies, win_rate
 from search.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
 from search.thread import SearchThread
@@ -121,10 +121,10 @@ class Engine:
         try:
             self._walk(positions[0], sfen, moves)
         except ValueError:
-            positions[0][...] = before
+            copy_position(positions[0], before)
             raise
         for pos in positions[1:]:
-            pos[...] = positions[0]
+            copy_position(pos, positions[0])
 
     @staticmethod
     def _walk(pos: np.void, sfen: str, moves: Sequence[str]) -> None:
@@ -318,10 +318,10 @@ class Engine:
     def _enough(self, record: np.void, begun: float, depth: int, best: Analysis, budget: Budget | None) -> bool:
         """Whether another iteration is not worth beginning."""
         if budget is None:
-            # A mate that is proved deeper than it is long will not get shorter.
             return False
         if record["root_count"] == 1 and depth >= 4:
             return True
+        # A mate that is proved deeper than it is long will not get shorter.
         if is_mate(best.score) and depth > abs(mate_plies(best.score)) + 2:
             return True
         # The next iteration takes about as long as all before it together.

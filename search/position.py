@@ -112,6 +112,12 @@ def new_position() -> np.void:
     return np.zeros(1, position_dtype)[0]
 
 
+def copy_position(target: np.void, source: np.void) -> None:
+    """Make one record equal another."""
+    for name in source.dtype.names or ():
+        target[name] = source[name]
+
+
 @jit
 def occupied(pos):
     """The two words of all pieces."""

@@ -26,7 +26,7 @@ _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RG
 
 
 def small_network() -> EvalNetwork:
-    """A network that counts material on the board, in steps of ten centipawns: what an engine without a file plays by."""
+    """A network that counts material on the board in steps of ten centipawns, for an engine without a file."""
     features = feature_set("piece_square")
     rows = np.zeros((features.rows, LANES), np.int16)
     for piece in range(2 * KINDS):

@@ -1,0 +1,37 @@
+"""LiteShogi: a lite value network for shogi, its engine and its toolkit. The names below are the Python API.
+
+    from liteshogi import Engine, load_network
+    load_network("default").evaluate(["startpos"])
+    Engine("default").analyse("startpos", nodes=100_000)
+
+They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from search.engine import Analysis, Engine
+    from search.network import EvalNetwork, load_network
+
+__version__ = "0.1.0"
+__all__ = ["Analysis", "Engine", "EvalNetwork", "__version__", "load_network"]
+
+_HOMES = {
+    "Analysis": "search.engine",
+    "Engine": "search.engine",
+    "EvalNetwork": "search.network",
+    "load_network": "search.network",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'liteshogi' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,123 @@
+"""The `liteshogi` command: bare it speaks USI, with a verb it runs that verb, imported only when asked for."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+VERBS = {
+    "train": "lite.train:Train",
+    "test": "lite.test:Test",
+    "convert": "lite.convert:Convert",
+    "stat": "lite.stat:Stat",
+    "fold": "export.fold:Fold",
+    "export": "export.export:Export",
+    "eval": "search.evaluate_verb:Evaluate",
+    "bench": "search.bench:Bench",
+    "bench --eval": "search.bench_evaluation:BenchEvaluation",
+    "bench --train": "lite.bench_training:BenchTraining",
+    "perft": "search.perft:Perft",
+    "match": "experiments.match:Match",
+    "warmup": "search.warmup:Warmup",
+    "demo": "experiments.demo:Demo",
+}
+"""A verb, or a verb and the flag that picks its variant, and the dataclass of its options."""
+EXTRAS = {"torch": "train", "cshogi": "train", "onnx": "export", "onnxruntime": "export", "shogiarena": "experiments"}
+"""Which extra brings a missing module."""
+
+
+def main() -> None:
+    """Entry point of the console command."""
+    arguments = sys.argv[1:]
+    if not arguments:
+        if sys.stdin.isatty():
+            print(
+                "LiteShogi speaks USI here: add it to a shogi GUI, or type `usi`. Verbs: liteshogi --help", flush=True
+            )
+        from search.usi import main as speak_usi
+
+        speak_usi()
+        return
+    try:
+        code = _run(arguments)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has seen enough; without this Python complains at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    verb = arguments[0]
+    if verb in ("-h", "--help", "help"):
+        print(_overview())
+        return 0
+    if verb == "--version":
+        from liteshogi import __version__
+
+        print(f"liteshogi {__version__}")
+        return 0
+    if verb not in VERBS:
+        import difflib
+
+        close = difflib.get_close_matches(verb, VERBS, 1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        print(f"error: no verb {verb!r}{hint} See liteshogi --help", file=sys.stderr)
+        return 2
+    name, rest = verb, arguments[1:]
+    for argument in rest:
+        if f"{verb} {argument}" in VERBS:
+            name = f"{verb} {argument}"
+            rest = [word for word in rest if word != argument]
+            break
+    try:
+        import tyro
+
+        options = tyro.cli(_load(name), args=rest, prog=f"liteshogi {name}")
+        options.run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").split(".")[0]
+        if missing not in EXTRAS:
+            raise
+        print(f"error: this needs {missing}: pip install 'liteshogi[{EXTRAS[missing]}]'", file=sys.stderr)
+        return 1
+    except (ValueError, OSError, MemoryError) as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        print("error: " + " ".join(str(error).split()), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _load(name: str) -> type:
+    module, _, attribute = VERBS[name].partition(":")
+    loaded: type = getattr(importlib.import_module(module), attribute)
+    return loaded
+
+
+def _overview() -> str:
+    """The verbs and the first line of what each says of itself, read without importing them."""
+    import ast
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    lines = ["liteshogi: a lite value network for shogi. Bare `liteshogi` speaks USI. Verbs:", ""]
+    for name, home in VERBS.items():
+        module, _, attribute = home.partition(":")
+        spec = find_spec(module)
+        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8")) if spec and spec.origin else ast.Module([], [])
+        docs = [
+            ast.get_docstring(node) or ""
+            for node in tree.body
+            if isinstance(node, ast.ClassDef) and node.name == attribute
+        ]
+        lines.append(f"  {name:15s}{docs[0].splitlines()[0] if docs else ''}")
+    return "\n".join([*lines, "", "liteshogi VERB --help tells a verb's options."])
+
+
+if __name__ == "__main__":
+    main()
