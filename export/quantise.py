@@ -34,6 +34,8 @@ EXTRA_SHIFTS = range(-2, 2)
 """Steps tried around the shift that lets half of a layer's neurons fill both int8 and 0..127."""
 RANGE_QUANTILE = 0.9999
 """Activations beyond this quantile of the sample are cut off at 127; 0.999 makes finer steps and larger errors."""
+UNSEEN_MARGIN = 1.5
+"""Random games do not show how far activations go: their ranges are widened by this."""
 SHIFT_LIMIT = 20
 
 
