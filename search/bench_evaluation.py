@@ -181,25 +181,27 @@ def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
 
 
 def bench_evaluation(
-    net: str = "default", games: Path | None = None, count: int = 1000, runs: int = 7
+    net: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
 ) -> dict[str, Any]:
-    """The figures of `bench --eval`: those of the network, the kernel, and as `half_kp` those of NNUE's dimensions.
+    """The figures of `bench --eval`: of the network, of others beside it, the kernel and the games.
 
-    net: a path or `default`; where no default network is installed, a random one of the (16, 4, 32) net's dimensions.
+    net: a path or `default`; without it random weights of the (16, 4, 32) net's dimensions, as times do not depend on
+    weights. Beside stand the default network, if there is one, and NNUE's dimensions, with random weights.
     """
-    if net == "default" and not DEFAULT_NETWORK.is_file():
-        chosen = random_network("piece_square", 96, (32,), 1)
-    else:
-        chosen = load_network(net)
     recorded = find_games(games, count)
+    chosen = random_network("piece_square", 96, (32,), 1) if net is None else load_network(net)
     figures = measure(chosen, recorded, runs)
-    beside = measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3))
+    if net is None:
+        figures["network"] += ", (16, 4, 32)"
+        if DEFAULT_NETWORK.is_file():
+            figures["default"] = measure(load_network("default"), recorded, runs)
+            figures["default"]["network"] += ", default"
     return figures | {
+        "half_kp": measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3)),
         "kernel": KERNEL,
         "games": len(recorded.starts) - 1,
         "positions": recorded.plies,
         "source": recorded.source,
-        "half_kp": beside,
     }
 
 
@@ -208,11 +210,12 @@ def as_text(figures: dict[str, Any]) -> str:
     counts = f"{figures['positions']:,} positions of {figures['games']} games ({figures['source']})"
     lines = [
         f"{counts}, kernel {figures['kernel']}",
-        "nanoseconds a position         update   layers     both  refresh (a perspective)",
+        f"{'nanoseconds a position':34}   update   layers     both  refresh (a perspective)",
     ]
-    for part in (figures, figures["half_kp"]):
-        times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
-        lines.append(f"{part['network']:28}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
+    for part in (figures, figures.get("default"), figures["half_kp"]):
+        if part:
+            times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
+            lines.append(f"{part['network']:34}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
     return "\n".join(lines)
 
 
@@ -220,15 +223,20 @@ def as_text(figures: dict[str, Any]) -> str:
 class BenchEvaluation:
     """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
 
-    net: str = "default"
-    """Network to measure."""
+    net: str | None = None
+    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32), and the default net beside."""
     games: Path | None = None
-    """Recorded games; without it those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
+    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, packed by xz or not.
+    Without them those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
     count: int = 1000
     """Games to walk along."""
+    runs: int = 7
+    """Runs to take the median of."""
     json: bool = False
     """Print one JSON object and nothing else."""
 
     def run(self) -> None:
-        figures = bench_evaluation(self.net, self.games, self.count)
+        if self.count < 1 or self.runs < 1:
+            raise ValueError("--count and --runs must be at least 1")
+        figures = bench_evaluation(self.net, self.games, self.count, self.runs)
         print(json.dumps(figures) if self.json else as_text(figures))
