@@ -75,7 +75,7 @@ class Batch:
     score: np.ndarray
     """i2 (B,): centipawns of the mover."""
     ply: np.ndarray
-    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe)."""
+    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number)."""
     move: np.ndarray
     """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 unknown."""
     result: np.ndarray
@@ -299,7 +299,7 @@ def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
                 continue
             record.result = 1.0 if result == 1 else (0.5 if result == 0 else 0.0)
             record.kind_of_result = 0
-            record.ply = min(max(_word(raw, at + _PSV_MOVE_NUMBER) - 1, 0), 32767)
+            record.ply = min(_word(raw, at + _PSV_MOVE_NUMBER) - 1, 32767)
             origin = (move >> 7) & 127
             if move & 0x4000:
                 origin = origin + 80 if 1 <= origin <= HAND_KINDS else 127
@@ -352,14 +352,15 @@ def scan_games(raw, begin, positions):
 
 
 @jit
-def walk_games(raw, first_plies, pos, out, errors, error_plies, starts):
+def walk_games(raw, first_plies, pos, out, errors, error_plies, starts, counts):
     """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
 
     first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); out:
-    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8 [games]: each game's error number (0 taken),
-    the ply of the error, its first byte. Returns how many positions were taken. In a game where some moves have
-    candidates (a search's visits) those without are not training positions, as dlshogi has it; a game without any
-    candidates gives them all."""
+    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number
+    (0 taken), the ply of the error, its first byte, its positions. Returns how many positions were taken.
+
+    In a game where some moves have candidates (a search's visits) those without are not training positions, as
+    dlshogi has it; a game without any candidates gives them all."""
     board = np.empty(SQUARES, np.uint8)
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     at = np.int64(0)
@@ -401,6 +402,7 @@ def walk_games(raw, first_plies, pos, out, errors, error_plies, starts):
                 at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
                 do_move(pos, move)
         errors[game] = error
+        counts[game] = taken - before
         at = reach
     return taken
 

@@ -46,9 +46,13 @@ class Refusals:
         return sum(self.reasons.values())
 
     def refuse(self, place: str, reason: str) -> None:
+        self.enter(reason, f"{place}: {reason}")
+
+    def enter(self, reason: str, text: str) -> None:
+        """Count one under `reason`; `text` is the line that names it."""
         self.reasons[reason] += 1
         if len(self.named) < NAMED:
-            self.named.append(f"{place}: {reason}")
+            self.named.append(text)
 
     def add(self, other: Refusals) -> None:
         self.read += other.read
@@ -137,14 +141,23 @@ class RecordFile:
                 break
             start = stop
 
-    def read_block(self, block: Block, refusals: Refusals, first_plies: np.ndarray | None = None) -> np.ndarray:
-        """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
-
-        Safe to call from several threads. Raises OSError if the file has become shorter."""
+    def raw_block(self, block: Block) -> np.ndarray:
+        """The block's bytes, u1. Raises OSError if the file has become shorter."""
         raw = np.fromfile(self.path, np.uint8, block.stop - block.start, offset=block.start)
         if raw.size != block.stop - block.start:
             raise OSError(f"{self.path}: the file became shorter while it was read; start again")
-        return decode_block(raw, self.format, block, str(self.path), refusals, self.check_moves, first_plies)
+        return raw
+
+    def read_block(self, block: Block, refusals: Refusals) -> np.ndarray:
+        """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
+
+        Safe to call from several threads."""
+        raw = self.raw_block(block)
+        name = str(self.path)
+        if self.format == HCPE3:
+            first = (block.first_record, block.start)
+            return decode_games(raw, block.records, block.positions, name, refusals, first).positions
+        return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals)
 
     def _judge_sample(self) -> None:
         """Look at records from several places of the file, so that a wrong file is refused before hours of work."""
@@ -171,33 +184,57 @@ class RecordFile:
             )
 
 
-def decode_block(
+@dataclass(frozen=True)
+class DecodedGames:
+    """hcpe3 games replayed."""
+
+    positions: np.ndarray
+    """`labelled_dtype`: the positions of the good games, game after game."""
+    starts: np.ndarray
+    """i8 (games,): each game's first byte."""
+    errors: np.ndarray
+    """u1 (games,): 0 for a good game, else a number of RECORD_ERRORS."""
+    counts: np.ndarray
+    """i4 (games,): how many of the positions are each game's."""
+
+
+def decode_games(
     raw: np.ndarray,
-    form: str,
-    block: Block,
+    games: int,
+    most_positions: int,
     name: str,
     refusals: Refusals,
-    check_moves: bool = True,
+    first: tuple[int, int] = (0, 0),
     first_plies: np.ndarray | None = None,
+) -> DecodedGames:
+    """Replay the `games` whole hcpe3 games of `raw` (u1), which hold `most_positions` moves.
+
+    `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
+    first_plies: i4 (games,), plies played before each game's first position."""
+    out = np.empty(most_positions, labelled_dtype)
+    errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
+    starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
+    plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
+    taken = walk_games(raw, plies, scratch_position(), out, errors, error_plies, starts, counts)
+    refusals.read += games
+    for game in np.flatnonzero(errors):
+        place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"
+        if error_plies[game]:
+            place += f", move {error_plies[game] + 1}"
+        refusals.refuse(place, RECORD_ERRORS[errors[game]])
+    return DecodedGames(out[:taken], starts, errors, counts)
+
+
+def _decode_records(
+    raw: np.ndarray, form: str, name: str, first_record: int, check_moves: bool, refusals: Refusals
 ) -> np.ndarray:
-    """`labelled_dtype` positions of a block's bytes (u1); `name` stands for the file in what is refused."""
-    out = np.empty(block.positions, labelled_dtype)
-    errors = np.zeros(block.records, np.uint8)
-    pos = scratch_position()
-    refusals.read += block.records
-    if form == HCPE3:
-        error_plies, starts = np.zeros(block.records, np.int32), np.zeros(block.records, np.int64)
-        plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
-        taken = walk_games(raw, plies, pos, out, errors, error_plies, starts)
-        for game in np.flatnonzero(errors):
-            place = f"{name} game {block.first_record + game + 1} at byte {block.start + starts[game]}"
-            if error_plies[game]:
-                place += f", move {error_plies[game] + 1}"
-            refusals.refuse(place, RECORD_ERRORS[errors[game]])
-        return out[:taken]
-    dialect = huffman.HCP if form == HCPE else huffman.PSV
+    """`labelled_dtype` positions of hcpe or psv records (u1)."""
     width = POSITION_BYTES[form]
-    taken = decode_positions(raw, np.int64(width), np.int64(dialect), check_moves, pos, out, errors)
+    errors = np.zeros(raw.size // width, np.uint8)
+    out = np.empty(errors.size, labelled_dtype)
+    dialect = np.int64(huffman.HCP if form == HCPE else huffman.PSV)
+    taken = decode_positions(raw, np.int64(width), dialect, check_moves, scratch_position(), out, errors)
+    refusals.read += errors.size
     for record in np.flatnonzero(errors):
-        refusals.refuse(f"{name} record {block.first_record + record + 1}", RECORD_ERRORS[errors[record]])
+        refusals.refuse(f"{name} record {first_record + record + 1}", RECORD_ERRORS[errors[record]])
     return out[:taken]
