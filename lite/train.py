@@ -69,7 +69,7 @@ class Train:
     mirror: bool = False
     """Show each position left-right reversed half of the time: the rules know no left and right."""
     quiet: bool = False
-    """Learn only from positions without check whose move takes nothing: the search settles the others itself."""
+    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
     seed: int = 0
     """Of the first weights, the order of the data, and the mirror."""
     threads: int = 1
@@ -276,10 +276,13 @@ class Run:
 
 
 def quiet_positions(batch: Batch) -> np.ndarray:
-    """Bool (B,): no check, and the move of the record (the real side's view) goes to an empty square."""
+    """Bool (B,): whether the move of the record (on the real board) goes to an empty square.
+
+    Positions in check stay: without them the row "in check" would keep its random start, and harm where it is used.
+    """
     target = (batch.move & 127).astype(np.int64)
     target = np.where(batch.turn == WHITE, SQUARES - 1 - target, target)
-    return ~batch.in_check & (batch.pieces[np.arange(len(target)), target] == EMPTY)
+    return np.asarray(batch.pieces[np.arange(len(target)), target] == EMPTY)
 
 
 def predict(model: ValueNetwork, batch: Batch) -> np.ndarray:
