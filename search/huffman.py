@@ -71,10 +71,8 @@ _BOX_CODES = (
     {PAWN: "010", LANCE: "10010", KNIGHT: "11010", SILVER: "10110", BISHOP: "1111000", ROOK: "1111010", GOLD: "10111"},
     {PAWN: "010", LANCE: "10010", KNIGHT: "10110", SILVER: "11010", BISHOP: "1111010", ROOK: "1111110", GOLD: "11011"},
 )
-_HAND_ORDER = ((PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK), (PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD))
-"""The order in which the dialects' own programs write the kinds of a hand; readers accept any order.
-
-cshogi writes the box in hcp's order for both dialects, and so does this module."""
+_HAND_ORDER = (PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK)
+"""The order in which cshogi writes the kinds of hands and box, in both dialects; readers accept any order."""
 
 _IN_BOX = 16
 """Flag of a hand table's entry: the piece lies in the box. The low 3 bits are the kind, bit 3 the colour."""
@@ -301,12 +299,12 @@ def encode_position(board, hands, turn, dialect, code):
         used = _put(code, used, _BOARD_ENCODE[dialect, board[square]])
     for colour in range(2):
         for i in range(HAND_KINDS):
-            kind = _ORDER[dialect, i]
+            kind = _ORDER[i]
             for _ in range(np.int64(hands[colour, kind])):
                 used = _put(code, used, _HAND_ENCODE[dialect, colour, kind])
             box[kind] -= np.int64(hands[colour, kind])
     for i in range(HAND_KINDS):
-        kind = _ORDER[HCP, i]
+        kind = _ORDER[i]
         for _ in range(box[kind]):
             used = _put(code, used, _HAND_ENCODE[dialect, 2, kind])
     if used != CODE_BITS:
