@@ -1,8 +1,8 @@
 """How long to think: from the clocks of a `go` command to an optimum and a maximum in milliseconds.
 
-The optimum is where an iteration that would begin is not begun; the maximum is where the search is stopped. Both leave
-`NetworkDelay` for the way to the server: the ordinary delay where time is only spent, the larger `NetworkDelay2` where
-overstepping it would lose the game (byoyomi, or a clock about to run out).
+The optimum is what the move should take: the engine begins no iteration that would lead far beyond it. The maximum is
+where the search is stopped. Both leave `NetworkDelay` for the way to the server: the ordinary delay where time is only
+spent, the larger `NetworkDelay2` where overstepping would lose the game (byoyomi, or a clock about to run out).
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from dataclasses import dataclass
 MOVES_PLANNED = 60
 """Moves of a player that a game is expected to have, at its start."""
 FEWEST_MOVES_LEFT = 24
-OPENING_SHARE = 0.85
+FREE_SHARE = 0.85
+"""Of the increment or byoyomi, while there is other time left too."""
+SPREAD = 3
+"""A move may take so many times its optimum where that does not endanger the clock."""
+OWN_DELAY = 10
+"""Milliseconds that the engine's own way takes, from the timer to the written move, whatever NetworkDelay says."""
+BEGIN_SHARE = 0.6
+"""An iteration takes about as long as all before it together: past this share of the optimum none is begun."""
 LEAST = 1
 
 
@@ -37,9 +44,10 @@ class Limits:
     @property
     def timed(self) -> bool:
         """Whether clocks bound this search."""
-        if self.infinite or self.movetime is not None:
-            return self.movetime is not None
-        return self.btime is not None or self.wtime is not None or self.byoyomi > 0
+        if self.infinite:
+            return False
+        clocks = self.btime is not None or self.wtime is not None or self.byoyomi or self.binc or self.winc
+        return self.movetime is not None or bool(clocks)
 
 
 @dataclass(frozen=True)
@@ -53,10 +61,17 @@ class Margins:
 
 @dataclass(frozen=True)
 class Budget:
-    """Milliseconds from the `go`: begin no iteration after `optimum`, stop at `maximum`."""
+    """Milliseconds from the `go`: what a move should take, and where the search is stopped."""
 
     optimum: int
     maximum: int
+
+    def is_enough(self, elapsed: float) -> bool:
+        """Whether another iteration, begun after so many milliseconds, would lead far beyond the optimum.
+
+        Where optimum and maximum are one, what is not used is lost, and iterations are begun until the end.
+        """
+        return self.optimum < self.maximum and elapsed > BEGIN_SHARE * self.optimum
 
 
 def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget | None:
@@ -64,32 +79,41 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
     if not limits.timed:
         return None
     if limits.movetime is not None:
-        # A study's "so long": nothing is lost by overstepping, so it is used in full.
-        whole = max(LEAST, limits.movetime)
+        whole = max(LEAST, limits.movetime - min(OWN_DELAY, limits.movetime // 10))
         return Budget(whole, whole)
     left = (limits.btime if colour == 0 else limits.wtime) or 0
     increment = limits.binc if colour == 0 else limits.winc
-    free = limits.byoyomi + increment
-    # What may be used at most without losing on time: everything, less the way to the server.
-    hard = (
-        left
-        + free
-        - (margins.network_delay_2 if left + free > 2 * margins.network_delay_2 else _tight(margins, left + free))
-    )
-    hard = max(LEAST, hard)
+    byoyomi = limits.byoyomi
+    # Some GUIs add the increment when the move begins and send the clock without it, others add it when the move is
+    # done. Only a clock that holds less than an increment must be of the first kind.
+    available = left + byoyomi + (increment if left + byoyomi < increment else 0)
+    hard = max(LEAST, available - _reserve(margins, available))
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
-    share = left / moves_left + free * OPENING_SHARE
-    if left < 2 * limits.byoyomi:
-        # On byoyomi what is not used is lost: use it whole.
-        share = max(share, limits.byoyomi + left / 4)
-    optimum = max(share - margins.network_delay, margins.minimum_thinking_time - margins.network_delay)
-    spread = 3.0 if left > 4 * limits.byoyomi else 1.0
-    maximum = min(hard, max(optimum * spread, limits.byoyomi * OPENING_SHARE if left else 0))
-    maximum = max(maximum, min(hard, margins.minimum_thinking_time))
-    maximum = max(LEAST, int(maximum))
-    return Budget(max(LEAST, min(int(optimum), maximum)), maximum)
+    share = left / moves_left + (byoyomi + increment) * FREE_SHARE
+    spread = SPREAD
+    if left <= 4 * byoyomi:
+        spread = 1
+        if left < 2 * byoyomi:
+            # Soon on byoyomi, where what is not used is lost: use it whole.
+            share = byoyomi + left / 4
+    optimum = share - min(margins.network_delay, share / 2)
+    optimum = max(optimum, margins.minimum_thinking_time - margins.network_delay, LEAST)
+    maximum = int(min(hard, optimum * spread))
+    return Budget(min(int(optimum), maximum), maximum)
 
 
-def _tight(margins: Margins, available: int) -> int:
-    """The delay to allow for when the time is hardly longer than the usual one: a share of what there is."""
-    return min(margins.network_delay_2, max(available // 5, min(margins.network_delay, available // 2)))
+def after_pondering(budget: Budget, thought: int) -> Budget:
+    """The budget from a `ponderhit` on, after `thought` milliseconds on the opponent's time."""
+    if budget.optimum == budget.maximum:
+        return budget
+    # What was thought already counts, but half, as it would have been begun without knowing that the move comes.
+    rest = max(LEAST, budget.optimum - thought // 2)
+    return Budget(rest, min(budget.maximum, SPREAD * rest))
+
+
+def _reserve(margins: Margins, available: int) -> int:
+    """What to leave on a clock: the delay that must not lose the game, less where the clock holds hardly more."""
+    reserve = margins.network_delay_2
+    if available <= 2 * reserve:
+        reserve = min(reserve, max(available // 5, min(margins.network_delay, available // 2)))
+    return max(reserve, min(OWN_DELAY, available // 4))

@@ -17,11 +17,11 @@ import numpy as np
 
 from search.alphabeta import search_root
 from search.clock import Budget
-from search.declaration import RULE_27, can_declare, try_move
+from search.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.network import EvalNetwork, load_network
 from search.position import STACK, copy_position, do_move
-from search.score import INFINITE, MATE_BOUND, MAX_PLY, is_mate, mate_plies, win_rate
+from search.score import INFINITE, MATE, MAX_PLY, is_mate, mate_plies, win_rate
 from search.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
 from search.thread import SearchThread
 from search.transposition import TranspositionTable
@@ -29,6 +29,9 @@ from search.transposition import TranspositionTable
 ASPIRATION = 22
 """Half width of the first window around the last score, centipawns."""
 LONGEST_GAME = STACK - MAX_PLY - 8
+"""Moves of a game that a position record holds, with room for the search on top."""
+LONGEST_WAIT = 1e6
+"""Seconds; what a timer is given at most."""
 DECLARE = "win"
 """The move that declares a win."""
 
@@ -86,7 +89,16 @@ class Engine:
         self.multi_pv = 1
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
+        self._searched = False
+        self._searched_rules = self.rules
         self._stopped = threading.Event()
+        # The budget of the search under way, and what ends it; `limit` may change both from another thread.
+        self._clock = threading.Lock()
+        self._budget: Budget | None = None
+        self._budget_start = 0.0
+        self._budget_serial = 0
+        self._timer: threading.Timer | None = None
+        self.set_position("startpos")
 
     def set_threads(self, count: int) -> None:
         """Use so many threads (1 or more)."""
@@ -98,6 +110,7 @@ class Engine:
         """Another table; if it does not fit, MemoryError and the old one stays."""
         table = TranspositionTable(megabytes)
         self.table = table
+        self._searched = False
         for thread in self._threads:
             thread.use_table(table)
 
@@ -110,28 +123,28 @@ class Engine:
 
     def new_game(self) -> None:
         """Forget everything learnt."""
+        if not self._searched:
+            return  # clearing would touch every page of a table that the system has not handed out yet
+        self._searched = False
         self.table.clear()
         for thread in self._threads:
             thread.clear()
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         """The position to search; ValueError names the first move that is not legal, and the old position stays."""
-        positions = [thread.position for thread in self._threads]
-        before = positions[0].copy()
+        before = self.position.copy()
         try:
-            self._walk(positions[0], sfen, moves)
+            self._walk(self.position, sfen, moves)
         except ValueError:
-            copy_position(positions[0], before)
+            copy_position(self.position, before)
             raise
-        for pos in positions[1:]:
-            copy_position(pos, positions[0])
 
     @staticmethod
     def _walk(pos: np.void, sfen: str, moves: Sequence[str]) -> None:
         set_sfen(pos, sfen)
         for number, usi in enumerate(moves, 1):
-            if pos["ply"] >= LONGEST_GAME:
-                # The record is full: go on from here, without the repetitions of long ago.
+            if pos["ply"] >= LONGEST_GAME or (pos["ply"] and len(moves) - number + 1 == LONGEST_GAME):
+                # More moves than a record holds: the last ones stay, what recurred before them is forgotten.
                 set_sfen(pos, get_sfen(pos))
             move = move_from_usi(usi)
             if not is_legal(pos, np.int64(move)):
@@ -157,13 +170,14 @@ class Engine:
         self.set_position(sfen, moves)
         if nodes is None and depth is None and time_ms is None:
             depth = 12
-        budget = None if time_ms is None else Budget(time_ms, time_ms)
-        self.ready()
-        return self.search(nodes=nodes, depth=depth, budget=budget, on_info=on_info)
+        self.ready(None if time_ms is None else Budget(time_ms, time_ms))
+        return self.search(nodes=nodes, depth=depth, on_info=on_info)
 
-    def ready(self) -> None:
-        """Take back an earlier `stop`: the next search runs. Call it before the search can be asked to stop."""
+    def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
+        """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
+        (a `time.perf_counter()`, now). To be called before another thread may call `stop` or `limit`."""
         self._stopped.clear()
+        self.limit(budget, start)
 
     def stop(self) -> None:
         """End the search under way within a millisecond or so."""
@@ -176,31 +190,42 @@ class Engine:
         *,
         nodes: int | None = None,
         depth: int | None = None,
-        budget: Budget | None = None,
         searchmoves: Sequence[str] = (),
         on_info: Callable[[Analysis], None] | None = None,
-        start: float | None = None,
     ) -> Analysis:
-        """Search the position that was set; `start` is the `time.perf_counter()` that the budget counts from."""
-        begun = time.perf_counter() if start is None else start
+        """Search the position that was set, after `ready`: to a depth, for so many nodes, or until its budget is used
+        or `stop` is called. `searchmoves` (USI) leaves out all other moves; those that are not legal are passed over.
+        """
+        try:
+            return self._search(nodes, depth, searchmoves, on_info)
+        finally:
+            self.limit(None)
+
+    def _search(
+        self,
+        nodes: int | None,
+        depth: int | None,
+        searchmoves: Sequence[str],
+        on_info: Callable[[Analysis], None] | None,
+    ) -> Analysis:
+        begun = time.perf_counter()
         main = self._threads[0]
         declared = self._declaration(main.position)
         if declared:
-            return _without_search(declared, MATE_BOUND + 1)
+            return _without_search(declared, MATE - 1)
         roots = self._root_moves(main.position, searchmoves)
         if not len(roots):
-            return _without_search(None, -MATE_BOUND - 1)
+            return _without_search(None, -MATE)
+        if self.rules != self._searched_rules:
+            self.table.clear()  # its scores hold other values of a draw, or other ends of a game
+        self._searched, self._searched_rules = True, self.rules
         self.table.new_search()
         for thread in self._threads:
+            if thread is not main:
+                copy_position(thread.position, main.position)
             self._prepare(thread, roots, nodes)
         if self._stopped.is_set():
             self.stop()
-        elapsed = time.perf_counter() - begun
-        timer = None
-        if budget is not None:
-            timer = threading.Timer(max(0.0, budget.maximum / 1000 - elapsed), self.stop)
-            timer.daemon = True
-            timer.start()
         helpers = [
             threading.Thread(target=self._help, args=(thread, number), daemon=True)
             for number, thread in enumerate(self._threads[1:], 1)
@@ -208,37 +233,62 @@ class Engine:
         for helper in helpers:
             helper.start()
         try:
-            return self._deepen(main, begun, depth, budget, on_info)
+            return self._deepen(main, begun, depth, on_info)
         finally:
-            if timer is not None:
-                timer.cancel()
             for thread in self._threads:
                 thread.record["stop"] = 1
             for helper in helpers:
                 helper.join()
 
+    def limit(self, budget: Budget | None, start: float | None = None) -> None:
+        """Give the search under way (or the one that begins) another budget, counted from `start` (now).
+
+        A pondering search has none until the opponent's move has come. None takes the budget away.
+        """
+        start = time.perf_counter() if start is None else start
+        with self._clock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            self._budget, self._budget_start = budget, start
+            self._budget_serial += 1
+            if budget is not None:
+                wait = start + budget.maximum / 1000 - time.perf_counter()
+                self._timer = threading.Timer(min(max(wait, 0.0), LONGEST_WAIT), self._expire, (self._budget_serial,))
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _expire(self, serial: int) -> None:
+        """A timer's end; one that was cancelled too late must not stop the next search."""
+        with self._clock:
+            if serial == self._budget_serial:
+                self.stop()
+
     def _declaration(self, pos: np.void) -> str | None:
         if can_declare(pos, np.int64(self.rules.declaration)):
             return DECLARE
-        move = int(try_move(pos)) if self.rules.declaration == 3 else 0
+        move = int(try_move(pos)) if self.rules.declaration == TRY_RULE else 0
         return move_to_usi(move) if move else None
 
     @staticmethod
     def _root_moves(pos: np.void, searchmoves: Sequence[str]) -> np.ndarray:
         buffer = np.zeros(MAX_MOVES, np.uint16)
-        count = generate(pos, buffer, np.int64(0), np.int64(EVERY if searchmoves else TACTICAL | QUIET))
-        if count == 0:
-            count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
         if searchmoves:
             wanted = {move_from_usi(move) for move in searchmoves}
-            return np.array([move for move in buffer[:count] if int(move) in wanted], np.uint16)
+            count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
+            found = [move for move in buffer[:count] if int(move) in wanted]
+            if found:
+                return np.array(found, np.uint16)
+        count = generate(pos, buffer, np.int64(0), np.int64(TACTICAL | QUIET))
+        if count == 0:
+            count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
         return buffer[:count].copy()
 
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
         record["stop"] = 0
         record["nodes"] = 0
-        record["node_limit"] = nodes or 0
+        record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
         record["root_first"] = 0
@@ -260,7 +310,6 @@ class Engine:
         thread: SearchThread,
         begun: float,
         depth_limit: int | None,
-        budget: Budget | None,
         on_info: Callable[[Analysis], None] | None,
     ) -> Analysis:
         record = thread.record
@@ -290,7 +339,7 @@ class Engine:
                 if lines == 1 and cut.pv and cut.best_move != best.best_move and not found:
                     best = cut
                 break
-            if self._enough(record, begun, depth, best, budget):
+            if self._enough(record, depth, best):
                 break
         elapsed = int((time.perf_counter() - begun) * 1000)
         return replace(best, nodes=self._nodes(), milliseconds=elapsed)
@@ -315,8 +364,10 @@ class Engine:
             if margin > 1500:
                 low, high = -INFINITE, INFINITE
 
-    def _enough(self, record: np.void, begun: float, depth: int, best: Analysis, budget: Budget | None) -> bool:
+    def _enough(self, record: np.void, depth: int, best: Analysis) -> bool:
         """Whether another iteration is not worth beginning."""
+        with self._clock:
+            budget, start = self._budget, self._budget_start
         if budget is None:
             return False
         if record["root_count"] == 1 and depth >= 4:
@@ -324,9 +375,7 @@ class Engine:
         # A mate that is proved deeper than it is long will not get shorter.
         if is_mate(best.score) and depth > abs(mate_plies(best.score)) + 2:
             return True
-        # The next iteration takes about as long as all before it together.
-        elapsed = (time.perf_counter() - begun) * 1000
-        return budget.optimum < budget.maximum and elapsed > 0.6 * budget.optimum
+        return budget.is_enough((time.perf_counter() - start) * 1000)
 
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)

@@ -1,8 +1,9 @@
 """The USI protocol: lines in, lines out, and the engine in between.
 
 `usi` is answered before anything that compiles is imported, which takes a second; a thread imports it meanwhile. The
-main thread reads lines and never waits for a search: each `go` runs in a thread of its own. Whatever cannot be read or
-done is answered by an `info string` in words, and the engine lives on.
+main thread reads lines and waits neither for a search nor for the compiler: `go` and `isready` run in threads of their
+own, so that `stop`, `quit` and the end of input are always heard. Whatever cannot be read or done is answered by an
+`info string` in words, and the engine lives on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
-from search.clock import Limits, Margins, plan
+from search.clock import Budget, Limits, Margins, after_pondering, plan
 from search.options import OPTIONS, OptionValues
 
 if TYPE_CHECKING:
@@ -28,9 +29,16 @@ NAME = "LiteShogi"
 AUTHOR = "the LiteShogi authors"
 KEEP_ALIVE_SECONDS = 5.0
 """A GUI that waits for `readyok` gets an empty line this often."""
+LAST_WORD_SECONDS = 0.5
+"""How long the end of input waits for a search to say its move."""
 MAX_LINE = 1 << 20
+FALLBACK_HASH = 16
+"""Megabytes of the table when the one asked for does not fit at the start."""
 _RULE_NUMBERS = {"NoEnteringKing": 0, "CSARule24": 1, "CSARule27": 2, "TryRule": 3}
-_TIMES = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime", "nodes", "depth")
+_NUMBERS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime", "nodes", "depth")
+_MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
+_COSTLY = ("USI_Hash", "Threads", "EvalFile")
+"""Options that reserve memory or read a file: applied once for each value."""
 
 
 class Protocol:
@@ -40,8 +48,9 @@ class Protocol:
         self._write = write
         self._options = OptionValues()
         self._engine: Engine | None = None
+        self._applied: dict[str, str] = {}
         self._network = ""
-        self._position = ("startpos", [])  # type: tuple[str, list[str]]
+        self._readying: threading.Thread | None = None
         self._search: threading.Thread | None = None
         self._release = threading.Event()
         self._limits = Limits()
@@ -60,35 +69,41 @@ class Protocol:
 
     def handle(self, line: str) -> bool:
         """Answer one line; False when the session is over."""
-        words = line.strip().split(maxsplit=1)
-        if not words:
-            return True
         if len(line) > MAX_LINE:
             self._say(f"a line of {len(line)} characters is too long, it was not read")
             return True
+        words = line.lstrip("\ufeff").split(maxsplit=1)
+        if not words:
+            return True
         name, rest = words[0], words[1] if len(words) > 1 else ""
         if name == "quit":
-            self._stop()
             return False
+        if self._readying is not None:
+            self._readying.join()
+            self._readying = None
         command = self._commands.get(name)
         if command is None:
-            shown = name[:40].encode("ascii", "replace").decode()
-            self._say(f"unknown command {shown!r}; known are {' '.join(self._commands)} quit")
+            self._say(f"unknown command {_shown(name)}; known are {' '.join(self._commands)} quit")
             return True
         try:
             command(rest)
-        except (ValueError, OSError, MemoryError) as error:
+        except (ValueError, OSError, MemoryError, ImportError) as error:
             self._say(str(error))
+        except Exception as error:  # a defect of this program; a game is worth more than a traceback
+            self._say(f"{name} failed: {type(error).__name__}: {error}")
         return True
 
     def close(self) -> None:
-        """The other side is gone: end the search without waiting."""
-        if self._engine is not None:
-            self._engine.stop()
+        """The session is over: let a search say its move, but wait for nothing long."""
         self._release.set()
+        if self._engine is not None and self._search is not None:
+            self._engine.stop()
+            self._search.join(LAST_WORD_SECONDS)
 
     def _say(self, text: str) -> None:
         self._write("info string " + " ".join(text.split()))
+
+    # Getting ready
 
     def _usi(self, _: str) -> None:
         self._write(f"id name {NAME}")
@@ -100,13 +115,19 @@ class Protocol:
         threading.Thread(target=_import_engine, daemon=True).start()
 
     def _isready(self, _: str) -> None:
+        self._readying = threading.Thread(target=self._get_ready, daemon=True)
+        self._readying.start()
+
+    def _get_ready(self) -> None:
         done = threading.Event()
         keeper = threading.Thread(target=self._keep_alive, args=(done,), daemon=True)
         keeper.start()
         try:
+            if self._applied.get("EvalFile") != self._network:
+                self._applied.pop("EvalFile", None)  # it could not be read last time; it may have been mended
             self._ready_engine()
-        except (ValueError, OSError, MemoryError) as error:
-            self._say(str(error))
+        except Exception as error:  # the GUI waits for `readyok` whatever happened
+            self._say(str(error) or type(error).__name__)
         finally:
             done.set()
             keeper.join()
@@ -117,122 +138,123 @@ class Protocol:
             self._write("")
 
     def _ready_engine(self) -> Engine:
-        """The engine, made at the first call: compiled, its table reserved, its network loaded."""
+        """The engine with the options in force, made at the first call: compiled, its table reserved, its net read."""
         if self._engine is None:
             from search.engine import Engine
             from search.warmup import small_network, warm_up
 
             warm_up()
             # Until a file is read, a network that counts material: an engine without one could not answer at all.
-            self._engine = Engine(small_network(), 1, 1)
-            self._apply("USI_Hash")
-            self._apply("Threads")
-            self._network = ""
-        wanted = self._options.text("EvalFile")
-        if wanted != self._network:
-            self._load(wanted)
-        self._apply_rules()
+            self._engine = Engine(small_network(), FALLBACK_HASH)
+        if not self._thinking():
+            self._apply_options(self._engine)
         return self._engine
 
-    def _load(self, path: str) -> None:
-        assert self._engine is not None
+    def _apply_options(self, engine: Engine) -> None:
+        for name in _COSTLY:
+            wanted = self._options.text(name)
+            if self._applied.get(name) == wanted:
+                continue
+            self._applied[name] = wanted
+            try:
+                if name == "USI_Hash":
+                    engine.set_hash(int(wanted))
+                elif name == "Threads":
+                    engine.set_threads(int(wanted))
+                else:
+                    self._load(engine, wanted)
+            except MemoryError as error:
+                self._say(f"{error or f'{name} {wanted} does not fit'}; going on with {engine.table.megabytes} MB")
+        self._apply_rules(engine)
+
+    def _load(self, engine: Engine, path: str) -> None:
         try:
-            self._engine.set_network(path)
-        except (OSError, ValueError) as error:
+            engine.set_network(path)
+        except (OSError, ValueError, MemoryError) as error:
             kept = f"going on with {self._network}" if self._network else "going on with material alone"
             self._say(f"EvalFile: {error}; {kept}. Set EvalFile to a net made by `liteshogi fold`, or to default")
             return
         self._network = path
+        net = engine.network
+        self._say(f"EvalFile {path}: {net.feature_set.name}, {net.width} lanes, {net.perspectives} perspective(s)")
+
+    def _apply_rules(self, engine: Engine) -> None:
+        from search.engine import Rules
+        from search.score import score_of_rate
+
+        # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
+        colour = int(engine.position["turn"])
+        rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
+        draw = score_of_rate(rate, engine.network.cp_per_logit)
+        engine.multi_pv = self._options.number("MultiPV")
+        engine.rules = Rules(
+            declaration=_RULE_NUMBERS[self._options.text("EnteringKingRule")],
+            max_moves=self._options.number("MaxMovesToDraw"),
+            draw_value=(-draw, draw) if colour else (draw, -draw),
+        )
 
     def _setoption(self, rest: str) -> None:
         match = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest.strip(), re.DOTALL)
         if not match:
             raise ValueError("setoption needs: setoption name NAME value VALUE")
         name = self._options.set(match[1], (match[2] or "").strip())
-        if self._engine is not None:
-            self._wait()
-            if name == "EvalFile":
-                self._load(self._options.text(name))
-            elif name in ("USI_Hash", "Threads"):
-                self._apply(name)
-            else:
-                self._apply_rules()
+        if name == "EvalFile":
+            self._applied.pop(name, None)  # the same path may hold another file by now
+        # A search goes on as it began; the next command that needs the engine applies what has changed.
+        if self._engine is not None and not self._thinking():
+            self._ready_engine()
 
-    def _apply(self, name: str) -> None:
-        assert self._engine is not None
-        if name == "USI_Hash":
-            self._engine.set_hash(self._options.number(name))
-        else:
-            self._engine.set_threads(self._options.number(name))
-
-    def _apply_rules(self) -> None:
-        from search.engine import Rules
-        from search.score import score_of_rate
-
-        assert self._engine is not None
-        scale = self._engine.network.cp_per_logit
-        self._engine.multi_pv = self._options.number("MultiPV")
-        self._engine.rules = Rules(
-            declaration=_RULE_NUMBERS[self._options.text("EnteringKingRule")],
-            max_moves=self._options.number("MaxMovesToDraw"),
-            # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
-            draw_value=(0, 0),
-        )
-        self._draw_scores = tuple(
-            score_of_rate(self._options.number(f"Draw_Value_{colour}") / 1000, scale) for colour in ("Black", "White")
-        )
+    # Playing
 
     def _usinewgame(self, _: str) -> None:
-        self._wait()
+        self._stop()
         self._ready_engine().new_game()
 
     def _set_position(self, rest: str) -> None:
         start, _, tail = rest.partition("moves")
-        sfen = start.strip().removeprefix("sfen ").strip()
-        moves = tail.split()
-        self._wait()
-        self._ready_engine().set_position(sfen, moves)
-        self._position = (sfen, moves)
+        self._stop()
+        self._ready_engine().set_position(start.strip().removeprefix("sfen ").strip(), tail.split())
 
     def _go(self, rest: str) -> None:
         begun = time.perf_counter()
-        limits = parse_go(rest)
-        self._wait()
-        engine = self._ready_engine()
+        limits, complaints = parse_go(rest)
+        for complaint in complaints:
+            self._say(complaint)
+        self._stop()
         if limits.mate is not None:
             self._write("checkmate notimplemented")
             return
-        if engine.position["king"].max() == 0:
-            engine.set_position(*self._position)
-        colour = int(engine.position["turn"])
-        draw = self._draw_scores[colour]
-        engine.rules = replace(engine.rules, draw_value=(draw, -draw) if colour == 0 else (-draw, draw))
+        try:
+            engine = self._ready_engine()
+        except Exception as error:  # who says `go` waits for a move
+            self._say(str(error) or type(error).__name__)
+            self._write("bestmove resign")
+            return
         self._limits, self._go_time = limits, begun
         self._release = threading.Event()
-        if not (limits.ponder or limits.infinite):
+        endless = limits.ponder or limits.infinite
+        if not endless:
             self._release.set()
-        engine.ready()
-        self._search = threading.Thread(target=self._think, args=(engine, limits, begun), daemon=True)
+        engine.ready(None if endless else self._budget(engine, limits), begun)
+        self._search = threading.Thread(target=self._think, args=(engine, limits, self._release), daemon=True)
         self._search.start()
 
-    def _think(self, engine: Engine, limits: Limits, begun: float) -> None:
+    def _budget(self, engine: Engine, limits: Limits) -> Budget | None:
+        number = self._options.number
+        margins = Margins(number("NetworkDelay"), number("NetworkDelay2"), number("MinimumThinkingTime"))
+        return plan(limits, int(engine.position["turn"]), int(engine.position["game_ply"]), margins)
+
+    def _think(self, engine: Engine, limits: Limits, release: threading.Event) -> None:
         """A search from `go` to `bestmove`; nothing is allowed to keep the answer from being sent."""
         best = None
         try:
-            timed = not (limits.ponder or limits.infinite)
-            budget = plan(limits, int(engine.position["turn"]), int(engine.position["game_ply"]), self._margins())
             best = engine.search(
-                nodes=limits.nodes,
-                depth=limits.depth,
-                budget=budget if timed else None,
-                searchmoves=limits.searchmoves,
-                on_info=self._info,
-                start=begun,
+                nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
             )
-        except Exception as error:  # the GUI waits for a move whatever happened
+        except Exception as error:
             self._say(f"the search failed: {type(error).__name__}: {error}")
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
-        self._release.wait()
+        release.wait()
         self._write(self._bestmove(best))
 
     def _bestmove(self, best: Analysis | None) -> str:
@@ -246,68 +268,61 @@ class Protocol:
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
 
     def _info(self, found: Analysis) -> None:
-        multi = f" multipv {found.rank}" if self._options.number("MultiPV") > 1 else ""
+        multi = f" multipv {found.rank}" if self._engine is not None and self._engine.multi_pv > 1 else ""
         self._write(
             f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text} nodes {found.nodes} "
             f"nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} pv {' '.join(found.pv)}"
         )
 
-    def _margins(self) -> Margins:
-        number = self._options.number
-        return Margins(number("NetworkDelay"), number("NetworkDelay2"), number("MinimumThinkingTime"))
-
     def _ponderhit(self, rest: str) -> None:
         """The opponent played the expected move: the clocks run from here."""
         engine = self._engine
-        if engine is None or self._search is None or not self._limits.ponder or self._release.is_set():
+        if engine is None or not self._thinking() or not self._limits.ponder or self._release.is_set():
             return
         now = time.perf_counter()
-        clocks = parse_go(rest)
-        limits = replace(self._limits, ponder=False)
-        if clocks.timed:
-            limits = replace(clocks, ponder=False)
-        self._limits = limits
-        budget = plan(limits, int(engine.position["turn"]), int(engine.position["game_ply"]), self._margins())
-        self._release.set()
-        if budget is None:
-            return
-        # What was thought on the opponent's time counts: only the rest of the optimum is spent.
-        thought = (now - self._go_time) * 1000
-        wait = max(1.0, min(budget.maximum, budget.optimum - thought / 2)) / 1000
-        timer = threading.Timer(wait, engine.stop)
-        timer.daemon = True
-        timer.start()
+        clocks, complaints = parse_go(rest)
+        for complaint in complaints:
+            self._say(complaint)
+        # The clocks of an early `go ponder` come with the `ponderhit`.
+        limits = replace(clocks if clocks.timed else self._limits, ponder=False)
+        budget = self._budget(engine, limits)
+        if budget is not None:
+            engine.limit(after_pondering(budget, int((now - self._go_time) * 1000)), now)
+        if not limits.infinite:
+            self._release.set()
+
+    def _thinking(self) -> bool:
+        return self._search is not None and self._search.is_alive()
 
     def _stop(self) -> None:
-        if self._engine is not None and self._search is not None:
+        """End the search, if there is one, and wait until it has said its move."""
+        if self._search is not None and self._engine is not None:
             self._engine.stop()
-        self._release.set()
-        self._wait()
-
-    def _wait(self) -> None:
-        """No command changes what a search is using: end it first."""
-        if self._search is not None:
-            if self._search.is_alive() and self._engine is not None:
-                self._engine.stop()
-                self._release.set()
+            self._release.set()
             self._search.join()
             self._search = None
 
 
-def parse_go(text: str) -> Limits:
-    """Read the words after `go`; ValueError for what is none of them."""
+def _shown(word: str) -> str:
+    return repr(word[:40].encode("ascii", "replace").decode())
+
+
+def parse_go(text: str) -> tuple[Limits, list[str]]:
+    """Read the words after `go`; with the limits, complaints about words that say nothing known."""
     words = text.split()
     values: dict[str, Any] = {}
+    complaints: list[str] = []
     index = 0
     while index < len(words):
         word = words[index]
         index += 1
-        if word in _TIMES:
-            if index == len(words) or not re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
-                raise ValueError(f"go {word} needs a whole number")
-            # A clock that has run below zero is a clock without time.
-            values[word] = max(0, int(words[index]))
-            index += 1
+        if word in _NUMBERS:
+            if index < len(words) and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
+                # A clock that has run below zero is a clock without time.
+                values[word] = max(0, int(words[index]))
+                index += 1
+            else:
+                complaints.append(f"go {word} needs a whole number; it was left out")
         elif word == "mate":
             limit = words[index] if index < len(words) else "infinite"
             values["mate"] = int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else -1
@@ -315,15 +330,18 @@ def parse_go(text: str) -> Limits:
         elif word in ("ponder", "infinite"):
             values[word] = True
         elif word == "searchmoves":
-            values["searchmoves"] = tuple(words[index:])
-            break
+            first = index
+            while index < len(words) and _MOVE.fullmatch(words[index]):
+                index += 1
+            values["searchmoves"] = tuple(words[first:index])
         elif word in ("rtime", "movestogo"):
             index += 1
         else:
-            raise ValueError(f"go: {word[:40]!r} is no limit that is known here")
-    if values.get("depth") == 0:
-        values["depth"] = 1
-    return Limits(**values)
+            complaints.append(f"go: {_shown(word)} is no limit that is known here; it was left out")
+    for name in ("depth", "nodes"):
+        if values.get(name) == 0:
+            values[name] = 1
+    return Limits(**values), complaints[:4]
 
 
 def _import_engine() -> None:
@@ -343,12 +361,12 @@ class _Output:
             try:
                 self._stream.write(line + "\n")
                 self._stream.flush()
-            except (BrokenPipeError, ValueError, OSError):
+            except (ValueError, OSError):
                 os._exit(0)  # nobody listens; threads may be deep in compiled code
 
 
 def speak(lines: Iterable[str], write: Callable[[str], None]) -> None:
-    """Hold a session over lines of text."""
+    """Hold a session over lines of text, until `quit` or their end."""
     protocol = Protocol(write)
     for line in lines:
         if not protocol.handle(line):
@@ -364,7 +382,7 @@ def main() -> None:
             reconfigure(encoding="utf-8", errors="replace", newline="\n" if stream is sys.stdout else None)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: os._exit(0))
+            # The system ends the process at once; a Python handler would wait for compiled code to come back.
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
     speak(sys.stdin, _Output(sys.stdout))
-    sys.stdout.flush()
     os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them
