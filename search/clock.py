@@ -12,8 +12,10 @@ from dataclasses import dataclass
 MOVES_PLANNED = 60
 """Moves of a player that a game is expected to have, at its start."""
 FEWEST_MOVES_LEFT = 24
-FREE_SHARE = 0.85
-"""Of the increment or byoyomi, while there is other time left too."""
+INCREMENT_SHARE = 0.85
+"""Of an increment; the rest is saved for harder moves. Byoyomi cannot be saved."""
+MINIMUM_SHARE = 16
+"""MinimumThinkingTime never asks for more than this part of the time there is."""
 SPREAD = 3
 """A move may take so many times its optimum where that does not endanger the clock."""
 OWN_DELAY = 10
@@ -89,7 +91,7 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
     available = left + byoyomi + (increment if left + byoyomi < increment else 0)
     hard = max(LEAST, available - _reserve(margins, available))
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
-    share = left / moves_left + (byoyomi + increment) * FREE_SHARE
+    share = left / moves_left + byoyomi + increment * INCREMENT_SHARE
     spread = SPREAD
     if left <= 4 * byoyomi:
         spread = 1
@@ -97,7 +99,8 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
             # Soon on byoyomi, where what is not used is lost: use it whole.
             share = byoyomi + left / 4
     optimum = share - min(margins.network_delay, share / 2)
-    optimum = max(optimum, margins.minimum_thinking_time - margins.network_delay, LEAST)
+    minimum = min(margins.minimum_thinking_time - margins.network_delay, available // MINIMUM_SHARE + byoyomi)
+    optimum = max(optimum, minimum, LEAST)
     maximum = int(min(hard, optimum * spread))
     return Budget(min(int(optimum), maximum), maximum)
 
@@ -115,5 +118,5 @@ def _reserve(margins: Margins, available: int) -> int:
     """What to leave on a clock: the delay that must not lose the game, less where the clock holds hardly more."""
     reserve = margins.network_delay_2
     if available <= 2 * reserve:
-        reserve = min(reserve, max(available // 5, min(margins.network_delay, available // 2)))
+        reserve = min(reserve, max(available // 3, min(margins.network_delay, available // 2)))
     return max(reserve, min(OWN_DELAY, available // 4))

@@ -31,6 +31,8 @@ KEEP_ALIVE_SECONDS = 5.0
 """A GUI that waits for `readyok` gets an empty line this often."""
 LAST_WORD_SECONDS = 0.5
 """How long the end of input waits for a search to say its move."""
+BACKING_SECONDS = 0.5
+"""How long `readyok` may be held back for the table's memory."""
 MAX_LINE = 1 << 20
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
@@ -125,7 +127,7 @@ class Protocol:
         try:
             if self._applied.get("EvalFile") != self._network:
                 self._applied.pop("EvalFile", None)  # it could not be read last time; it may have been mended
-            self._ready_engine()
+            self._ready_engine().back_table(BACKING_SECONDS)
         except Exception as error:  # the GUI waits for `readyok` whatever happened
             self._say(str(error) or type(error).__name__)
         finally:

@@ -1,0 +1,163 @@
+"""Time control: ten thousand games on simulated clocks, no time lost, time used sensibly."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
+
+GAMES = 10_000
+
+
+@dataclass(frozen=True)
+class Control:
+    """Milliseconds of a time control."""
+
+    base: int
+    byoyomi: int = 0
+    increment: int = 0
+    before: bool = False
+    """The clock gives the increment when the move begins, and `go` names the time without it."""
+
+
+CONTROLS = (
+    Control(0, byoyomi=100),
+    Control(0, byoyomi=1_000),
+    Control(0, byoyomi=10_000),
+    Control(60_000),
+    Control(600_000),
+    Control(1_000),
+    Control(300_000, byoyomi=10_000),
+    Control(900_000, byoyomi=60_000),
+    Control(10_000, byoyomi=1_000),
+    Control(300_000, increment=10_000),
+    Control(300_000, increment=10_000, before=True),
+    Control(0, increment=5_000, before=True),
+    Control(10_000, increment=100),
+    Control(60_000, byoyomi=5_000, increment=2_000),
+)
+
+
+def spend(generator: random.Random, budget: Budget) -> int:
+    """When an engine moves: near the optimum as an iteration happens to end, or stopped at the maximum."""
+    if budget.optimum == budget.maximum:
+        return budget.maximum
+    assert budget.optimum < budget.maximum
+    first_end = 0.6 * budget.optimum
+    return min(budget.maximum, int(first_end * generator.uniform(1, 2.5)) + 1)
+
+
+def play(control: Control, margins: Margins, moves: int, seed: int, lag: int) -> list[tuple[int, int, int]]:
+    """One player's moves: (clock before, used by the engine, used by the clock); AssertionError on a loss on time."""
+    generator = random.Random(seed)
+    left, used = control.base, []
+    for number in range(moves):
+        limits = Limits(btime=left, wtime=left, byoyomi=control.byoyomi, binc=control.increment, winc=control.increment)
+        budget = plan(limits, seed % 2, 1 + 2 * number + seed % 2, margins)
+        assert budget is not None
+        thought = spend(generator, budget)
+        clock = thought + generator.randint(0, lag)
+        available = left + control.byoyomi + (control.increment if control.before else 0)
+        assert clock < available, f"{control}: move {number} took {clock} of {available} ms"
+        used.append((left, thought, clock))
+        over = max(0, clock - control.byoyomi) if control.byoyomi else clock
+        left = left - over + control.increment
+    return used
+
+
+def test_ten_thousand_games_lose_none_on_time():
+    generator = random.Random(20)
+    for game in range(GAMES):
+        control = CONTROLS[game % len(CONTROLS)]
+        at_home = game % 3 == 0
+        margins = Margins(0, 0) if at_home or control.base + control.byoyomi < 10_000 else Margins()
+        if at_home and game % 2 and control.base >= 60_000:
+            margins = Margins(0, 0, minimum_thinking_time=2_000)
+        moves = generator.choice((30, 60, 60, 90))
+        if control.increment == 0 and control.byoyomi == 0:
+            # What the server's delay eats of a sudden-death clock no engine can give back.
+            play(control, margins, moves, game, min(OWN_DELAY // 2, control.base // 300))
+        else:
+            play(control, margins, moves, game, OWN_DELAY - 1 if margins.network_delay == 0 else 300)
+
+
+@pytest.mark.parametrize("byoyomi", [1_000, 10_000, 60_000])
+def test_byoyomi_is_used(byoyomi):
+    margins = Margins(0, 0)
+    for _, thought, _ in play(Control(0, byoyomi=byoyomi), margins, 60, 1, 5):
+        assert thought > 0.95 * byoyomi
+
+
+def test_byoyomi_keeps_the_larger_delay():
+    budget = plan(Limits(btime=0, wtime=0, byoyomi=10_000), 0, 50, Margins(120, 1120))
+    assert budget == Budget(8_880, 8_880)
+
+
+@pytest.mark.parametrize("base", [60_000, 600_000, 3_600_000])
+def test_sudden_death_is_spread_over_the_game(base):
+    used = play(Control(base), Margins(), 60, 7, 20)
+    total = sum(thought for _, thought, _ in used)
+    assert 0.55 * base < total < 0.95 * base
+    assert max(thought for _, thought, _ in used) < base / 10
+    early, late = sum(t for _, t, _ in used[:20]), sum(t for _, t, _ in used[40:])
+    assert early < 0.6 * base
+    assert late > 0.05 * base
+
+
+def test_increments_are_used_and_do_not_pile_up():
+    used = play(Control(300_000, increment=10_000), Margins(), 120, 5, 20)
+    assert used[-1][0] < 100_000
+    assert sum(thought for _, thought, _ in used[60:]) > 60 * 9_000
+
+
+def test_main_time_goes_before_byoyomi_begins():
+    used = play(Control(300_000, byoyomi=10_000), Margins(), 100, 5, 20)
+    assert min(left for left, _, _ in used) < 20_000
+    assert all(thought > 7_000 for _, thought, _ in used[10:])
+
+
+@pytest.mark.parametrize("left", [-1_000, 0, 1, 5, 20, 100, 1_000])
+def test_a_clock_that_is_all_but_empty(left):
+    budget = plan(Limits(btime=max(0, left), wtime=0), 0, 100, Margins())
+    assert budget is not None
+    assert 1 <= budget.optimum <= budget.maximum <= max(1, left)
+
+
+def test_movetime_is_used_whole():
+    budget = plan(Limits(movetime=1_000), 0, 1, Margins())
+    assert budget == Budget(1_000 - OWN_DELAY, 1_000 - OWN_DELAY)
+    assert plan(Limits(movetime=0), 0, 1, Margins()) == Budget(1, 1)
+
+
+def test_minimum_thinking_time():
+    margins = Margins(120, 1120, minimum_thinking_time=20_000)
+    rich, poor = (plan(Limits(btime=left, wtime=left), 0, 1, margins) for left in (300_000, 30_000))
+    assert rich is not None
+    assert poor is not None
+    assert rich.optimum == 20_000 - 120
+    assert poor.optimum < 2_000
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(nodes=5), Limits(depth=3), Limits(infinite=True, btime=1)])
+def test_no_clock_no_budget(limits):
+    assert plan(limits, 0, 1, Margins()) is None
+
+
+def test_each_side_has_its_own_clock():
+    limits = Limits(btime=600_000, wtime=1_000)
+    black, white = (plan(limits, colour, 1, Margins()) for colour in (0, 1))
+    assert black is not None
+    assert white is not None
+    assert black.maximum > 20 * white.maximum
+
+
+def test_thought_on_the_opponents_time_counts():
+    budget = Budget(10_000, 30_000)
+    assert after_pondering(budget, 0) == budget
+    assert after_pondering(budget, 10_000) == Budget(5_000, 15_000)
+    assert after_pondering(budget, 100_000) == Budget(1, 3)
+    byoyomi = Budget(8_000, 8_000)
+    assert after_pondering(byoyomi, 100_000) == byoyomi
