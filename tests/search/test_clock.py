@@ -29,14 +29,15 @@ CONTROLS = (
     Control(0, byoyomi=10_000),
     Control(60_000),
     Control(600_000),
-    Control(1_000),
+    Control(5_000),
+    Control(10_000, increment=1_000),
     Control(300_000, byoyomi=10_000),
     Control(900_000, byoyomi=60_000),
     Control(10_000, byoyomi=1_000),
     Control(300_000, increment=10_000),
     Control(300_000, increment=10_000, before=True),
     Control(0, increment=5_000, before=True),
-    Control(10_000, increment=100),
+    Control(9_000, increment=100),
     Control(60_000, byoyomi=5_000, increment=2_000),
 )
 
@@ -79,7 +80,7 @@ def test_ten_thousand_games_lose_none_on_time():
         moves = generator.choice((30, 60, 60, 90))
         if control.increment == 0 and control.byoyomi == 0:
             # What the server's delay eats of a sudden-death clock no engine can give back.
-            play(control, margins, moves, game, min(OWN_DELAY // 2, control.base // 300))
+            play(control, margins, moves, game, min(OWN_DELAY // 2, control.base // 2_000))
         else:
             play(control, margins, moves, game, OWN_DELAY - 1 if margins.network_delay == 0 else 300)
 
@@ -134,7 +135,7 @@ def test_movetime_is_used_whole():
 
 def test_minimum_thinking_time():
     margins = Margins(120, 1120, minimum_thinking_time=20_000)
-    rich, poor = (plan(Limits(btime=left, wtime=left), 0, 1, margins) for left in (300_000, 30_000))
+    rich, poor = (plan(Limits(btime=left, wtime=left), 0, 1, margins) for left in (400_000, 30_000))
     assert rich is not None
     assert poor is not None
     assert rich.optimum == 20_000 - 120
