@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from lite.decode import labelled_dtype
 from lite.game import Game
 from lite.games import GameError, game_format, read_games
 from lite.record_file import DecodedGames, RecordFile, Refusals, decode_games
-from lite.records import HCPE3, RECORD_FORMATS, RecordError, record_files, record_format
+from lite.records import HCPE3, RECORD_FORMATS, RecordError, is_record_name, record_files, record_format
 
 GAMES_A_CHUNK = 256
 _FEW = 4
@@ -73,7 +74,7 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def _is_data(path: Path) -> bool:
-    return game_format(path) is not None or path.suffix.lower() in (".hcpe", ".hcpe3", ".psv", ".bin")
+    return game_format(path) is not None or is_record_name(path)
 
 
 def file_format(path: Path) -> str:
@@ -123,7 +124,9 @@ class ChunkReader:
             else:
                 raw = file.raw_block(block)
                 first = (block.first_record, block.start)
-                decoded = decode_games(raw, block.records, block.positions, str(path), refused, first)
+                decoded = decode_games(
+                    raw, block.records, np.empty(block.positions, labelled_dtype), str(path), refused, first
+                )
                 chunk = Chunk(path, decoded.positions, _games(raw, decoded, np.full(block.records, np.nan), 0))
             self.refusals.add(refused)
             found.add(refused)
@@ -167,7 +170,9 @@ class ChunkReader:
         first_plies = np.array([game.first_ply for game in games], np.int32)
         plies = sum(len(game.moves) for game in games)
         refused = Refusals()
-        decoded = decode_games(raw, len(games), plies, str(path), refused, first_plies=first_plies)
+        decoded = decode_games(
+            raw, len(games), np.empty(plies, labelled_dtype), str(path), refused, first_plies=first_plies
+        )
         assert not refused.refused, str(refused)  # the builder replayed each of them
         ratings = np.array([_lower(game.ratings) for game in games], np.float32)
         unscored = 0 if self.require_score else sum(int((~game.scored).sum()) for game in games)

@@ -33,8 +33,8 @@ class Convert:
     """
 
     inputs: tyro.conf.Positional[tuple[Path, ...]]
-    """Files, or directories with files of these formats at any depth (.csa .kif .kifu .ki2 .usi .sfen .txt .hcpe
-    .hcpe3 .psv .bin)."""
+    """Files, or directories with files of these formats at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .txt
+    .hcpe .hcpe3 .psv, and, named itself, .bin (psv)."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """The file to write; its suffix says which format."""
     test_output: Path | None = None

@@ -106,7 +106,7 @@ def _read_game(lines: list[str], place: str) -> Game:
             summary = _summary(line)
             if summary is not None:
                 ending, outcome = summary
-        elif mark == "N" and line[1:2] in "+-":
+        elif line.startswith(("N+", "N-")):
             names["+-".index(line[1])] = line[2:]
         elif mark in "V$T" or line.startswith("N"):
             continue
@@ -224,6 +224,8 @@ def _put_row(line: str, board: np.ndarray) -> None:
 
 def _take_away(text: str, board: np.ndarray) -> None:
     """Handicaps: `PI82HI22KA` takes pieces off the start position."""
+    if not re.fullmatch(r"([1-9]{2}[A-Z]{2})*\s*", text):
+        raise GameError(f"cannot read the position line {'PI' + text[:28]!r}")
     for square, name in re.findall(r"([1-9]{2})([A-Z]{2})", text):
         if name not in _KIND_OF or int(board[_square(square)]) % KINDS != _KIND_OF[name]:
             raise GameError(f"no {name} on {square} to take away")
@@ -233,6 +235,8 @@ def _take_away(text: str, board: np.ndarray) -> None:
 def _put_pieces(line: str, board: np.ndarray, hands: np.ndarray) -> None:
     """`P+27FU00KI`: pieces on squares, in the hand (00), or all that are left in the hand (00AL)."""
     colour = "+-".index(line[1])
+    if not re.fullmatch(r"([0-9]{2}[A-Z]{2})*\s*", line[2:]):
+        raise GameError(f"cannot read the position line {line[:30]!r}")
     for square, name in re.findall(r"([0-9]{2})([A-Z]{2})", line[2:]):
         if square == "00" and name == "AL":
             left = PIECES_IN_BOX[:HAND_KINDS].copy()

@@ -26,6 +26,7 @@ from search.bitboard import GROUP, NONE
 from search.bits import trailing_zeros
 from search.huffman import HCP, decode_position
 from search.jit import jit
+from search.memory import prefetch
 from search.movegen import is_legal
 from search.position import (
     BOARD_ERRORS,
@@ -86,6 +87,13 @@ class Batch:
 
 
 BATCH_FIELDS = tuple(field.name for field in fields(Batch))
+
+
+def empty_batch(size: int) -> Batch:
+    """A batch of that many positions, not yet filled."""
+    return Batch(
+        **{name: np.empty((size, *labelled_dtype[name].shape), labelled_dtype[name].base) for name in BATCH_FIELDS}
+    )
 
 
 def as_batch(positions: np.ndarray) -> Batch:
@@ -410,3 +418,40 @@ def walk_games(raw, first_plies, pos, out, errors, error_plies, starts, counts):
 def scratch_position() -> np.void:
     """A position record for the functions above; one for each thread."""
     return new_position()
+
+
+_AHEAD = 12
+"""Positions between a fetch and its use: about the time that main memory takes."""
+_LINE = 64
+
+
+@jit
+def gather_positions(pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, score, ply, move, result):
+    """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays from row `at` on.
+
+    Rows lie scattered over more memory than caches hold, so each is asked for some rows ahead."""
+    row_bytes = np.uint64(pool.itemsize)
+    for index in range(order.size):
+        if index + _AHEAD < order.size:
+            coming = np.uint64(address) + np.uint64(order[index + _AHEAD]) * row_bytes
+            prefetch(coming)
+            prefetch(coming + np.uint64(_LINE))
+        record = pool[order[index]]
+        row = at + index
+        for square in range(SQUARES):
+            pieces[row, square] = record.pieces[square]
+        for kind in range(2 * HAND_KINDS):
+            hands[row, kind] = record.hands[kind]
+        in_check[row] = record.in_check
+        turn[row] = record.turn
+        kind_of_result[row] = record.kind_of_result
+        score[row] = record.score
+        ply[row] = record.ply
+        move[row] = record.move
+        result[row] = record.result
+
+
+def gather(pool: np.ndarray, order: np.ndarray, batch: Batch, at: int) -> None:
+    """Copy the positions pool[order] into `batch`, from its row `at` on."""
+    arrays = [getattr(batch, name) for name in BATCH_FIELDS]
+    gather_positions(pool, np.uint64(pool.ctypes.data), order, np.int64(at), *arrays)

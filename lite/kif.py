@@ -34,7 +34,18 @@ from lite.game import (
 from search.movegen import legal_moves
 from search.position import BOARD_ERRORS, new_position, set_board
 from search.sfen import get_sfen
-from search.shogi import BLACK, DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, NO_MOVE, PROMOTE, SQUARES, START_SFEN
+from search.shogi import (
+    BLACK,
+    DROP_ORIGIN,
+    EMPTY,
+    HAND_KINDS,
+    KINDS,
+    NO_MOVE,
+    PIECES_IN_BOX,
+    PROMOTE,
+    SQUARES,
+    START_SFEN,
+)
 
 _ENDINGS = {
     "投了": MOVER_LOSES,
@@ -53,11 +64,11 @@ _ENDINGS = {
     "封じ手": None,
     "不詰": None,
 }
-_MOVE_LINE = re.compile(r"\s*([0-9]+)\s+(\S.*)")
+_MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 _KIF_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(成?)\(([1-9])([1-9])\))")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
-_VERDICT = re.compile(r"\s*まで、?\s*([0-9]+)手で(.*)")
+_VERDICT = re.compile(r"\s*まで、?\s*([0-9]{1,6})手で(.*)")
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
@@ -129,7 +140,10 @@ class _Reader:
             digits = item[1:]
             if kind >= HAND_KINDS or any(sign not in _NUMBERS for sign in digits) or len(digits) > 2:
                 raise GameError(f"cannot read the pieces in hand {item!r}")
-            hand[kind] += sum(_NUMBERS[sign] for sign in digits) if digits else 1
+            count = sum(_NUMBERS[sign] for sign in digits) if digits else 1
+            if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
+                raise GameError(f"no hand holds so many pieces: {text[:40]!r}")
+            hand[kind] += count
 
     def other_line(self, line: str) -> bool:
         """Headers, diagrams, comments and the verdict; False if the line is none of these."""

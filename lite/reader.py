@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lite.decode import Batch, as_batch, labelled_dtype
+from lite.decode import BATCH_FIELDS, Batch, as_batch, empty_batch, gather, labelled_dtype
 from lite.record_file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records import record_files
 
@@ -58,7 +58,7 @@ class Reader:
         self.max_score = max_score
         self.pool_positions = pool_positions
         self.files = [RecordFile(path, check_moves, block_positions) for path in record_files(files)]
-        self._blocks = [(file, block) for file in self.files for block in file.blocks]
+        self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
         """Positions an epoch, before refused and left-out ones are known."""
         self.epoch = 0
@@ -68,7 +68,8 @@ class Reader:
         self.refusals = Refusals()
         """What was refused in the last epoch read (all of it only when the epoch is over)."""
         self._order: tuple[int, list[list[int]]] | None = None
-        self._kept: tuple[int, tuple[np.ndarray, dict[int, Refusals]]] | None = None
+        self._kept: tuple[np.ndarray, dict[int, Refusals]] | None = None
+        self._spare: list[list[np.ndarray]] = []
 
     def state_dict(self) -> dict[str, Any]:
         """The place behind the last batch, and what the files and options were; for JSON."""
@@ -129,15 +130,20 @@ class Reader:
             keep &= np.abs(positions["score"].astype(np.int32)) <= self.max_score
         return positions[keep]
 
-    def _decode_pool(self, numbers: list[int]) -> tuple[np.ndarray, dict[int, Refusals]]:
-        """All positions of some blocks, in the order of the files, and what each file's refusals were."""
-        parts: list[np.ndarray] = []
+    def _decode_pool(self, numbers: list[int], out: np.ndarray) -> tuple[np.ndarray, dict[int, Refusals]]:
+        """All positions of some blocks, in the order of the files, written to the start of `out`; and what each file's
+        refusals were."""
         refusals: dict[int, Refusals] = {}
+        filled = 0
         for number in sorted(numbers):
             file, block = self._blocks[number]
-            found = refusals.setdefault(self.files.index(file), Refusals())
-            parts.append(self._keep(file.read_block(block, found)))
-        return (np.concatenate(parts) if parts else np.empty(0, labelled_dtype)), refusals
+            found = refusals.setdefault(file, Refusals())
+            positions = self.files[file].read_block(block, found, out[filled : filled + block.positions])
+            kept = self._keep(positions)
+            if kept is not positions:
+                out[filled : filled + len(kept)] = kept
+            filled += len(kept)
+        return out[:filled], refusals
 
     def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:
         if not self.shuffle:
@@ -145,61 +151,66 @@ class Reader:
         return np.random.default_rng((self.seed, epoch, pool)).permutation(count)
 
     def __iter__(self) -> Iterator[Batch]:
-        with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
-            yield from self._epoch_batches(thread)
+        # Memory for two pools is taken once and used by one iteration after another: fresh memory would cost more in
+        # page faults than the decoding. Iterations that overlap have their own.
+        memory = self._spare.pop() if self._spare else [np.empty(0, labelled_dtype), np.empty(0, labelled_dtype)]
+        try:
+            with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
+                yield from self._epoch_batches(thread, memory)
+        finally:
+            self._spare.append(memory)
 
-    def _start(self, thread: ThreadPoolExecutor, pools: list[list[int]], pool: int) -> Future:
+    def _start(self, thread: ThreadPoolExecutor, memory: list[np.ndarray], pools: list[list[int]], pool: int) -> Future:
         if len(pools) == 1 and self._kept is not None:  # everything fits into one pool: decode it once for all epochs
             future: Future = Future()
-            future.set_result(self._kept[1])
+            future.set_result(self._kept)
             return future
-        return thread.submit(self._decode_pool, pools[pool])
+        wanted = sum(self._blocks[number][1].positions for number in pools[pool])
+        if memory[pool % 2].size < wanted:
+            memory[pool % 2] = np.empty(max(wanted, min(self.pool_positions, self.positions)), labelled_dtype)
+        return thread.submit(self._decode_pool, pools[pool], memory[pool % 2])
 
-    def _epoch_batches(self, thread: ThreadPoolExecutor) -> Iterator[Batch]:
+    def _epoch_batches(self, thread: ThreadPoolExecutor, memory: list[np.ndarray]) -> Iterator[Batch]:
         epoch = self.epoch
         pools = self._pools(epoch)
         by_file = {number: Refusals() for number in range(len(self.files))}
-        waiting: list[np.ndarray] = []
-        waiting_positions = 0
+        batch, filled = empty_batch(self.batch_size), 0
         ahead: Future | None = None
         start = self._offset
         for pool in range(self._pool, len(pools)):
-            decoded, refusals = (ahead or self._start(thread, pools, pool)).result()
-            ahead = self._start(thread, pools, pool + 1) if pool + 1 < len(pools) else None
+            decoded, refusals = (ahead or self._start(thread, memory, pools, pool)).result()
+            ahead = self._start(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
             if len(pools) == 1:
-                self._kept = (0, (decoded, refusals))
+                self._kept = (decoded, refusals)
             for number, found in refusals.items():
                 by_file[number].add(found)
                 self.files[number].judge(by_file[number])
             order = self._pool_order(epoch, pool, len(decoded))
             taken = start
             start = 0
-            while len(order) - taken >= self.batch_size - waiting_positions:
-                stop = taken + self.batch_size - waiting_positions
-                waiting.append(decoded[order[taken:stop]])
-                taken = stop
-                self.epoch, self._pool, self._offset = epoch, pool, taken
-                yield as_batch(np.concatenate(waiting) if len(waiting) > 1 else waiting[0])
-                waiting, waiting_positions = [], 0
-            if taken < len(order):
-                waiting.append(decoded[order[taken:]])
-                waiting_positions += len(order) - taken
+            while taken < len(order):
+                part = order[taken : taken + self.batch_size - filled]
+                gather(decoded, part, batch, filled)
+                taken += len(part)
+                filled += len(part)
+                if filled == self.batch_size:
+                    self.epoch, self._pool, self._offset = epoch, pool, taken
+                    yield batch
+                    batch, filled = empty_batch(self.batch_size), 0
         self.refusals = Refusals()
         for number, file in enumerate(self.files):
             by_file[number].add(file.lost)
             self.refusals.add(by_file[number])
         self.epoch, self._pool, self._offset = epoch + 1, 0, 0
-        if waiting:
-            yield as_batch(np.concatenate(waiting))
+        if filled:
+            yield Batch(**{name: getattr(batch, name)[:filled] for name in BATCH_FIELDS})
 
 
 def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
     """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
-    pieces: list[np.ndarray] = []
     reader = Reader(files, 1, shuffle=False, **options)
-    for numbers in reader._pools(0):
-        pieces.append(reader._decode_pool(numbers)[0])
-    return as_batch(np.concatenate(pieces) if pieces else np.empty(0, labelled_dtype))
+    everything = [number for pool in reader._pools(0) for number in pool]
+    return as_batch(reader._decode_pool(everything, np.empty(reader.positions, labelled_dtype))[0])
 
 
 __all__ = ["Batch", "Block", "Reader", "read_all"]

@@ -148,16 +148,19 @@ class RecordFile:
             raise OSError(f"{self.path}: the file became shorter while it was read; start again")
         return raw
 
-    def read_block(self, block: Block, refusals: Refusals) -> np.ndarray:
+    def read_block(self, block: Block, refusals: Refusals, out: np.ndarray | None = None) -> np.ndarray:
         """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
 
-        Safe to call from several threads."""
+        With `out`, `labelled_dtype` (>= block.positions,), they are written there and the result is its start. Safe to
+        call from several threads."""
         raw = self.raw_block(block)
         name = str(self.path)
+        if out is None:
+            out = np.empty(block.positions, labelled_dtype)
         if self.format == HCPE3:
             first = (block.first_record, block.start)
-            return decode_games(raw, block.records, block.positions, name, refusals, first).positions
-        return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals)
+            return decode_games(raw, block.records, out, name, refusals, first).positions
+        return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals, out)
 
     def _judge_sample(self) -> None:
         """Look at records from several places of the file, so that a wrong file is refused before hours of work."""
@@ -201,17 +204,16 @@ class DecodedGames:
 def decode_games(
     raw: np.ndarray,
     games: int,
-    most_positions: int,
+    out: np.ndarray,
     name: str,
     refusals: Refusals,
     first: tuple[int, int] = (0, 0),
     first_plies: np.ndarray | None = None,
 ) -> DecodedGames:
-    """Replay the `games` whole hcpe3 games of `raw` (u1), which hold `most_positions` moves.
+    """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
 
     `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
     first_plies: i4 (games,), plies played before each game's first position."""
-    out = np.empty(most_positions, labelled_dtype)
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
     starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
     plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
@@ -226,12 +228,11 @@ def decode_games(
 
 
 def _decode_records(
-    raw: np.ndarray, form: str, name: str, first_record: int, check_moves: bool, refusals: Refusals
+    raw: np.ndarray, form: str, name: str, first_record: int, check_moves: bool, refusals: Refusals, out: np.ndarray
 ) -> np.ndarray:
-    """`labelled_dtype` positions of hcpe or psv records (u1)."""
+    """`labelled_dtype` positions of hcpe or psv records (u1), written into `out`."""
     width = POSITION_BYTES[form]
     errors = np.zeros(raw.size // width, np.uint8)
-    out = np.empty(errors.size, labelled_dtype)
     dialect = np.int64(huffman.HCP if form == HCPE else huffman.PSV)
     taken = decode_positions(raw, np.int64(width), dialect, check_moves, scratch_position(), out, errors)
     refusals.read += errors.size

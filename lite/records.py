@@ -40,6 +40,7 @@ candidate_dtype = np.dtype([("move", "<u2"), ("visits", "<u2")])
 
 POSITION_BYTES = {HCPE: hcpe_dtype.itemsize, PSV: psv_dtype.itemsize}
 
+# lite/decode.py and lite/encode.py bake these numbers into cached code: whoever changes one here touches those files.
 DRAW, BLACK_WINS, WHITE_WINS = 0, 1, 2
 WINNER_MASK = 3
 """The low two bits of a result in hcpe and hcpe3 say who won; the others how."""
@@ -68,14 +69,21 @@ def record_format(path: Path) -> str:
         raise RecordError(f"{path}: not a record file by its suffix; rename it to one of {known}") from None
 
 
+def is_record_name(path: Path) -> bool:
+    """Whether a file of this name in a directory is taken for a record file."""
+    return path.suffix.lower() in (".hcpe", ".hcpe3", ".psv")
+
+
 def record_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The files named, directories replaced by their record files in order of name. Raises OSError, RecordError."""
+    """The files named, directories replaced by their record files in order of name. Raises OSError, RecordError.
+
+    A `.bin` may be anything, so it must be named itself."""
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(entry for entry in path.iterdir() if entry.suffix.lower() in _SUFFIXES and entry.is_file())
+            inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and entry.is_file())
             if not inside:
-                raise RecordError(f"{path}: no record files ({', '.join(_SUFFIXES)}) in this directory")
+                raise RecordError(f"{path}: no record files (.hcpe, .hcpe3, .psv) in this directory")
             files += inside
         elif path.is_file():
             record_format(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lite.bench_reading import measure
 from lite.decode import BATCH_FIELDS, Batch
 from lite.reader import Reader, read_all
 from lite.records import RecordError
@@ -70,6 +71,16 @@ def test_batches_are_full_but_the_last(files: list[Path]) -> None:
 def test_file_order_without_shuffling(files: list[Path]) -> None:
     reader = small(files, shuffle=False)
     assert scores(reader) == scores([read_all(files)]) == scores(reader)
+
+
+def test_iterations_may_overlap(files: list[Path]) -> None:
+    reader = small(files, seed=2)
+    expected = scores(small(files, seed=2))
+    first = iter(reader)
+    start = next(first)
+    reader.epoch = reader._pool = reader._offset = 0
+    assert scores(reader) == expected
+    assert [*start.score.tolist(), *scores(first)] == expected
 
 
 def test_seed_decides(files: list[Path]) -> None:
@@ -159,3 +170,11 @@ def test_directories_and_nonsense(files: list[Path]) -> None:
         Reader(files, 0)
     with pytest.raises(RecordError, match="no record files named"):
         Reader([], 64)
+
+
+def test_bench_measures_each_file(files: list[Path]) -> None:
+    for path in files:
+        figures = measure(path, rounds=1)
+        assert figures["positions"] == Reader([path], 1).positions
+        assert figures["decode_positions_per_s"] > 0
+        assert figures["read_positions_per_s"] > 0
