@@ -70,6 +70,6 @@ def measure(path: Path, rounds: int = 3) -> dict[str, Any]:
         reading.append(time.process_time() - begun)
     return {
         "positions": positions,
-        "decode_positions_per_s": positions / min(decoding[1:]),
-        "read_positions_per_s": read / min(reading[1:]),
+        "decode_positions_per_s": positions / max(min(decoding[1:]), 1e-9),
+        "read_positions_per_s": read / max(min(reading[1:]), 1e-9),
     }
