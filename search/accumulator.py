@@ -21,7 +21,7 @@ from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND
 from search.vectors import make_load, make_store
 
 SLOTS = 256
-MAX_BACK = 6
+MAX_BACK = 10
 """Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
 LIST = 128
 _NO_KEY = 0x9E3779B97F4A7C15

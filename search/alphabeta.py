@@ -14,7 +14,7 @@ import numpy as np
 from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, path_score
-from search.picker import is_tactical, moved_piece, next_move, quiet_history, start_picking
+from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
 from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
 from search.quiescence import quiesce
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
@@ -251,7 +251,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     first_alpha = alpha
     number = np.int64(0)
     quiets, tacticals = np.int64(0), np.int64(0)
-    skip_quiets = False
     while True:
         move = next_move(pos, thread, ply, np.int64(0))
         if move == 0:
@@ -260,8 +259,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             continue
         tactical = is_tactical(pos, move)
         checking = gives_check(pos, move)
-        if skip_quiets and not tactical and not checked and not checking:
-            continue
         number += 1
         history = np.int64(0)
         reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))]
@@ -272,7 +269,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             if not tactical:
                 # Late moves: after so many quiet moves, the rest by history are not tried.
                 if not checked and number >= (3 + depth * depth) // (1 if improving else 2):
-                    skip_quiets = True
+                    skip_quiets(thread, ply)
                 history = quiet_history(pos, thread, ply, move)
                 if depth <= 5 and not checking and history < HISTORY_PRUNING * depth:
                     continue

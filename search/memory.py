@@ -6,22 +6,46 @@ aligned 64-bit word is one instruction, so two threads never see half a word of 
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 CACHE_LINE = 64
+HUGE_PAGE = 2 << 20
+
+
+def _huge_zeros(size: int) -> np.ndarray:
+    """Zeroed bytes, more than `size`, on huge pages where the system grants them.
+
+    A table that is touched all over has a page of 4 KB missing from the processor's page tables at almost every touch;
+    walking them took a tenth of the search's time.
+    """
+    try:
+        if hasattr(mmap, "MAP_ANONYMOUS"):  # private: shared memory has no huge pages by default
+            memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        else:
+            memory = mmap.mmap(-1, size + HUGE_PAGE)
+    except (OSError, ValueError, OverflowError):
+        raise MemoryError(f"no room for {size >> 20} MB") from None
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # the kernel was built without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)
 
 
 def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """A zeroed array whose first byte lies on a cache line; MemoryError if the system has no room for it.
+    """A zeroed array that begins on a cache line, a large one on a huge page; MemoryError if there is no room.
 
     The system hands the pages out when they are first touched.
     """
     size = count * np.dtype(dtype).itemsize
-    raw = np.zeros(size + CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
+    large = size >= 2 * HUGE_PAGE
+    raw = _huge_zeros(size) if large else np.zeros(size + CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % (HUGE_PAGE if large else CACHE_LINE)
     return raw[start : start + size].view(dtype)
 
 

@@ -144,6 +144,14 @@ def _was_refutation(thread, ply, move):
 
 
 @jit
+def skip_quiets(thread, ply):
+    """Hand out no further quiet moves of the node; losing captures still follow. Not for nodes in check."""
+    if thread.pick_stage[ply] >= REFUTATIONS and thread.pick_stage[ply] <= QUIET_MOVES:
+        thread.pick_stage[ply] = BAD_TACTICAL
+        thread.pick_cursor[ply] = 0
+
+
+@jit
 def next_move(pos, thread, ply, tactical_only):
     """The next move (int64) of the node, 0 when there are no more. All are legal.
 

@@ -376,9 +376,14 @@ def gives_check(pos, move):
         piece = piece + 8 if move & PROMOTE else piece
         low &= ~BIT[origin, 0]
         high &= ~BIT[origin, 1]
-    a, b = attacks(piece, target, low, high)
-    if ((a & BIT[king, 0]) | (b & BIT[king, 1])) != NONE:
+    kind = piece - us * KINDS
+    if ((STEP[piece, target, 0] & BIT[king, 0]) | (STEP[piece, target, 1] & BIT[king, 1])) != NONE:
         return True
+    slides = kind == LANCE or kind == BISHOP or kind == ROOK or kind >= KINDS - 2
+    if slides and DIRECTION[king, target] != UNALIGNED:
+        a, b = attacks(piece, target, low, high)
+        if ((a & BIT[king, 0]) | (b & BIT[king, 1])) != NONE:
+            return True
     if origin >= DROP_ORIGIN or DIRECTION[king, origin] == UNALIGNED:
         return False
     a, b = sliding_attackers(pos, us, king, low, high)

@@ -10,6 +10,7 @@ import numpy as np
 
 from search.accumulator import Accumulators
 from search.jit import jit
+from search.memory import aligned_zeros
 from search.movegen import MAX_MOVES
 from search.network import EvalNetwork
 from search.position import new_position
@@ -73,7 +74,7 @@ class SearchThread:
     """A thread's memory (about 12 MB); the table and the network are shared."""
 
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
-        self._memory = np.zeros(1, thread_dtype)
+        self._memory = aligned_zeros(1, thread_dtype)
         self.record = self._memory[0]
         self.position = new_position()
         self.use_table(table)
