@@ -326,6 +326,7 @@ class Engine:
             found = []
             for index in range(lines):
                 record["root_first"] = index
+                record["pv_length"][0] = 0
                 scores[index] = self._aspire(thread, depth, scores[index])
                 if record["stop"] and (depth > 1 or record["pv_length"][0] == 0):
                     break
@@ -338,6 +339,7 @@ class Engine:
                     on_info(found[rank - 1])
             if found:
                 best = found[0]
+                scores[: len(found)] = [line.score for line in found]
                 _put_first(record, [line.pv[0] for line in found])
             if record["stop"]:
                 # An iteration that was cut may still have found a better first move.
