@@ -1,1 +1,1 @@
-"""Records in, features, networks whose first layer is linear, their training and their accuracy. Needs torch and cshogi."""
+"""Records in, features, networks whose first layer is linear, their training and accuracy. Needs torch and cshogi."""

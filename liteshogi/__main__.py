@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from typing import Any
 
 VERBS = {
     "train": "lite.train:Train",
@@ -17,6 +18,7 @@ VERBS = {
     "bench": "search.bench:Bench",
     "bench --eval": "search.bench_evaluation:BenchEvaluation",
     "bench --train": "lite.bench_training:BenchTraining",
+    "bench --read": "lite.bench_reading:BenchReading",
     "perft": "search.perft:Perft",
     "match": "experiments.match:Match",
     "warmup": "search.warmup:Warmup",
@@ -77,7 +79,7 @@ def _run(arguments: list[str]) -> int:
     try:
         import tyro
 
-        options = tyro.cli(_load(name), args=rest, prog=f"liteshogi {name}")
+        options: Any = tyro.cli(_load(name), args=rest, prog=f"liteshogi {name}")
         options.run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]

@@ -48,7 +48,7 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
 @dataclass(frozen=True)
 class Bench:
     """Measure the search: its node signature and its speed. `bench --eval` measures the evaluation's parts,
-    `bench --train` training; each has options of its own."""
+    `bench --train` training, `bench --read` decoding; each has options of its own."""
 
     net: str = "default"
     """Network to search with."""
