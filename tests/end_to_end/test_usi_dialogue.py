@@ -1,0 +1,267 @@
+"""Scripted dialogues with the real process through pipes, as a GUI holds them, and how it ends when the GUI does."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.movegen import is_legal
+from search.position import do_move
+from search.sfen import move_from_usi, position_from_sfen
+
+PATIENCE = 240.0
+"""Seconds to wait for a line: a first start compiles, and a busy machine is no error."""
+COMMAND = [sys.executable, "-m", "liteshogi"]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
+
+
+class Process:
+    """The engine as a child process; lines in and out as text."""
+
+    def __init__(self, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment
+        )
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.decode("utf-8").rstrip("\n"))
+        self._lines.put(None)
+
+    def send(self, *lines: str | bytes) -> Process:
+        assert self.process.stdin is not None
+        for line in lines:
+            self.process.stdin.write((line.encode() if isinstance(line, str) else line) + b"\n")
+        self.process.stdin.flush()
+        return self
+
+    def until(self, beginning: str) -> list[str]:
+        """The lines up to the first that begins so."""
+        found = []
+        while True:
+            line = self._lines.get(timeout=PATIENCE)
+            assert line is not None, f"the process ended before {beginning!r}: {found[-5:]}"
+            found.append(line)
+            if line.startswith(beginning):
+                return found
+
+    def rest(self) -> list[str]:
+        """All lines up to the end of the output."""
+        found = []
+        while (line := self._lines.get(timeout=PATIENCE)) is not None:
+            found.append(line)
+        return found
+
+    def go(self, text: str) -> tuple[str, str | None]:
+        """`go`, and the move and ponder move that it is answered by."""
+        return answer(self.send(f"go {text}").until("bestmove")[-1])
+
+    def close_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def code(self) -> int:
+        """The exit status, once it has ended."""
+        return self.process.wait(PATIENCE)
+
+
+def answer(line: str) -> tuple[str, str | None]:
+    words = line.split()
+    assert words[0] == "bestmove"
+    assert len(words) == 2 or (len(words) == 4 and words[2] == "ponder")
+    return words[1], words[3] if len(words) == 4 else None
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Process]]:
+    started: list[Process] = []
+
+    def start(**environment: str) -> Process:
+        started.append(Process(**environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.process.kill()
+        process.process.wait()
+
+
+@pytest.fixture
+def engine(start) -> Process:
+    """A process that is ready."""
+    process: Process = start()
+    process.send("usi").until("usiok")
+    process.send("setoption name USI_Hash value 4", "isready").until("readyok")
+    return process
+
+
+def test_a_game_as_shogihome_plays_it(start):
+    engine = start()
+    opening = engine.send("usi").until("usiok")
+    assert opening[0].startswith("id name ")
+    assert opening[1].startswith("id author ")
+    assert all(line.startswith("option name ") for line in opening[2:-1])
+    engine.send("setoption name USI_Ponder value true", "setoption name USI_Hash value 16")
+    engine.send("setoption name EvalFile value default", "isready").until("readyok")
+    engine.send("usinewgame")
+    pos, moves, clocks = position_from_sfen("startpos"), [], "btime 2000 wtime 2000 byoyomi 100"
+    expected = None
+    for ply in range(12):
+        line = f"position startpos moves {' '.join(moves)}" if moves else "position startpos"
+        move, ponder = engine.send(line).go(clocks)
+        assert is_legal(pos, np.int64(move_from_usi(move))), (move, moves)
+        do_move(pos, np.int64(move_from_usi(move)))
+        moves.append(move)
+        if ponder is None:
+            continue
+        # The GUI has it ponder; every other time the guess is right.
+        expected = ponder
+        engine.send(f"position startpos moves {' '.join([*moves, expected])}", f"go ponder {clocks}")
+        engine.until("info depth")
+        engine.send("stop" if ply % 2 else f"ponderhit {clocks}").until("bestmove")
+    assert expected is not None
+    engine.send("gameover draw", "quit")
+    assert engine.code() == 0
+
+
+def test_gameover_may_come_while_it_thinks(engine):
+    engine.send("position startpos", "go infinite").until("info depth 2")
+    engine.send("gameover win").until("bestmove")
+    engine.send("isready").until("readyok")
+    engine.send("usinewgame", "position startpos moves 2g2f").go("btime 100 wtime 100")
+
+
+def test_stop_after_stop_after_go(engine):
+    for _ in range(20):
+        engine.send("position startpos", "go infinite", "stop").until("bestmove")
+    engine.send("stop", "quit")
+    assert engine.rest() == []
+    assert engine.code() == 0
+
+
+def test_an_increment_and_byoyomi_at_once(engine):
+    assert engine.send("position startpos").go("btime 900 wtime 900 binc 50 winc 50 byoyomi 50")[0] != "resign"
+
+
+def test_analysis_with_several_lines(engine):
+    engine.send("setoption name MultiPV value 3", "position startpos moves 7g7f", "go infinite")
+    text = " ".join(engine.until("info depth 5"))
+    assert all(f" multipv {rank} " in text for rank in (1, 2, 3))
+    engine.send("stop").until("bestmove")
+
+
+def test_bytes_that_are_no_text_and_lines_without_end(engine):
+    generator = random.Random(5)
+    for _ in range(300):
+        engine.send(generator.randbytes(generator.randint(0, 200)).replace(b"quit", b"stop"))
+    engine.send(b"position sfen " + b"\xff" * 100_000, b"setoption name EvalFile value \xe3\x81", b"go \x00 depth 1")
+    engine.send("position startpos " + "moves 7g7f " * 300_000)
+    engine.send("stop", "isready").until("readyok")
+    assert engine.send("position startpos").go("depth 3")[0] != "resign"
+
+
+def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
+    from search.warmup import small_network
+
+    path = tmp_path / "評価 関数" / "駒得.safetensors"
+    path.parent.mkdir()
+    small_network().save(path)
+    engine = start(PYTHONIOENCODING="cp932", PYTHONUTF8="1")
+    engine.send("usi", f"setoption name EvalFile value {path}", "isready")
+    assert any(str(path) in line and "piece_square" in line for line in engine.until("readyok"))
+    engine.send(f"setoption name EvalFile value {path}.無い", "isready")
+    assert any("無い" in line and "liteshogi fold" in line for line in engine.until("readyok"))
+
+
+def test_a_script_that_says_everything_at_once_gets_everything_answered():
+    script = "usi\nisready\nposition startpos\ngo depth 2\nquit\n"
+    lines = subprocess.run(COMMAND, input=script, capture_output=True, text=True, timeout=PATIENCE).stdout.splitlines()
+    assert "readyok" in lines
+    assert lines[-1].startswith("bestmove ")
+
+
+@pytest.mark.parametrize("before", [(), ("position startpos", "go infinite"), ("go ponder",)])
+def test_the_end_of_input_ends_it(engine, before):
+    engine.send(*before)
+    engine.close_input()
+    assert engine.code() == 0
+    assert [line.split()[0] for line in engine.rest() if line.startswith("bestmove")] == ["bestmove"] * bool(before)
+
+
+@pytest.mark.parametrize("last", ["quit", None])
+def test_it_can_be_ended_while_it_compiles(start, tmp_path, last):
+    engine = start(LITESHOGI_CACHE=str(tmp_path))
+    engine.send("usi").until("usiok")
+    engine.send("isready")
+    if last:
+        engine.send(last)
+    else:
+        engine.close_input()
+    assert engine.code() == 0
+    assert "readyok" not in engine.rest()
+
+
+def test_a_gui_that_stops_reading_ends_it():
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"isready\nposition startpos\ngo infinite\n")
+    process.stdin.flush()
+    while not process.stdout.readline().startswith(b"info depth"):
+        assert process.poll() is None
+    process.stdout.close()
+    assert process.wait(PATIENCE) == 0
+    process.stdin.close()
+
+
+@posix
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize("thinking", [False, True])
+def test_signals_end_it_at_once(engine, name, thinking):
+    if thinking:
+        engine.send("position startpos", "go infinite").until("info depth 2")
+    engine.process.send_signal(getattr(signal, name))
+    assert engine.code() == -getattr(signal, name)
+
+
+@posix
+def test_on_a_terminal_it_says_what_it_is():
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(COMMAND, stdin=theirs, stdout=subprocess.PIPE, text=True)
+    os.write(ours, b"usi\nquit\n")
+    lines = process.communicate(timeout=PATIENCE)[0].splitlines()
+    os.close(ours)
+    os.close(theirs)
+    assert "USI" in lines[0]
+    assert "liteshogi --help" in lines[0]
+    assert lines[-1] == "usiok"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_four_engines_that_start_cold_together_compile_once(start, tmp_path: Path):
+    engines = [start(LITESHOGI_CACHE=str(tmp_path)) for _ in range(4)]
+    for engine in engines:
+        engine.send("usi", "isready")
+    waited = [engine.until("readyok") for engine in engines]
+    assert any("" in lines for lines in waited), "nobody said that it is still there"
+    for engine in engines:
+        assert engine.send("position startpos").go("depth 4")[0] != "resign"
+        engine.send("quit")
+        assert engine.code() == 0
