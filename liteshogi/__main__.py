@@ -42,12 +42,15 @@ def main() -> None:
         speak_usi()
         return
     try:
-        code = _run(arguments)
+        try:
+            code = _run(arguments)
+        finally:
+            sys.stdout.flush()  # here rather than at exit, where a closed pipe could only be complained about
     except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         code = 130
     except BrokenPipeError:
-        # The reader of our output has seen enough; without this Python complains at exit.
+        # The reader of our output has seen enough; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)
@@ -67,8 +70,8 @@ def _run(arguments: list[str]) -> int:
         import difflib
 
         close = difflib.get_close_matches(verb, VERBS, 1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        print(f"error: no verb {verb!r}{hint} See liteshogi --help", file=sys.stderr)
+        hint = f"; did you mean {close[0]}? Else" if close else ""
+        print(f"error: no verb {verb!r}{hint or ';'} see liteshogi --help", file=sys.stderr)
         return 2
     name, rest = verb, arguments[1:]
     for argument in rest:
@@ -90,7 +93,7 @@ def _run(arguments: list[str]) -> int:
     except (ValueError, OSError, MemoryError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        print("error: " + " ".join(str(error).split()), file=sys.stderr)
+        print("error: " + (" ".join(str(error).split()) or "not enough memory"), file=sys.stderr)
         return 1
     return 0
 

@@ -1,0 +1,61 @@
+"""What the command does when something is missing, cut off or broken off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+WITHOUT = "import sys; sys.modules[{module!r}] = None; sys.argv = ['liteshogi', {verb!r}, *{rest!r}]; {main}"
+MAIN = "from liteshogi.__main__ import main; main()"
+
+
+@pytest.mark.parametrize(
+    ("module", "verb", "rest", "extra"),
+    [("torch", "train", ["--help"], "train"), ("cshogi", "convert", ["--help"], "train")],
+)
+def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, extra):
+    script = WITHOUT.format(module=module, verb=verb, rest=rest, main=MAIN)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    if done.returncode == 0:
+        pytest.skip(f"{verb} needs {module} only when it runs")
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"error: this needs {module}: pip install 'liteshogi[{extra}]'"
+
+
+def test_a_verb_that_is_nearly_right_is_guessed():
+    done = subprocess.run([sys.executable, "-m", "liteshogi", "trian"], capture_output=True, text=True, timeout=60)
+    assert "did you mean train?" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.parametrize("arguments", [["--help"], ["eval", "default", *["startpos"] * 200]])
+def test_a_closed_pipe_is_quiet(arguments):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [sys.executable, "-m", "liteshogi", *arguments], stdout=write_end, stderr=subprocess.PIPE, timeout=240
+    )
+    os.close(write_end)
+    assert done.stderr == b""
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_breaking_off_is_one_line():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "liteshogi", "eval", "default", "--file", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(5)  # it waits for its input by then; were it still importing, it would break off there
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert complaints == "interrupted\n"
