@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -47,6 +48,7 @@ def _locked() -> Iterator[None]:
     try:
         CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
         file = open(CACHE_DIRECTORY / "lock", "a+b")  # noqa: SIM115 (closed below)
+        os.utime(CACHE_DIRECTORY / "lock")  # says when the directory was last used, see `remove_unused`
     except OSError:
         yield
         return
@@ -90,8 +92,6 @@ def remove_unused() -> int:
         if directory != CACHE_DIRECTORY and lock.is_file() and lock.stat().st_mtime < oldest:
             shutil.rmtree(directory, ignore_errors=True)
             removed += 1
-    with contextlib.suppress(OSError):
-        (CACHE_DIRECTORY / "lock").touch()
     return removed
 
 
