@@ -13,7 +13,7 @@ import numpy as np
 
 from search.accumulator import evaluate
 from search.jit import jit
-from search.node import PATH_SCORE_FREE, path_score
+from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
 from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
 from search.quiescence import quiesce
@@ -133,7 +133,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         ):
             return table_score
 
-    # 4. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
+    # 4. Mate in one: what a table entry would have told is not asked again.
+    if not checked and excluded == 0 and data == np.uint64(0):
+        move = find_mate_here(pos, thread, ply)
+        if move:
+            store(thread.table, key, move, MATE - ply - 1, evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
+            return MATE - ply - 1
+
+    # 5. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
     raw_evaluation = np.int64(NO_EVALUATION)
     estimate = np.int64(0)
     improving = False
@@ -160,16 +167,16 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     thread.killers[ply + 1, 1] = 0
 
     if not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND:
-        # 5. Razoring: far below alpha near the horizon, only tactics could help.
+        # 6. Razoring: far below alpha near the horizon, only tactics could help.
         if depth <= 3 and estimate + RAZOR_MARGIN * depth <= alpha:
             score = quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, alpha + 1)
             if score <= alpha or thread.stop:
                 return score
-        # 6. Reverse futility: so far above beta that the opponent's moves will not make up for it.
+        # 7. Reverse futility: so far above beta that the opponent's moves will not make up for it.
         margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
         if depth <= 8 and estimate - margin >= beta and abs(estimate) < MAX_EVALUATION:
             return estimate
-        # 7. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
+        # 8. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
         if (
             depth >= NULL_MOVE_DEPTH
@@ -202,11 +209,11 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 if verified >= beta:
                     return score
 
-    # 8. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
+    # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
     if depth >= 4 and table_move == 0 and (is_pv or cut_node):
         depth -= 1
 
-    # 9. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
+    # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
     probcut_beta = beta + PROBCUT_MARGIN - (40 if improving else 0)
     if (
         not is_pv
@@ -245,7 +252,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 store(thread.table, key, move, score, raw_evaluation, depth - 3, np.int64(LOWER), ply)
                 return score
 
-    # 10. The moves.
+    # 11. The moves.
     start_picking(pos, thread, ply, table_move, np.int64(0))
     best, best_move = np.int64(-INFINITE), np.int64(0)
     first_alpha = alpha
@@ -263,7 +270,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         history = np.int64(0)
         reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))]
 
-        # 11. Pruning at shallow depth, once some move is known not to lose at once.
+        # 12. Pruning at shallow depth, once some move is known not to lose at once.
         if best > -MATE_BOUND and ply > 0:
             left = max(depth - reduction, np.int64(0))
             if not tactical:
@@ -288,7 +295,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         elif not tactical:
             history = quiet_history(pos, thread, ply, move)
 
-        # 12. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
+        # 13. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
         #     at deeper; if instead another also beats beta, the node is cut (multi-cut).
         extension = np.int64(0)
         if (
@@ -337,7 +344,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             extension = np.int64(1)
         next_depth = depth - 1 + extension
 
-        # 13. Late-move reductions: search late moves less deeply, and again if one surprises.
+        # 14. Late-move reductions: search late moves less deeply, and again if one surprises.
         if depth >= 2 and number > 1 + (1 if is_pv else 0) and not (tactical and number < 4):
             if not improving:
                 reduction += 1
@@ -361,14 +368,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             score = -search_node(
                 pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
             )
-        # 14. The first move of a PV node, and any that beats alpha there, get the full window.
+        # 15. The first move of a PV node, and any that beats alpha there, get the full window.
         if is_pv and (number == 1 or score > alpha) and not thread.stop:
             score = -search_node(pos, thread, accumulators, network, ply + 1, next_depth, -beta, -alpha, np.int64(0))
         undo_move(pos, move)
         if thread.stop:
             return np.int64(0)
 
-        # 15. A better move.
+        # 16. A better move.
         if score > best:
             best = score
             if score > alpha:
@@ -379,13 +386,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                     break
                 alpha = score
 
-    # 16. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
+    # 17. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
     if number == 0:
         return alpha if excluded else np.int64(ply - MATE)
     if best == -INFINITE:
         best = first_alpha  # every move was pruned
 
-    # 17. Learn from a cut, correct the evaluation, and keep the result.
+    # 18. Learn from a cut, correct the evaluation, and keep the result.
     if best >= beta:
         if is_tactical(pos, best_move):
             learn_tactical_cut(pos, thread, ply, depth, best_move, tacticals)

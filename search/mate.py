@@ -130,7 +130,9 @@ class MateSolver:
         seconds = time.perf_counter() - begun
         return MateResult(status, line, int(self._record["nodes"]), seconds, shortest)
 
-    def _interruptible(self, flag: StopFlag, nodes: int | None, shorten: bool) -> tuple[MateStatus, tuple[str, ...], bool]:
+    def _interruptible(
+        self, flag: StopFlag, nodes: int | None, shorten: bool
+    ) -> tuple[MateStatus, tuple[str, ...], bool]:
         """`_search` in another thread: Ctrl-C cannot reach the main thread inside compiled code."""
         found: list[tuple[MateStatus, tuple[str, ...], bool]] = []
         errors: list[BaseException] = []

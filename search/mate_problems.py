@@ -48,7 +48,9 @@ def read_problems(path: Path) -> list[MateProblem]:
             if not isinstance(sfen, str) or not (plies is None or isinstance(plies, int)):
                 raise TypeError
         except (ValueError, KeyError, TypeError):
-            raise ValueError(f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number)') from None
+            raise ValueError(
+                f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number)'
+            ) from None
         problems.append(MateProblem(sfen, plies))
     return problems
 

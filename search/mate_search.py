@@ -202,9 +202,7 @@ def _evaluate(pos, solver, depth, index):
         pn, dn, back, hand = np.int64(INFINITE_NUMBER), np.int64(0), np.int64(UNKNOWN_DEPTH), _defender_hand(pos, child)
     else:
         attackers_hand = _attacker_hand(pos, child)
-        pn, dn, hand, _, length, back = probe(
-            solver.table, table_key(pos, solver, child), attackers_hand, path
-        )
+        pn, dn, hand, _, length, back = probe(solver.table, table_key(pos, solver, child), attackers_hand, path)
         if dn == 0:  # the table keeps attackers' hands
             hand = attackers_hand + _defender_hand(pos, child) - hand
         elif pn < 0:
@@ -362,8 +360,16 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
     elif pn != 0:
         kept = own if attacking else other
     keep(
-        solver.table, table_key(pos, solver, depth), kept, pn, dn, move, min(length, np.int64(0x7FFF)), back,
-        solver.path[depth], work,
+        solver.table,
+        table_key(pos, solver, depth),
+        kept,
+        pn,
+        dn,
+        move,
+        min(length, np.int64(0x7FFF)),
+        back,
+        solver.path[depth],
+        work,
     )
 
 

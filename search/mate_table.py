@@ -76,9 +76,11 @@ class MateTable:
 @jit
 def _fields(borrows):
     """Ones in all bits of the counts whose upper bit is set in `borrows`."""
-    return borrows - (((borrows & _WIDE) >> np.uint64(5)) | ((borrows & _THREES) >> np.uint64(3)) | (
-        (borrows & _TWOS) >> np.uint64(2)
-    ))
+    return borrows - (
+        ((borrows & _WIDE) >> np.uint64(5))
+        | ((borrows & _THREES) >> np.uint64(3))
+        | ((borrows & _TWOS) >> np.uint64(2))
+    )
 
 
 @jit

@@ -6,6 +6,7 @@ import numpy as np
 
 from search.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.jit import jit
+from search.mate_in_one import find_mate
 from search.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
 from search.score import MATE
 
@@ -15,6 +16,17 @@ SUPERIOR_SCORE = 25000
 """The same board with more in hand than last time, mover's view: beyond every evaluation, short of a mate."""
 REPETITION_PLIES = 100
 """How far back the tree looks for a recurrence."""
+
+
+@jit
+def find_mate_here(pos, thread, ply):
+    """The mover's mate in one, or 0 (int64), noted as the node's line; its checks are left in `thread.checks`."""
+    move, count = find_mate(pos, thread.checks[ply])
+    thread.check_count[ply] = count
+    if move:
+        thread.pv[ply, 0] = move
+        thread.pv_length[ply] = 1
+    return move
 
 
 @jit

@@ -57,6 +57,8 @@ thread_dtype = np.dtype(
         ("pick_cursor", np.int32, PLIES),
         ("pick_count", np.int32, PLIES),
         ("pick_bad", np.int32, PLIES),
+        ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see mate_in_one.py
+        ("check_count", np.int32, PLIES),
         ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
         ("tried_tactical", np.uint16, (PLIES, 64)),
         # move ordering

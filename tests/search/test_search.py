@@ -75,7 +75,7 @@ MATES = [
 
 @pytest.mark.parametrize(("sfen", "plies"), MATES)
 def test_mates_are_found_and_their_lines_mate(thread, sfen, plies):
-    score, line = run(thread, sfen, 9)
+    score, line = run(thread, sfen, 13)
     assert is_mate(score)
     assert mate_plies(score) == len(line)
     assert len(line) >= plies
