@@ -31,7 +31,7 @@ KEEP_ALIVE_SECONDS = 5.0
 """A GUI that waits for `readyok` gets an empty line this often."""
 LAST_WORD_SECONDS = 0.5
 """How long the end of input waits for a search to say its move."""
-BACKING_SECONDS = 0.5
+BACKING_SECONDS = 0.3
 """How long `readyok` may be held back for the table's memory."""
 MAX_LINE = 1 << 20
 FALLBACK_HASH = 16
