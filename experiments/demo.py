@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from search.engine import Engine
-
 from experiments.game import GameRecord, play_game, save_kif
 from experiments.pictures import draw_training
 from export.fold import Fold
@@ -24,6 +22,7 @@ from lite.log import read_log
 from lite.network import NetworkConfig
 from lite.test import judge_net
 from lite.train import Train
+from search.engine import Engine
 from search.network import load_network
 
 SAMPLE = Path(__file__).parent / "sample"

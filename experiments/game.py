@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from search.engine import Engine
 
 from search.declaration import RULE_27, can_declare
+from search.engine import Engine
 from search.movegen import MAX_MOVES, legal_moves
 from search.position import do_move
 from search.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold

@@ -20,7 +20,6 @@ from search.clock import Budget
 from search.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.network import EvalNetwork, load_network
-from search.paging import populate
 from search.position import STACK, copy_position, do_move
 from search.score import INFINITE, MATE, MAX_PLY, is_mate, mate_plies, win_rate
 from search.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
@@ -109,16 +108,14 @@ class Engine:
 
     def set_hash(self, megabytes: int) -> None:
         """Another table; if it does not fit, MemoryError and the old one stays."""
-        table = TranspositionTable(megabytes)
+        self.use_table(TranspositionTable(megabytes))
+
+    def use_table(self, table: TranspositionTable) -> None:
+        """Search with another table, an empty one."""
         self.table = table
         self._searched = False
         for thread in self._threads:
             thread.use_table(table)
-
-    def back_table(self, patience: float) -> None:
-        """Have the system back the table's memory ahead of the first search; waits at most `patience` seconds."""
-        if not self._searched:
-            populate(self.table._words, patience)
 
     def set_network(self, network: EvalNetwork | Path | str) -> None:
         """Another network; if it cannot be read, OSError or ValueError and the old one stays."""

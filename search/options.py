@@ -77,7 +77,7 @@ class FileName:
 
 
 OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
-    Spin("USI_Hash", 128, 1, 1 << 20),
+    Spin("USI_Hash", 64, 1, 1 << 20),
     Check("USI_Ponder", False),
     Spin("Threads", 1, 1, 64),
     FileName("EvalFile", "default"),

@@ -1,7 +1,8 @@
-"""Memory that is reserved but not backed yet: have the system back it before the clock runs.
+"""Have the system back a table's memory before the clock runs.
 
-The first write to a page waits for the system to find and clear it, up to milliseconds for a large page in a virtual
-machine. A search that touches a fresh table all over pays that in its first second.
+The system reserves memory at once and backs it page by page: the first write to a page waits for it to be found and
+cleared, ten milliseconds for a large page in some virtual machines. A search that touches a fresh table all over would
+spend its first second so.
 """
 
 from __future__ import annotations
@@ -9,34 +10,37 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    from search.transposition import TranspositionTable
 
-LARGEST = 512 << 20
-"""Bytes; larger arrays are left to be backed as they are touched."""
-_CHUNK = 16 << 20
+LARGEST = 512
+"""Megabytes; of a larger table so much is backed, the rest as it is touched."""
+_CHUNK = 4 << 20
 _PAGE = 4096
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14: backs pages as a write would, but changes nothing in them
 
 
-def populate(array: np.ndarray, patience: float) -> None:
-    """Back an array's memory without changing it: for `patience` seconds here, the rest in a thread.
+def back_table(table: TranspositionTable) -> threading.Thread:
+    """Back the memory of a table without changing what is in it; returns the thread that does it.
 
-    Does nothing for arrays beyond LARGEST and on systems that cannot do it.
+    It does nothing on systems that cannot do it.
     """
-    if not sys.platform.startswith("linux") or array.nbytes > LARGEST:
-        return
-    thread = threading.Thread(target=_populate, args=(array,), daemon=True)
+    thread = threading.Thread(target=_back, args=(table,), daemon=True)
     thread.start()
-    thread.join(patience)
+    return thread
 
 
-def _populate(array: np.ndarray) -> None:
+def _back(table: TranspositionTable) -> None:
+    if not sys.platform.startswith("linux"):
+        return
     madvise = getattr(ctypes.CDLL(None), "madvise", None)
     if madvise is None:
         return
-    start = -(-array.ctypes.data // _PAGE) * _PAGE
-    end = (array.ctypes.data + array.nbytes) // _PAGE * _PAGE
+    first = int(table.record["address"])
+    start = -(-first // _PAGE) * _PAGE
+    end = (first + (min(table.megabytes, LARGEST) << 20)) // _PAGE * _PAGE
     for address in range(start, end, _CHUNK):
         length = min(_CHUNK, end - address)
         if madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _POPULATE_WRITE):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from search.clock import Budget, Limits, Margins, after_pondering, plan
 from search.options import OPTIONS, OptionValues
+from search.paging import back_table
 
 if TYPE_CHECKING:
     from search.engine import Analysis, Engine
@@ -31,7 +32,7 @@ KEEP_ALIVE_SECONDS = 5.0
 """A GUI that waits for `readyok` gets an empty line this often."""
 LAST_WORD_SECONDS = 0.5
 """How long the end of input waits for a search to say its move."""
-BACKING_SECONDS = 0.3
+BACKING_SECONDS = 1.0
 """How long `readyok` may be held back for the table's memory."""
 MAX_LINE = 1 << 20
 FALLBACK_HASH = 16
@@ -53,6 +54,7 @@ class Protocol:
         self._applied: dict[str, str] = {}
         self._network = ""
         self._readying: threading.Thread | None = None
+        self._backing: threading.Thread | None = None
         self._search: threading.Thread | None = None
         self._release = threading.Event()
         self._limits = Limits()
@@ -127,7 +129,9 @@ class Protocol:
         try:
             if self._applied.get("EvalFile") != self._network:
                 self._applied.pop("EvalFile", None)  # it could not be read last time; it may have been mended
-            self._ready_engine().back_table(BACKING_SECONDS)
+            self._ready_engine()
+            if self._backing is not None:
+                self._backing.join(BACKING_SECONDS)
         except Exception as error:  # the GUI waits for `readyok` whatever happened
             self._say(str(error) or type(error).__name__)
         finally:
@@ -142,15 +146,30 @@ class Protocol:
     def _ready_engine(self) -> Engine:
         """The engine with the options in force, made at the first call: compiled, its table reserved, its net read."""
         if self._engine is None:
-            from search.engine import Engine
-            from search.warmup import small_network, warm_up
-
-            warm_up()
-            # Until a file is read, a network that counts material: an engine without one could not answer at all.
-            self._engine = Engine(small_network(), FALLBACK_HASH)
+            self._engine = self._make_engine()
         if not self._thinking():
             self._apply_options(self._engine)
         return self._engine
+
+    def _make_engine(self) -> Engine:
+        from search.transposition import TranspositionTable
+        from search.warmup import small_network, warm_up
+
+        # The table comes first: its memory is backed while code is loaded or compiled.
+        self._applied["USI_Hash"] = wanted = self._options.text("USI_Hash")
+        try:
+            table = TranspositionTable(int(wanted))
+        except MemoryError as error:
+            table = TranspositionTable(FALLBACK_HASH)
+            self._say(f"{error}; going on with {FALLBACK_HASH} MB")
+        self._backing = back_table(table)
+        warm_up()
+        from search.engine import Engine
+
+        # Until a file is read, a network that counts material: an engine without one could not answer at all.
+        engine = Engine(small_network(), 1)
+        engine.use_table(table)
+        return engine
 
     def _apply_options(self, engine: Engine) -> None:
         for name in _COSTLY:
@@ -161,6 +180,7 @@ class Protocol:
             try:
                 if name == "USI_Hash":
                     engine.set_hash(int(wanted))
+                    self._backing = back_table(engine.table)
                 elif name == "Threads":
                     engine.set_threads(int(wanted))
                 else:
