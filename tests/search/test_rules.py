@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+from itertools import pairwise
+from pathlib import Path
 
 import cshogi
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search.bench_evaluation import read_games
 from search.declaration import RULE_27, can_declare
 from search.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.perft import make_leaves, perft
@@ -233,19 +237,39 @@ def test_impossible_positions_are_refused_in_words(sfen, words):
         position_from_sfen(sfen)
 
 
+def follow(board: cshogi.Board, line: list[int], played: int) -> int:
+    """Bring cshogi's board up to a line of which it has played so many moves; returns how many it has then."""
+    for move in line[played:]:
+        board.push_usi(move_to_usi(move))
+    return len(line)
+
+
 @pytest.mark.slow
 def test_two_hundred_thousand_positions_agree_with_cshogi(play_random, roots):
-    count = 0
-    seed = 1000
+    count, seed = 0, 1000
     while count < 200_000:
         for root in roots[:4]:
-            board = cshogi.Board(get_sfen(position_from_sfen(root)))
-            played = 0
+            board, played = cshogi.Board(get_sfen(position_from_sfen(root))), 0
             for pos, line in play_random(root, seed, 250):
-                for move in line[played:]:
-                    board.push_usi(move_to_usi(move))
-                played = len(line)
+                played = follow(board, line, played)
                 compare_with_cshogi(pos, board)
                 count += 1
         seed += 1
-    print(json.dumps({"positions": count, "differences": 0}))
+    print(json.dumps({"random_positions": count, "differences": 0}))
+
+
+@pytest.mark.slow
+def test_recorded_games_agree_with_cshogi():
+    """Every position of the recorded games of LITESHOGI_DATA, where that folder is at hand."""
+    path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "games" / "games.jsonl.xz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    games, count = read_games(path, 100_000), 0
+    for first, last in pairwise(games.starts.tolist()):
+        pos, board = position_from_sfen("startpos"), cshogi.Board()
+        for move in games.moves[first:last].tolist():
+            compare_with_cshogi(pos, board)
+            do_move(pos, np.int64(move))
+            board.push_usi(move_to_usi(move))
+            count += 1
+    print(json.dumps({"recorded_positions": count, "differences": 0}))
