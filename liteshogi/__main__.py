@@ -14,6 +14,7 @@ VERBS = {
     "stat": "lite.stat:Stat",
     "fold": "export.fold:Fold",
     "export": "export.export:Export",
+    "import": "export.nnue:Import",
     "eval": "search.evaluate_verb:Evaluate",
     "bench": "search.bench:Bench",
     "bench --eval": "search.bench_evaluation:BenchEvaluation",

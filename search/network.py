@@ -285,13 +285,17 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
 
 
 def load_network(path: Path | str = "default") -> EvalNetwork:
-    """The network of a file, or the one that is shipped (`default`).
+    """The network of a file, an nn.bin of YaneuraOu too, or the one that is shipped (`default`).
 
     Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = DEFAULT_NETWORK if str(path) == "default" else Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such network file")
+    from search.nnue_file import is_nnue, read_nnue
+
+    if is_nnue(path):
+        return read_nnue(path)
     try:
         return _build(*_read(path))
     except ValueError as error:

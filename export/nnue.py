@@ -1,0 +1,89 @@
+"""YaneuraOu's `nn.bin` out, and the verb `import` that brings one in as a network file.
+
+What is written is what `search.nnue_file` reads. A network that was read from an nn.bin is written as the same bytes;
+any other whose arithmetic is that of an nn.bin gets the words and hashes that YaneuraOu writes itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from search.network import EvalNetwork, write_atomically
+from search.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
+
+
+def nnue_architecture(net: EvalNetwork) -> Architecture:
+    """The layout that a network takes in an nn.bin. Raises ValueError in words for one that has no place there."""
+    wanted = (
+        ("the feature set", net.feature_set.name, ("half_kp", "k_p")),
+        ("perspectives", net.perspectives, (2,)),
+        ("outputs", net.outputs, (("value",),)),
+        ("the activation", net.activation, ("clipped_relu",)),
+        ("input_shift", net.input_shift, (0,)),
+        ("a hidden layer's shift", {layer.shift for layer in net.layers[:-1]} or {SHIFT}, ({SHIFT},)),
+    )
+    for name, found, expected in wanted:
+        if found not in expected:
+            raise ValueError(
+                f"an nn.bin holds no such network: {name} is {found}, expected {' or '.join(map(str, expected))}"
+            )
+    return Architecture(net.feature_set.name, net.width, tuple(len(layer.bias) for layer in net.layers[:-1]))
+
+
+def nnue_bytes(net: EvalNetwork) -> bytes:
+    """The network as the bytes of an nn.bin. Raises ValueError in words for one that has no place in such a file."""
+    architecture = nnue_architecture(net)
+    header = Header.of(net, architecture)
+    words = header.encoded_words
+    parts = [np.array([VERSION, header.file_hash, len(words)], "<u4"), np.frombuffer(words, np.uint8)]
+    parts += [np.array([header.feature_hash], "<u4")]
+    parts += [net.bias.astype("<i2", copy=False), net.rows.astype("<i2", copy=False)]
+    parts += [np.array([header.network_hash], "<u4")]
+    for layer in net.layers:
+        missing = padded_inputs(layer.weight.shape[1]) - layer.weight.shape[1]
+        parts += [layer.bias.astype("<i4", copy=False), np.pad(layer.weight, ((0, 0), (0, missing)))]
+    return b"".join(np.ascontiguousarray(part).data.cast("B") if part.size else b"" for part in parts)
+
+
+def write_nnue(net: EvalNetwork, path: Path | str) -> int:
+    """Write an nn.bin, whole or not at all; its size in bytes. Raises ValueError for a network that has no place there.
+
+    FV_SCALE (`net.output_divisor`) is no part of the file: YaneuraOu has it as an option.
+    """
+    content = nnue_bytes(net)
+    write_atomically(Path(path), content)
+    return len(content)
+
+
+@dataclass(frozen=True)
+class Import:
+    """Read an nn.bin of YaneuraOu (HalfKP or K+P of any widths) and write it as a network file."""
+
+    source: tyro.conf.Positional[Path]
+    """The nn.bin."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File to write."""
+    fv_scale: int | None = None
+    """Divisor of its output, YaneuraOu's option FV_SCALE; without it what the file's words say, else 16."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        net = read_nnue(self.source, self.fv_scale)
+        with open(self.source, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        net.provenance[PROVENANCE] |= {"file": self.source.name, "sha256": digest}
+        net.save(self.output)
+        architecture = str(nnue_architecture(net))
+        figures = {"architecture": architecture, "fv_scale": net.output_divisor, "sha256": digest}
+        if self.json:
+            print(json.dumps(figures | {"bytes": self.output.stat().st_size}))
+        else:
+            print(f"{self.output}: {architecture}, FV_SCALE {net.output_divisor}, sha256 {digest}")
