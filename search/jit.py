@@ -14,6 +14,7 @@ import hashlib
 import os
 import platform
 import sys
+import tempfile
 from pathlib import Path
 
 KERNELS = ("vnni", "avx2", "plain")
@@ -66,7 +67,14 @@ def _cache_directory(flags: frozenset[str], kernel: str) -> Path:
     versions = (version("numba"), version("numpy"), platform.python_version(), platform.machine())
     for part in (*versions, kernel, sliders, *sorted(flags)):
         digest.update(part.encode() + b"\0")
-    return _user_cache() / f"{kernel}-{digest.hexdigest()[:16]}"
+    name = f"{kernel}-{digest.hexdigest()[:16]}"
+    directory = _user_cache() / name
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        # Numba would fall back to directories beside the sources, which no hash guards.
+        directory = Path(tempfile.mkdtemp(prefix="liteshogi-")) / name
+    return directory
 
 
 _flags = _cpu_flags()
