@@ -1,8 +1,8 @@
 """The USI protocol: lines in, lines out, and the engine in between.
 
-`usi` is answered before anything that compiles is imported, which takes a second; a thread imports it meanwhile. The
-main thread reads lines and waits neither for a search nor for the compiler: `go` and `isready` run in threads of their
-own, so that `stop`, `quit` and the end of input are always heard. Whatever cannot be read or done is answered by an
+`usi` is answered before anything that compiles is imported, which takes a second; a thread imports it meanwhile. One
+thread reads lines, another obeys them, and `go` and `isready` run in threads of their own: `stop` is heard while a
+search runs, `quit` and the end of input while anything does. Whatever cannot be read or done is answered by an
 `info string` in words, and the engine lives on.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import re
 import signal
 import sys
@@ -17,14 +18,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from search.clock import Budget, Limits, Margins, after_pondering, plan
+from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
 from search.options import OPTIONS, OptionValues
 from search.paging import back_table
+from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from search.engine import Analysis, Engine
+    from search.mate import MateSolver, StopFlag
 
 NAME = "LiteShogi"
 AUTHOR = "the LiteShogi authors"
@@ -34,7 +39,7 @@ LAST_WORD_SECONDS = 0.5
 """How long the end of input waits for a search to say its move."""
 BACKING_SECONDS = 1.0
 """How long `readyok` may be held back for the table's memory."""
-MAX_LINE = 1 << 20
+LONGEST_COMPLAINT = 400
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
 _RULE_NUMBERS = {"NoEnteringKing": 0, "CSARule24": 1, "CSARule27": 2, "TryRule": 3}
@@ -48,6 +53,7 @@ class Protocol:
     """One session: `handle` takes a line and returns False at `quit`."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
+        self._begun = time.monotonic()
         self._write = write
         self._options = OptionValues()
         self._engine: Engine | None = None
@@ -56,6 +62,8 @@ class Protocol:
         self._readying: threading.Thread | None = None
         self._backing: threading.Thread | None = None
         self._search: threading.Thread | None = None
+        self._interrupt: Callable[[], None] = lambda: None
+        self._solver: MateSolver | None = None
         self._release = threading.Event()
         self._limits = Limits()
         self._go_time = 0.0
@@ -74,7 +82,7 @@ class Protocol:
     def handle(self, line: str) -> bool:
         """Answer one line; False when the session is over."""
         if len(line) > MAX_LINE:
-            self._say(f"a line of {len(line)} characters is too long, it was not read")
+            self._say(f"a line of more than {MAX_LINE} characters is too long, it was not read")
             return True
         words = line.lstrip("\ufeff").split(maxsplit=1)
         if not words:
@@ -98,14 +106,19 @@ class Protocol:
         return True
 
     def close(self) -> None:
-        """The session is over: let a search say its move, but wait for nothing long."""
+        """The session is over: what is getting ready says so, a search says its move."""
+        if self._readying is not None:
+            self._readying.join(max(FAREWELL_SECONDS, self._begun + SCRIPT_SECONDS - time.monotonic()))
         self._release.set()
-        if self._engine is not None and self._search is not None:
-            self._engine.stop()
+        if self._search is not None:
+            self._interrupt()
             self._search.join(LAST_WORD_SECONDS)
 
     def _say(self, text: str) -> None:
-        self._write("info string " + " ".join(text.split()))
+        text = " ".join(text.split())
+        if len(text) > LONGEST_COMPLAINT:
+            text = text[: LONGEST_COMPLAINT // 2] + " ... " + text[-LONGEST_COMPLAINT // 2 :]
+        self._write("info string " + text)
 
     # Getting ready
 
@@ -186,19 +199,30 @@ class Protocol:
                 else:
                     self._load(engine, wanted)
             except MemoryError as error:
-                self._say(f"{error or f'{name} {wanted} does not fit'}; going on with {engine.table.megabytes} MB")
+                kept = f"; going on with {engine.table.megabytes} MB" if name == "USI_Hash" else ""
+                self._say(f"{error or f'{name} {wanted} does not fit into memory'}{kept}")
         self._apply_rules(engine)
 
     def _load(self, engine: Engine, path: str) -> None:
         try:
             engine.set_network(path)
         except (OSError, ValueError, MemoryError) as error:
-            kept = f"going on with {self._network}" if self._network else "going on with material alone"
-            self._say(f"EvalFile: {error}; {kept}. Set EvalFile to a net made by `liteshogi fold`, or to default")
+            kept = self._network or self._fall_back(engine)
+            remedy = "Set EvalFile to a net made by `liteshogi fold`, or to default"
+            self._say(f"EvalFile: {error}; going on with {kept}. {remedy}")
             return
         self._network = path
         net = engine.network
         self._say(f"EvalFile {path}: {net.feature_set.name}, {net.width} lanes, {net.perspectives} perspective(s)")
+
+    def _fall_back(self, engine: Engine) -> str:
+        """No network has been read yet: the one that is shipped; its name in words."""
+        try:
+            engine.set_network("default")
+        except (OSError, ValueError, MemoryError):
+            return "material alone"
+        self._network = "default"
+        return "the default net"
 
     def _apply_rules(self, engine: Engine) -> None:
         from search.engine import Rules
@@ -243,23 +267,57 @@ class Protocol:
         for complaint in complaints:
             self._say(complaint)
         self._stop()
-        if limits.mate is not None:
-            self._write("checkmate notimplemented")
-            return
         try:
             engine = self._ready_engine()
+            if limits.mate is not None:
+                self._go_mate(engine, limits.mate)
+                return
         except Exception as error:  # who says `go` waits for a move
             self._say(str(error) or type(error).__name__)
-            self._write("bestmove resign")
+            self._write("bestmove resign" if limits.mate is None else "checkmate timeout")
             return
         self._limits, self._go_time = limits, begun
         self._release = threading.Event()
         endless = limits.ponder or limits.infinite
         if not endless:
             self._release.set()
+        self._interrupt = engine.stop
         engine.ready(None if endless else self._budget(engine, limits), begun)
         self._search = threading.Thread(target=self._think, args=(engine, limits, self._release), daemon=True)
         self._search.start()
+
+    def _go_mate(self, engine: Engine, milliseconds: int) -> None:
+        from search.mate import MateSolver, StopFlag
+
+        self._solver = self._solver or MateSolver()
+        stop = StopFlag()
+        self._limits, self._interrupt = Limits(), stop.set
+        limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
+        self._search = threading.Thread(
+            target=self._solve, args=(self._solver, engine.position.copy(), limit, stop), daemon=True
+        )
+        self._search.start()
+
+    def _solve(self, solver: MateSolver, position: np.void, limit: int | None, stop: StopFlag) -> None:
+        """A search for mate from `go mate` to `checkmate`."""
+        from search.mate import MateStatus
+
+        answer = "timeout"
+        try:
+            found = solver.solve(position, milliseconds=limit, stop=stop)
+            if found.status is MateStatus.MATE:
+                answer = " ".join(found.moves)
+            elif found.status is MateStatus.NO_MATE:
+                answer = "nomate"
+            milliseconds = int(found.seconds * 1000)
+            rate = int(found.nodes / max(found.seconds, 0.001))
+            self._write(f"info nodes {found.nodes} nps {rate} time {milliseconds}")
+        except ValueError as error:  # there is no king to mate
+            self._say(str(error))
+            answer = "nomate"
+        except Exception as error:
+            self._say(f"the search for mate failed: {type(error).__name__}: {error}")
+        self._write(f"checkmate {answer}")
 
     def _budget(self, engine: Engine, limits: Limits) -> Budget | None:
         number = self._options.number
@@ -318,8 +376,8 @@ class Protocol:
 
     def _stop(self) -> None:
         """End the search, if there is one, and wait until it has said its move."""
-        if self._search is not None and self._engine is not None:
-            self._engine.stop()
+        if self._search is not None:
+            self._interrupt()
             self._release.set()
             self._search.join()
             self._search = None
@@ -371,22 +429,6 @@ def _import_engine() -> None:
         import search.engine  # noqa: F401
 
 
-class _Output:
-    """Whole lines to a stream from several threads; a closed pipe ends the process."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._lock = threading.Lock()
-
-    def __call__(self, line: str) -> None:
-        with self._lock:
-            try:
-                self._stream.write(line + "\n")
-                self._stream.flush()
-            except (ValueError, OSError):
-                os._exit(0)  # nobody listens; threads may be deep in compiled code
-
-
 def speak(lines: Iterable[str], write: Callable[[str], None]) -> None:
     """Hold a session over lines of text, until `quit` or their end."""
     protocol = Protocol(write)
@@ -398,6 +440,8 @@ def speak(lines: Iterable[str], write: Callable[[str], None]) -> None:
 
 def main() -> None:
     """Speak USI on standard input and output until `quit`, the end of input, or a signal."""
+    if sys.stdout is None:
+        return
     for stream in (sys.stdin, sys.stdout):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:  # Windows with a Japanese locale would use cp932
@@ -406,5 +450,7 @@ def main() -> None:
         if hasattr(signal, name):
             # The system ends the process at once; a Python handler would wait for compiled code to come back.
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-    speak(sys.stdin, _Output(sys.stdout))
+    heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
+    speak(iter(heard.get, None), Output(sys.stdout))
     os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them

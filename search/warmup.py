@@ -23,6 +23,7 @@ from search.see import PIECE_VALUE
 from search.shogi import KINDS, SQUARES
 
 _UNUSED_DAYS = 30
+_MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 
 
@@ -70,6 +71,18 @@ def _locked() -> Iterator[None]:
         yield
 
 
+def _warm_up_mate() -> None:
+    """Compile the mate solver if no process has; the next ones load it when they are first asked for a mate."""
+    compiled = CACHE_DIRECTORY / "mate"
+    if compiled.exists():
+        return
+    from search.mate import MateSolver
+
+    MateSolver(1).solve(_MATE_PROBLEM)
+    with contextlib.suppress(OSError):
+        compiled.touch()
+
+
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
@@ -80,6 +93,7 @@ def warm_up() -> float:
         for sfen in ("startpos", _BUSY_POSITION):
             engine.analyse(sfen, depth=5)
         engine.network.evaluate(["startpos"])
+        _warm_up_mate()
     return time.perf_counter() - begun
 
 

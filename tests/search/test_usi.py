@@ -256,9 +256,18 @@ def test_what_cannot_be_done_is_said_and_a_go_still_answered(session):
     assert session.bestmove() != "bestmove resign"
 
 
-def test_mates_are_not_solved_yet(session):
-    session.send(MATED, "go mate infinite")
-    assert session.until("checkmate") == ["checkmate notimplemented"]
+def test_mates_are_solved(session):
+    def ask(position: str, go: str = "go mate 60000") -> str:
+        session.now()
+        return session.send(f"position sfen {position}", go).until("checkmate")[-1]
+
+    assert ask("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1") == "checkmate G*5b"
+    assert ask("4k4/9/9/9/9/9/9/9/4K4 b - 1", "go mate infinite") == "checkmate nomate"
+    assert ask("8k/8G/8G/9/9/9/9/9/K8 w - 1") == "checkmate nomate"
+    assert ask("9/9/4P4/9/9/9/9/9/4K4 b G 1") == "checkmate nomate"
+    session.send("go mate infinite", "stop").until("checkmate")
+    session.send("position startpos", "go depth 2")
+    assert session.bestmove() != "bestmove resign"
 
 
 def test_illegal_positions_leave_the_last_one(session):

@@ -1,0 +1,186 @@
+"""A USI session for tests, with a real process behind pipes or with a protocol in this one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+PATIENCE = 120.0
+"""Seconds until a line that does not come is a hang; a busy machine or a cold cache is none."""
+
+
+class Session:
+    """Lines that were sent and lines that came back, in order; `send` is left to the two kinds of session."""
+
+    def __init__(self) -> None:
+        self.transcript: list[str] = []
+        self._unread: list[str] = []
+        self._arrived = threading.Condition()
+        self._ended = False
+
+    def send(self, *lines: str) -> Session:
+        raise NotImplementedError
+
+    def receive(self, line: str | None) -> None:
+        """Take a line in; None at the end of the stream."""
+        with self._arrived:
+            if line is None:
+                self._ended = True
+            else:
+                self._unread.append(line)
+                self.transcript.append("< " + line[:300])
+            del self.transcript[:-200]
+            self._arrived.notify_all()
+
+    def until(self, beginning: str) -> list[str]:
+        """The lines up to the first that begins so; they are taken out. AssertionError if none comes."""
+        end = time.monotonic() + PATIENCE
+        with self._arrived:
+            looked_at = 0
+            while True:
+                for number in range(looked_at, len(self._unread)):
+                    if self._unread[number].startswith(beginning):
+                        taken, self._unread = self._unread[: number + 1], self._unread[number + 1 :]
+                        return taken
+                looked_at = len(self._unread)
+                missing = f"no {beginning!r} after:\n" + "\n".join(self.transcript[-30:])
+                assert not self._ended, missing
+                assert self._arrived.wait(end - time.monotonic()), missing
+
+    def waiting(self) -> list[str]:
+        """The lines that are there; they are taken out."""
+        with self._arrived:
+            taken, self._unread = self._unread, []
+        return taken
+
+    def bestmove(self) -> str:
+        """The move of the next `bestmove`."""
+        return self.until("bestmove ")[-1].split()[1]
+
+    def settle(self) -> list[str]:
+        """Everything that was sent before has been obeyed: the lines it has caused."""
+        return self.send("isready").until("readyok")
+
+
+class InProcess(Session):
+    """The protocol in this process."""
+
+    def __init__(self) -> None:
+        from search.usi import Protocol
+
+        super().__init__()
+        self.protocol = Protocol(self.receive)
+
+    def send(self, *lines: str) -> Session:
+        for line in lines:
+            self.transcript.append("> " + line[:300])
+            self.protocol.handle(line)
+        return self
+
+
+class Process(Session):
+    """`liteshogi` as a GUI starts it; `arguments` go to Python, `environment` is added to this process's."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        super().__init__()
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments, "-m", "liteshogi"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+        )
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_output, self._read_complaints)
+        ]
+        self.complaints = b""
+        for reader in self._readers:
+            reader.start()
+
+    def _read_output(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.receive(line.decode("utf-8").rstrip("\n"))
+        self.receive(None)
+
+    def _read_complaints(self) -> None:
+        assert self.process.stderr is not None
+        self.complaints = self.process.stderr.read()
+
+    def send(self, *lines: str) -> Session:
+        return self.send_bytes("".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape"))
+
+    def send_bytes(self, data: bytes) -> Session:
+        assert self.process.stdin is not None
+        self.transcript.extend("> " + line[:300] for line in data.decode("utf-8", "replace").splitlines())
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+        return self
+
+    def close_input(self) -> None:
+        """The end of input."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def ended(self) -> int:
+        """Wait for the process's end; its exit status. Nothing may have been said on standard error."""
+        status = self.process.wait(PATIENCE)
+        for reader in self._readers:
+            reader.join(PATIENCE)
+        assert self.complaints == b"", self.complaints.decode("utf-8", "replace")
+        return status
+
+    def kill(self) -> None:
+        """End it whatever happens, when a test is over."""
+        self.process.kill()
+        self.process.wait()
+        self.close_input()
+
+
+@pytest.fixture
+def protocol() -> Iterator[InProcess]:
+    """A session in this process, ready, with a small table."""
+    session = InProcess()
+    session.send("setoption name USI_Hash value 2", "isready").until("readyok")
+    yield session
+    session.protocol.close()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Process]]:
+    """start(*python_arguments, **environment): a process; all are killed when the test is over."""
+    started: list[Process] = []
+
+    def begin(*arguments: str, **environment: str) -> Process:
+        started.append(Process(*arguments, **environment))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+
+
+@pytest.fixture(scope="session")
+def is_legal_in() -> Callable[[str, str], bool]:
+    """is_legal_in(position, move): whether a USI move is legal after `startpos moves ...` or `sfen ... moves ...`."""
+    from search.movegen import is_legal
+    from search.position import do_move
+    from search.sfen import move_from_usi, position_from_sfen
+
+    def check(position: str, move: str) -> bool:
+        start, _, moves = position.partition("moves")
+        pos = position_from_sfen(start.strip())
+        for usi in moves.split():
+            do_move(pos, np.int64(move_from_usi(usi)))
+        return bool(is_legal(pos, np.int64(move_from_usi(move))))
+
+    return check

@@ -1,0 +1,149 @@
+"""How the process starts, and that nothing which it may be doing keeps it from ending."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "liteshogi"]
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and closed streams of POSIX")
+# Blocks the import of numba in the started process until a file is there.
+GATE = """
+import importlib.abc, os, sys, time
+class Gate(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        while name in ("numba", "llvmlite", "numpy") and not os.path.exists(os.environ["NUMBA_GATE"]):
+            time.sleep(0.01)
+sys.meta_path.insert(0, Gate())
+"""
+
+
+def silent(session) -> bool:
+    """Nothing was decided yet: no bestmove among the lines that are there, after some time."""
+    time.sleep(0.3)
+    return not [line for line in session.waiting() if line.startswith("bestmove")]
+
+
+@POSIX
+def test_it_ends_when_nobody_reads():
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdin.write(b"usi\n")
+        process.stdin.flush()
+        assert process.wait(60) == 0
+
+
+@POSIX
+def test_a_gui_that_is_killed_takes_it_along(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(GATE)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_GATE": str(tmp_path / "never")}
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"usi\nisready\ngo infinite\n")
+        process.stdin.flush()
+        while process.stdout.readline() != b"usiok\n":
+            pass
+        process.stdin.close()
+        process.stdout.close()
+        assert process.wait(60) == 0
+
+
+@POSIX
+def test_it_ends_without_input():
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *COMMAND], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *COMMAND], input=b"usi\nquit\n", timeout=60)
+    assert done.returncode == 0
+
+
+def test_a_script_gets_all_its_answers():
+    script = "\ufeffusi\r\nisready\r\nposition startpos\r\ngo nodes 500\r\n"  # without `quit`, as PowerShell pipes it
+    done = subprocess.run(COMMAND, input=script.encode(), capture_output=True, timeout=250)
+    lines = done.stdout.decode().splitlines()
+    assert lines.count("usiok") == lines.count("readyok") == 1
+    assert lines[-1].startswith("bestmove ")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_usiok_comes_before_numba_is_imported(start, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(GATE)
+    gate = tmp_path / "open"
+    session = start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(gate))
+    session.send("usi").until("usiok")
+    session.send("isready")
+    assert silent(session)
+    gate.touch()
+    session.until("readyok")
+
+
+@pytest.mark.parametrize("how", ["quit", "end of input"])
+def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path, how):
+    (tmp_path / "sitecustomize.py").write_text(GATE)
+    session = start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never"))
+    session.send("usi").until("usiok")
+    time.sleep(3.2)  # past the time in which the end of input is a script's
+    session.send("isready", "position startpos", "go infinite")
+    if how == "quit":
+        session.send("quit")
+    else:
+        session.close_input()
+    assert session.ended() == 0
+    assert "readyok" not in session.waiting()
+
+
+def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(start, tmp_path):
+    session = start(LITESHOGI_CACHE=str(tmp_path))
+    session.send("usi").until("usiok")
+    session.send("isready")
+    while not list(tmp_path.glob("*/*/*.nbi")) and not list(tmp_path.glob("*/*.nbi")):
+        time.sleep(0.05)
+    session.process.kill()
+    session.process.wait()
+    held = start(LITESHOGI_CACHE=str(tmp_path))
+    held.send("usi").until("usiok")
+    held.send("isready")
+    time.sleep(0.2)
+    held.close_input()
+    assert held.ended() == 0
+
+
+def test_the_second_start_compiles_nothing(start):
+    from search.jit import CACHE_DIRECTORY
+
+    start().send("isready").until("readyok")
+
+    def files() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in CACHE_DIRECTORY.rglob("*.nb?")}
+
+    before = files()
+    assert before
+    session = start()
+    session.send("usi", "isready").until("readyok")
+    session.send("position startpos", "go nodes 2000").bestmove()
+    session.send("setoption name MultiPV value 2", "setoption name Threads value 2")
+    session.send("position sfen 8k/9/8G/9/9/9/9/9/K8 b G 1", "go depth 4").bestmove()
+    assert files() == before
+
+
+def test_a_waiting_gui_gets_empty_lines(monkeypatch, protocol):
+    import search.usi
+    import search.warmup
+
+    release = threading.Event()
+    monkeypatch.setattr(search.usi, "KEEP_ALIVE_SECONDS", 0.02)
+    monkeypatch.setattr(search.warmup, "warm_up", release.wait)
+    session = type(protocol)()
+    session.send("isready")
+    session.until("")
+    session.until("")
+    release.set()
+    assert session.until("readyok")[-1] == "readyok"
