@@ -34,7 +34,7 @@ def main() -> None:
     """Entry point of the console command."""
     arguments = sys.argv[1:]
     if not arguments:
-        if sys.stdin.isatty():
+        if sys.stdin is not None and sys.stdin.isatty():
             print(
                 "LiteShogi speaks USI here: add it to a shogi GUI, or type `usi`. Verbs: liteshogi --help", flush=True
             )
