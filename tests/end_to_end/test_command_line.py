@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
@@ -46,6 +47,7 @@ def test_a_closed_pipe_is_quiet(arguments):
 
 
 def test_breaking_off_is_one_line(monkeypatch, capsys):
+    @dataclass(frozen=True)
     class Broken:
         def run(self) -> None:
             raise KeyboardInterrupt
