@@ -47,14 +47,16 @@ class Games:
     """u1 (games,)."""
     ratings: np.ndarray
     """f4 (games,): the lower of the two players', NaN unknown."""
-    with_candidates: np.ndarray
-    """i8 (games,): moves with more than the played move as candidate."""
+    candidates: np.ndarray
+    """i8 (games,): candidate moves of all moves."""
     unscored: int
     """Positions of these games for which the notation holds no score (written as 0)."""
 
 
 def data_files(paths: tuple[Path, ...]) -> list[Path]:
-    """The files named; directories give all record and game files below them. Raises OSError, ValueError."""
+    """The files named, each once; directories give all record and game files below them. Raises OSError, ValueError.
+
+    A `.txt` or `.bin` in a directory may be anything, so it must be named itself."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -70,11 +72,14 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
             files.append(path)
     if not files:
         raise RecordError("no files named: give at least one game or record file")
-    return files
+    unique: dict[Path, Path] = {}
+    for path in files:
+        unique.setdefault(path.resolve(), path)
+    return list(unique.values())
 
 
 def _is_data(path: Path) -> bool:
-    return game_format(path) is not None or is_record_name(path)
+    return is_record_name(path) or (game_format(path) is not None and path.suffix.lower() != ".txt")
 
 
 def file_format(path: Path) -> str:

@@ -14,12 +14,13 @@ import numpy as np
 import tyro
 
 from lite.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
-from lite.duplicates import HashCounts
+from lite.duplicates import HashCounts, HashSet
 from lite.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
 from lite.records import DECLARATION, DRAW, HCPE, HCPE3, MOVE_LIMIT, PSV, SENNICHITE, WINNER_MASK, record_format
 from search import huffman
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
+_TEST_SHARE = 0.1
 _KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit": MOVE_LIMIT}
 
 
@@ -36,11 +37,12 @@ class Convert:
     """Files, or directories with files of these formats at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .txt
     .hcpe .hcpe3 .psv, and, named itself, .bin (psv)."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """The file to write; its suffix says which format."""
+    """The file to write; its suffix says which format. A missing directory is made."""
+    test_share: float | None = None
+    """Hold out this share for testing: whole games, or positions by their hash where the input has no games. `-o
+    all.hcpe3` then becomes all.train.hcpe3 and all.test.hcpe3."""
     test_output: Path | None = None
-    """A second file for a held-out share: whole games, or positions by their hash where the input has no games."""
-    test_share: float = 0.1
-    """How much goes to --test-output."""
+    """Another file for the held-out share (a tenth, unless --test-share says how much); --output is the other part."""
     seed: int = 0
     """Another seed holds out other games."""
     min_rating: float | None = None
@@ -82,7 +84,10 @@ class _Output:
     games: int = 0
     positions: int = 0
     size: int = 0
-    seen: HashCounts = field(default_factory=HashCounts)
+    seen: HashSet = field(default_factory=HashSet)
+    """What was written, to drop duplicates."""
+    sums: HashCounts = field(default_factory=HashCounts)
+    """What is to be written, to merge them."""
     file: BinaryIO | None = None
 
     @property
@@ -90,6 +95,7 @@ class _Output:
         return self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
     def open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.file = open(self.part, "wb")  # noqa: SIM115 (closed in close or discard)
 
     def write(self, raw: np.ndarray, positions: int, games: int) -> None:
@@ -118,7 +124,7 @@ def convert(options: Convert) -> dict[str, Any]:
     warnings = _warnings(options, files)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
-    outputs = [_Output(path, record_format(path)) for path in (options.output, options.test_output) if path is not None]
+    outputs = [_Output(path, record_format(path)) for path in _paths(options)]
     try:
         for output in outputs:
             output.open()
@@ -153,23 +159,31 @@ def convert(options: Convert) -> dict[str, Any]:
     }
 
 
+def _paths(options: Convert) -> list[Path]:
+    """The files to write: one, or the part to train on and the part to test on."""
+    path = options.output
+    if options.test_output is not None:
+        return [path, options.test_output]
+    if options.test_share is not None:
+        return [path.with_name(f"{path.stem}.{part}{path.suffix}") for part in ("train", "test")]
+    return [path]
+
+
 def _check(options: Convert, files: list[Path]) -> None:
     """What cannot be done, before anything is read."""
-    for path in (options.output, options.test_output):
-        if path is None:
-            continue
+    paths = _paths(options)
+    for path in paths:
         form = record_format(path)
         if any(path.resolve() == file.resolve() for file in files):
             raise ValueError(f"{path}: is an input too; write to another file")
         if form == HCPE3 and options.duplicates == "merge":
             raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no directory {path.parent}")
-    if options.test_output is not None:
-        if options.test_output.resolve() == options.output.resolve():
-            raise ValueError(f"{options.output}: both outputs are this file")
-        if not 0.0 < options.test_share < 1.0:
-            raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
+        if path.is_dir():
+            raise IsADirectoryError(f"{path}: is a directory; name a file in it")
+    if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
+        raise ValueError(f"{options.output}: both outputs are this file")
+    if options.test_share is not None and not 0.0 < options.test_share < 1.0:
+        raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
     if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
         raise ValueError(f"{bad[0]}: only CSA files hold ratings; leave --min-rating out")
     if (options.min_plies or options.max_plies is not None) and (bad := [f for f in files if not holds_games(f)]):
@@ -179,7 +193,7 @@ def _check(options: Convert, files: list[Path]) -> None:
 def _warnings(options: Convert, files: list[Path]) -> list[str]:
     lines = []
     flat = [path for path in files if not holds_games(path)]
-    if options.test_output is not None and flat:
+    if len(_paths(options)) == 2 and flat:
         lines.append(
             f"{flat[0].name}{' and others' if len(flat) > 1 else ''}: positions without their games are split by "
             "position; positions of one game land on both sides, and accuracy on the test file is too good"
@@ -244,7 +258,7 @@ class _Work:
         positions = int((keep & mine[game_of]).sum())
         if keep[mine[game_of]].all():
             # Nothing of these games is left out: their bytes as they are.
-            stops = games.starts + 36 + 6 * games.plies.astype(np.int64) + 4 * games.with_candidates
+            stops = games.starts + 36 + 6 * games.plies.astype(np.int64) + 4 * games.candidates
             parts = [games.raw[start:stop] for start, stop in zip(games.starts[mine], stops[mine], strict=True)]
             output.write(np.concatenate(parts), positions, len(parts))
             return
@@ -303,12 +317,13 @@ class _Work:
 
     def _side(self, hashes: np.ndarray) -> np.ndarray:
         """0 for the output, 1 for the test output, by hash and seed."""
-        if self.options.test_output is None:
+        if len(self.outputs) == 1:
             return np.zeros(len(hashes), np.int64)
+        share = _TEST_SHARE if self.options.test_share is None else self.options.test_share
         seed = np.random.default_rng(self.options.seed).integers(1 << 63, dtype=np.uint64)
         mixed = (hashes ^ seed) * np.uint64(0x9E3779B97F4A7C15)
         mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-        return ((mixed >> np.uint64(11)).astype(np.float64) / float(1 << 53) < self.options.test_share).astype(np.int64)
+        return ((mixed >> np.uint64(11)).astype(np.float64) / float(1 << 53) < share).astype(np.int64)
 
     def _positions(
         self, positions: np.ndarray, side: np.ndarray | None, merge_pass: bool, game_of: np.ndarray | None = None
@@ -322,7 +337,7 @@ class _Work:
             mine, keys = positions[which], hashes[which]
             games = len(np.unique(game_of[which])) if game_of is not None else 0
             if merge_pass:
-                output.seen.add(keys, mine["result"], mine["score"])
+                output.sums.add(keys, mine["result"], mine["score"])
                 continue
             if self.options.duplicates != "keep":
                 mine = self._without_duplicates(output, mine, keys)
@@ -339,7 +354,7 @@ class _Work:
         if self.options.duplicates == "drop":
             first = output.seen.add(keys)
         else:
-            first, results, scores = output.seen.merged(keys)
+            first, results, scores = output.sums.merged(keys)
             mine = mine.copy()
             mine["kind_of_result"][mine["result"] != results] = 0
             mine["result"], mine["score"] = results, scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from lite.csa import read_csa
@@ -30,17 +30,6 @@ MAX_TEXT = 1 << 28
 def game_format(path: Path) -> str | None:
     """`csa`, `kif`, `ki2` or `usi` by the file's suffix, None if it is none of these."""
     return _SUFFIXES.get(path.suffix.lower())
-
-
-def game_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The files named, directories replaced by the game files below them (all depths), in order of name."""
-    files: list[Path] = []
-    for path in map(Path, paths):
-        if path.is_dir():
-            files += sorted(entry for entry in path.rglob("*") if entry.is_file() and game_format(entry))
-        else:
-            files.append(path)
-    return files
 
 
 def read_games(path: Path) -> Iterator[Game | GameError]:
@@ -111,4 +100,4 @@ def _usi_game(words: list[str], place: str) -> Game:
     return builder.finish("", None)
 
 
-__all__ = ["Game", "GameBuilder", "GameError", "game_files", "game_format", "read_games"]
+__all__ = ["Game", "GameBuilder", "GameError", "game_format", "read_games"]

@@ -179,7 +179,7 @@ class RecordFile:
     def judge(self, refusals: Refusals, records: int | None = None) -> None:
         """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""
         if refusals.refused * 2 > (self.records if records is None else records):
-            illegal = " (positions replaced after the search? read it without checking moves)"
+            illegal = " (positions replaced after the search? convert it with --no-check-moves first)"
             moves = refusals.reasons.most_common(1)[0][0] == "an illegal move" and self.format != HCPE3
             raise RecordError(
                 f"{self.path}: {refusals.refused:,} of {refusals.read:,} records are bad, the first: "

@@ -12,10 +12,10 @@ import numpy as np
 import tyro
 
 from lite.chunks import ChunkReader, data_files, file_format
-from lite.duplicates import HashCounts
+from lite.duplicates import DistinctHashes
 from lite.encode import game_hashes, position_hashes
 from lite.game import MATE_SCORE
-from lite.records import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE, WINNER_MASK
+from lite.records import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE, WHITE_WINS, WINNER_MASK
 
 _SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
 _MATE_FROM = MATE_SCORE - 1000
@@ -64,10 +64,11 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
     """The figures as one object. Raises OSError or ValueError in words."""
     files = data_files(inputs)
     reader = ChunkReader(files, check_moves)
-    results: Counter[str] = Counter()
+    results, game_results = Counter[str](), Counter[str]()
     plies, scores, pieces = _Histogram(1 << 16), _Histogram(1 << 15), _Histogram(40)
-    positions_seen, games_seen = HashCounts(), HashCounts()
+    positions_seen, games_seen = DistinctHashes(), DistinctHashes()
     games = positions = in_check = agreeing = decided = moves = candidates = unscored = 0
+    all_games = True
     for chunk in reader:
         found = chunk.positions
         positions += len(found)
@@ -80,17 +81,18 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         agreeing += int(((score > 0) == (found["result"] > 0.5))[judged].sum())
         moves += int((found["move"] != 0).sum())
         positions_seen.add(position_hashes(found))
+        black = (found["result"] > 0.5) == (found["turn"] == 0)
+        winner = np.where(found["result"] == 0.5, DRAW, np.where(black, BLACK_WINS, WHITE_WINS))
+        _count_results(results, winner | found["kind_of_result"])
         if chunk.games is None:
-            black = (found["result"] > 0.5) == (found["turn"] == 0)
-            winner = np.where(found["result"] == 0.5, DRAW, np.where(black, 1, 2))
-            _count_results(results, winner | found["kind_of_result"])
+            all_games = False
         else:
             games += len(chunk.games.starts)
             plies.add(chunk.games.plies)
-            candidates += int(chunk.games.with_candidates.sum())
+            candidates += int(chunk.games.candidates.sum())
             unscored += chunk.games.unscored
             games_seen.add(game_hashes(chunk.games.raw, chunk.games.starts))
-            _count_results(results, chunk.games.results)
+            _count_results(game_results, chunk.games.results)
     report: dict[str, Any] = {
         "files": [str(path) for path in files],
         "formats": sorted({file_format(path) for path in files}),
@@ -100,9 +102,10 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         "first_refused": reader.refusals.named,
         "games": games,
         "positions": positions,
-        "results_of": "games" if games else "positions",
-        "results": dict(results.most_common()),
-        "duplicate_positions": positions - len(positions_seen),
+        "results_of": "games" if all_games else "positions",
+        "results": dict((game_results if all_games else results).most_common()),
+        "duplicate_positions": max(0, positions - positions_seen.count()),
+        "duplicates_estimated": not (positions_seen.exact and games_seen.exact),
         "in_check": in_check / max(1, positions),
         "with_move": moves / max(1, positions),
         "abs_score": {
@@ -117,7 +120,7 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
     if games:
         report |= {
             "plies": plies.percentiles(),
-            "duplicate_games": games - len(games_seen),
+            "duplicate_games": max(0, games - games_seen.count()),
             "candidates_a_move": candidates / max(1, int(plies.counts @ np.arange(len(plies.counts)))),
             "without_score": unscored,
         }
@@ -140,7 +143,8 @@ def result_name(code: int) -> str:
 
 def as_text(report: dict[str, Any]) -> str:
     """The report for people."""
-    total = sum(report["results"].values())
+    total = max(1, sum(report["results"].values()))
+    about = "about " if report["duplicates_estimated"] else ""
     score = report["abs_score"]
     lines = [
         f"files      {len(report['files']):,} ({', '.join(report['formats'])}), {report['bytes']:,} bytes",
@@ -150,14 +154,14 @@ def as_text(report: dict[str, Any]) -> str:
     ]
     if report["games"]:
         lines += [
-            f"games      {report['games']:,}, {report['duplicate_games']:,} of them duplicates",
+            f"games      {report['games']:,}, {about}{report['duplicate_games']:,} of them duplicates",
             f"plies      {_spread(report['plies'])}",
         ]
     lines += [
-        f"positions  {report['positions']:,}, {report['duplicate_positions']:,} of them duplicates, "
+        f"positions  {report['positions']:,}, {about}{report['duplicate_positions']:,} of them duplicates, "
         f"{report['in_check']:.1%} in check, {report['with_move']:.1%} with a move",
         *(
-            f"{'results' if not number else '':<11}{count:>10,} {count / total:6.1%} {name}"
+            f"{'' if number else 'results':<11}{count:>10,} {count / total:6.1%} {name}"
             for number, (name, count) in enumerate(report["results"].items())
         ),
         f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",

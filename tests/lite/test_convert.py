@@ -13,6 +13,7 @@ import pytest
 
 from lite.convert import Convert, as_text, convert
 from lite.decode import BATCH_FIELDS, Batch
+from lite.duplicates import DistinctHashes, HashSet
 from lite.reader import read_all
 from lite.records import RecordError, hcpe_dtype
 from lite.stat import Stat, describe
@@ -132,6 +133,52 @@ def test_split_is_by_game(games: Path, tmp_path: Path) -> None:
     assert (tmp_path / "other.hcpe3").read_bytes() != train.read_bytes()
 
 
+def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
+    summary = run(tmp_path / "made" / "all.hcpe3", games, test_share=0.3)
+    written = [tmp_path / "made" / name for name in ("all.train.hcpe3", "all.test.hcpe3")]
+    assert [output["path"] for output in summary["outputs"]] == [str(path) for path in written]
+    assert sorted((tmp_path / "made").iterdir()) == sorted(written)
+    run(tmp_path / "train.hcpe3", games, test_output=tmp_path / "test.hcpe3", test_share=0.3)
+    assert [path.read_bytes() for path in written] == [
+        (tmp_path / name).read_bytes() for name in ("train.hcpe3", "test.hcpe3")
+    ]
+
+
+def moves_of(raw: bytes) -> list[bytes]:
+    """The moves of hcpe3 games, each with its candidates."""
+    moves, at = [], 0
+    while at < len(raw):
+        count = int.from_bytes(raw[at + 32 : at + 34], "little")
+        at += 36
+        for _ in range(count):
+            size = 6 + 4 * int.from_bytes(raw[at + 4 : at + 6], "little")
+            moves.append(raw[at : at + size])
+            at += size
+    return moves
+
+
+def test_candidates_and_visits_are_kept(sample_bytes: list[bytes], tmp_path: Path) -> None:
+    generator = np.random.default_rng(7)
+    parts = []
+    for game in sample_bytes[:20]:
+        parts.append(game[:36])
+        for at in range(36, len(game), 6):
+            count = int(generator.choice([0, 1, 2, 30]))
+            parts += [game[at : at + 4], count.to_bytes(2, "little"), generator.bytes(4 * count)]
+    path, filtered = tmp_path / "a.hcpe3", tmp_path / "filtered.hcpe3"
+    path.write_bytes(b"".join(parts))
+    run(tmp_path / "b.hcpe3", path)
+    assert (tmp_path / "b.hcpe3").read_bytes() == path.read_bytes()
+    summary = run(filtered, path, max_score=1000)
+    before, after = read_all([path]), read_all([filtered])
+    assert np.array_equal(after.score, before.score[np.abs(before.score.astype(int)) <= 1000])
+    # What is left out stays in its game as a move without candidates; the others keep all of theirs.
+    assert summary["outputs"][0]["games"] == 20
+    old, new = moves_of(path.read_bytes()), moves_of(filtered.read_bytes())
+    assert all(move in (was, was[:4] + b"\0\0") for was, move in zip(old, new, strict=True))
+    assert sum(len(move) > 6 for move in new) == len(after)
+
+
 def test_split_of_positions_warns(games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path / "a.hcpe", games)
     summary = run(tmp_path / "train.psv", tmp_path / "a.hcpe", test_output=tmp_path / "test.psv", test_share=0.25)
@@ -187,8 +234,9 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
         run(games, games)
     with pytest.raises(RecordError, match="rename it"):
         run(tmp_path / "a.txt", games)
-    with pytest.raises(FileNotFoundError, match="no directory"):
-        run(tmp_path / "none" / "a.hcpe", games)
+    (tmp_path / "bad" / "a.hcpe").mkdir()
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        run(tmp_path / "bad" / "a.hcpe", games)
     with pytest.raises(ValueError, match="both outputs"):
         run(tmp_path / "a.hcpe", games, test_output=tmp_path / "a.hcpe")
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -238,3 +286,23 @@ def test_stat(games: Path, tmp_path: Path) -> None:
     for name in ("abs_score", "in_check", "duplicate_positions", "score_sign_agrees_with_result"):
         assert flat[name] == report[name]
     assert "games " not in stat_text(flat)
+    both = describe((games, tmp_path / "a.hcpe"))
+    assert both["results_of"] == "positions"
+    assert sum(both["results"].values()) == 2 * len(batch)
+    assert both["results"] == {name: 2 * count for name, count in flat["results"].items()}
+
+
+def test_hashes_seen_are_counted_in_bounded_memory() -> None:
+    hashes = np.random.default_rng(4).integers(1, 1 << 64, 60_000, np.uint64)
+    known, distinct, few = HashSet(), DistinctHashes(), DistinctHashes(limit=2000)
+    for part in np.array_split(np.concatenate([hashes, hashes[:20_000]]), 17):
+        known.add(part)
+        distinct.add(part)
+        few.add(part)
+    assert len(known) == distinct.count() == 60_000
+    assert distinct.exact
+    assert np.array_equal(np.sort(known.hashes()), np.sort(hashes))
+    assert not known.add(hashes).any()
+    assert not few.exact
+    assert len(few) <= 2000
+    assert abs(few.count() / 60_000 - 1) < 0.15

@@ -11,9 +11,10 @@ from cshogi import CSA, KI2, KIF
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lite.chunks import data_files
 from lite.csa import read_csa
 from lite.game import Game, GameError
-from lite.games import game_files, read_games
+from lite.games import read_games
 from lite.kif import read_ki2, read_kif
 from lite.records import DECLARATION, MOVE_LIMIT, SENNICHITE
 from search.sfen import move_to_usi
@@ -258,7 +259,14 @@ def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
     assert "neither UTF-8" in str(next(iter(read_games(tmp_path / "b.csa"))))
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "c.csa").write_text(CSA_HEAD + "%TORYO")
-    assert [path.name for path in game_files([tmp_path])] == ["a.kif", "b.csa", "c.csa"]
+    (tmp_path / "README.txt").write_text("Five\nlines\nof\nno\ngame\n")
+    assert [path.name for path in data_files((tmp_path,))] == ["a.kif", "b.csa", "c.csa"]
+    assert [path.name for path in data_files((tmp_path / "README.txt", tmp_path / "b.csa", tmp_path))] == [
+        "README.txt",
+        "b.csa",
+        "a.kif",
+        "c.csa",
+    ]
     (tmp_path / "d.doc").touch()
     with pytest.raises(ValueError, match="not a game file"):
         next(iter(read_games(tmp_path / "d.doc")))
