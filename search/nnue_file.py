@@ -204,16 +204,12 @@ def _read_header(file: BinaryIO, size: int) -> tuple[str, int]:
     """The words and the file hash."""
     head = file.read(_HEADER.size)
     if len(head) >= _HASH.size and (version := _HASH.unpack_from(head)[0]) != VERSION:
-        raise ValueError(
-            f"version 0x{version:08X}, expected 0x{VERSION:08X}: no nn.bin of YaneuraOu, or of another kind"
-        )
+        raise ValueError(f"version 0x{version:08X}, expected 0x{VERSION:08X} (YaneuraOu's nn.bin)")
     if len(head) < _HEADER.size:
         raise ValueError(f"truncated: {size} bytes, expected an nn.bin with a header of {_HEADER.size} and a network")
     _, file_hash, length = _HEADER.unpack(head)
     if length > _MAX_WORDS:
-        raise ValueError(
-            f"damaged: the words of its architecture are {length:,} bytes, expected at most {_MAX_WORDS:,}"
-        )
+        raise ValueError(f"damaged: {length:,} bytes of words for its architecture, expected at most {_MAX_WORDS:,}")
     if size < _HEADER.size + length + _HASH.size:
         raise ValueError(f"truncated: {size:,} bytes, expected {length} bytes of words and then a network")
     # Words that are no UTF-8 survive reading and writing as well.

@@ -1,0 +1,64 @@
+"""Fixtures for every room: an nn.bin of any dimensions, written here by its published layout alone."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+FEATURES = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8, 125_388), "k_p": ("K+P", 0x3F5717FF, 1710)}
+
+
+def nnue_words(features: str, width: int, first: int, second: int, sparse: str = "") -> str:
+    name, _, rows = FEATURES[features]
+    return (
+        f"Features={name}[{rows}->{width}x2],Network=AffineTransform[1<-{second}](ClippedReLU[{second}]("
+        f"AffineTransform[{second}<-{first}](ClippedReLU[{first}](AffineTransform{sparse}[{first}<-{2 * width}]("
+        f"InputSlice[{2 * width}(0:{2 * width})])))))"
+    )
+
+
+def nnue_hashes(features: str, width: int, first: int, second: int) -> tuple[int, int]:
+    """The hashes of the rows and of the layers."""
+    inner = 0xEC42E90D ^ (2 * width)
+    for outputs, activated in ((first, True), (second, True), (1, False)):
+        inner = ((0xCC03DAE4 + outputs) % (1 << 32)) ^ (inner >> 1) ^ (inner << 31) % (1 << 32)
+        inner = (inner + 0x538D24C7 * activated) % (1 << 32)
+    return FEATURES[features][1] ^ (2 * width), inner
+
+
+@pytest.fixture(scope="session")
+def nnue_content() -> Callable[..., bytes]:
+    """nnue_content(features, width, first, second, words=None, hashes=None): an nn.bin with random weights."""
+
+    def make(
+        features: str,
+        width: int,
+        first: int,
+        second: int,
+        words: str | bytes | None = None,
+        hashes: tuple[int, int, int] | None = None,
+    ) -> bytes:
+        generator = np.random.default_rng(width + first + second)
+        if words is None:
+            words = nnue_words(features, width, first, second, "SparseInput")
+        encoded = words.encode() if isinstance(words, str) else words
+        row_hash, layer_hash = nnue_hashes(features, width, first, second)
+        file_hash, row_hash, layer_hash = hashes or (row_hash ^ layer_hash, row_hash, layer_hash)
+        content = [struct.pack("<3I", 0x7AF32F16, file_hash, len(encoded)), encoded, struct.pack("<I", row_hash)]
+        rows = FEATURES[features][2]
+        content += [generator.integers(-60, 120, width, np.int16).astype("<i2").tobytes()]
+        content += [generator.integers(-40, 41, (rows, width), np.int16).astype("<i2").tobytes()]
+        content += [struct.pack("<I", layer_hash)]
+        inputs = 2 * width
+        for outputs, scale in ((first, 12), (second, 40), (1, 100)):
+            weight = np.zeros((outputs, -(-inputs // 32) * 32), np.int8)
+            weight[:, :inputs] = generator.integers(-scale, scale + 1, (outputs, inputs))
+            weight[0, :4] = 127, -128, 127, -128
+            content += [generator.integers(-3000, 3000, outputs).astype("<i4").tobytes(), weight.tobytes()]
+            inputs = outputs
+        return b"".join(content)
+
+    return make
