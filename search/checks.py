@@ -34,7 +34,7 @@ from search.bitboard import (
 )
 from search.bits import popcount
 from search.jit import jit
-from search.movegen import is_drop_pawn_mate, pinned
+from search.movegen import is_drop_pawn_mate, pinned, write_moves
 from search.position import NO_KING, attackers, attacks, between, first_square, occupied
 from search.shogi import (
     BISHOP,
@@ -120,22 +120,6 @@ def single_blockers(pos, colour):
 
 
 @jit
-def _append(moves, count, base, low, high):
-    """Append `base | square` for every square of the bitboard; returns the new count."""
-    while low != NONE:
-        square = first_square(low, NONE)
-        low &= low - ONE
-        moves[count] = base | np.int64(square)
-        count += 1
-    while high != NONE:
-        square = first_square(NONE, high)
-        high &= high - ONE
-        moves[count] = base | np.int64(square)
-        count += 1
-    return count
-
-
-@jit
 def _check_squares(pos, us, king, low, high):
     """Squares on lines through the enemy king from which a slider of `us` would check: bishop, rook, lance words."""
     diagonal_low, diagonal_high = attacks(np.int64(BISHOP), king, low, high)
@@ -182,18 +166,18 @@ def _checking_drops(pos, moves, count, king, lines, empty_low, empty_high):
             if ((own_low & FILES[file, 0]) | (own_high & FILES[file, 1])) == NONE and not is_drop_pawn_mate(
                 pos, np.int64(first_square(a, b))
             ):
-                count = _append(moves, count, (DROP_ORIGIN + PAWN) << 7, a, b)
+                count = write_moves(moves, count, (DROP_ORIGIN + PAWN) << 7, a, b)
     if hand[LANCE]:
         low, high = empty_low & ~DEAD_ONE[us, 0], empty_high & ~DEAD_ONE[us, 1]
-        count = _append(moves, count, (DROP_ORIGIN + LANCE) << 7, lines[4] & low, lines[5] & high)
+        count = write_moves(moves, count, (DROP_ORIGIN + LANCE) << 7, lines[4] & low, lines[5] & high)
     if hand[KNIGHT]:
         a, b = _direct(us, np.int64(KNIGHT), king, lines)
         low, high = empty_low & ~DEAD_TWO[us, 0], empty_high & ~DEAD_TWO[us, 1]
-        count = _append(moves, count, (DROP_ORIGIN + KNIGHT) << 7, a & low, b & high)
+        count = write_moves(moves, count, (DROP_ORIGIN + KNIGHT) << 7, a & low, b & high)
     for kind in range(SILVER, GOLD + 1):
         if hand[kind]:
             a, b = _direct(us, np.int64(kind), king, lines)
-            count = _append(moves, count, (DROP_ORIGIN + kind) << 7, a & empty_low, b & empty_high)
+            count = write_moves(moves, count, (DROP_ORIGIN + kind) << 7, a & empty_low, b & empty_high)
     return count
 
 
@@ -288,12 +272,12 @@ def generate_checks(pos, moves, count):
             if ((bit_low & zone_low) | (bit_high & zone_high)) == NONE:
                 e &= zone_low
                 f &= zone_high
-            count = _append(moves, count, square << 7 | PROMOTE, e, f)
+            count = write_moves(moves, count, square << 7 | PROMOTE, e, f)
             if kind == PAWN or kind == LANCE:
                 c &= ~DEAD_ONE[us, 0]
                 d &= ~DEAD_ONE[us, 1]
             elif kind == KNIGHT:
                 c &= ~DEAD_TWO[us, 0]
                 d &= ~DEAD_TWO[us, 1]
-        count = _append(moves, count, square << 7, a & c, b & d)
+        count = write_moves(moves, count, square << 7, a & c, b & d)
     return count

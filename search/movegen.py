@@ -95,7 +95,7 @@ def pinned(pos, colour):
 
 
 @jit
-def _write(moves, count, base, low, high):
+def write_moves(moves, count, base, low, high):
     """Append `base | square` for every square of the bitboard; returns the new count."""
     while low != NONE:
         square = first_square(low, NONE)
@@ -158,11 +158,11 @@ def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
     b &= goal_high
     base = square << 7
     if kind >= GOLD:
-        return _write(moves, count, base, a, b)
+        return write_moves(moves, count, base, a, b)
     zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
     inside = ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE
     promoting_low, promoting_high = (a, b) if inside else (a & zone_low, b & zone_high)
-    count = _write(moves, count, base | PROMOTE, promoting_low, promoting_high)
+    count = write_moves(moves, count, base | PROMOTE, promoting_low, promoting_high)
     if kind == BISHOP or kind == ROOK:
         if which & INFERIOR == 0:
             a &= ~promoting_low
@@ -174,7 +174,7 @@ def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
     elif kind == KNIGHT:
         a &= ~DEAD_TWO[us, 0]
         b &= ~DEAD_TWO[us, 1]
-    return _write(moves, count, base, a, b)
+    return write_moves(moves, count, base, a, b)
 
 
 @jit
@@ -218,16 +218,16 @@ def _drops(pos, moves, count, goal_low, goal_high):
             ):
                 low &= ~head_low
                 high &= ~head_high
-        count = _write(moves, count, (DROP_ORIGIN + PAWN) << 7, low, high)
+        count = write_moves(moves, count, (DROP_ORIGIN + PAWN) << 7, low, high)
     if hand[LANCE]:
         low, high = goal_low & ~DEAD_ONE[us, 0], goal_high & ~DEAD_ONE[us, 1]
-        count = _write(moves, count, (DROP_ORIGIN + LANCE) << 7, low, high)
+        count = write_moves(moves, count, (DROP_ORIGIN + LANCE) << 7, low, high)
     if hand[KNIGHT]:
         low, high = goal_low & ~DEAD_TWO[us, 0], goal_high & ~DEAD_TWO[us, 1]
-        count = _write(moves, count, (DROP_ORIGIN + KNIGHT) << 7, low, high)
+        count = write_moves(moves, count, (DROP_ORIGIN + KNIGHT) << 7, low, high)
     for kind in range(SILVER, HAND_KINDS):
         if hand[kind]:
-            count = _write(moves, count, (DROP_ORIGIN + kind) << 7, goal_low, goal_high)
+            count = write_moves(moves, count, (DROP_ORIGIN + kind) << 7, goal_low, goal_high)
     return count
 
 
