@@ -56,7 +56,7 @@ def nnue_content() -> Callable[..., bytes]:
         for outputs, scale in ((first, 12), (second, 40), (1, 100)):
             weight = np.zeros((outputs, -(-inputs // 32) * 32), np.int8)
             weight[:, :inputs] = generator.integers(-scale, scale + 1, (outputs, inputs))
-            weight[0, :4] = 127, -128, 127, -128
+            weight[0, : min(inputs, 4)] = (127, -128, 127, -128)[:inputs]
             content += [generator.integers(-3000, 3000, outputs).astype("<i4").tobytes(), weight.tobytes()]
             inputs = outputs
         return b"".join(content)

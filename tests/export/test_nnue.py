@@ -1,0 +1,125 @@
+"""An nn.bin comes out as the bytes it went in as, whatever they say; other networks get YaneuraOu's own header."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from export.export import Export
+from export.nnue import Import, nnue_bytes, write_nnue
+from search.bench_evaluation import random_network
+from search.network import Layer, load_network
+
+
+@pytest.mark.parametrize(
+    ("features", "width", "first", "second"),
+    [("half_kp", 32, 32, 32), ("half_kp", 64, 8, 96), ("k_p", 256, 32, 32), ("k_p", 32, 1, 33), ("k_p", 96, 16, 64)],
+)
+def test_the_verbs_give_the_same_bytes(
+    features: str,
+    width: int,
+    first: int,
+    second: int,
+    nnue_content: Callable[..., bytes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content = nnue_content(features, width, first, second)
+    (tmp_path / "nn.bin").write_bytes(content)
+    Import(tmp_path / "nn.bin", tmp_path / "net.safetensors", json=True).run()
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["architecture"] == f"{'HalfKP' if features == 'half_kp' else 'K+P'} {width}x2-{first}-{second}"
+    assert figures["fv_scale"] == 16
+    Export(tmp_path / "net.safetensors", tmp_path / "again.bin", nnue=True, json=True).run()
+    assert json.loads(capsys.readouterr().out)["bytes"] == len(content)
+    assert (tmp_path / "again.bin").read_bytes() == content
+    Export(tmp_path / "nn.bin", tmp_path / "copy.bin", nnue=True).run()
+    assert (tmp_path / "copy.bin").read_bytes() == content
+    assert "FV_SCALE to 16" in capsys.readouterr().out
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_is_read_is_written_as_it_was(
+    data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path
+) -> None:
+    words = data.draw(st.one_of(st.none(), st.text(max_size=40), st.binary(max_size=40)))
+    content = bytearray(nnue_content("k_p", 32, 8, 32, words))
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.one_of(st.integers(0, 250), st.integers(0, len(content) - 1)))
+        content[at] ^= data.draw(st.integers(1, 255))
+    (tmp_path / "nn.bin").write_bytes(content)
+    try:
+        net = load_network(tmp_path / "nn.bin")
+    except ValueError:
+        return
+    assert nnue_bytes(net) == content
+    net.save(tmp_path / "net.safetensors")
+    assert nnue_bytes(load_network(tmp_path / "net.safetensors")) == content
+
+
+def test_a_network_of_our_own_gets_the_words_that_yaneuraou_writes(tmp_path: Path) -> None:
+    net = random_network("k_p", 64, (16, 32), 2)
+    assert write_nnue(net, tmp_path / "nn.bin") == (tmp_path / "nn.bin").stat().st_size
+    found = load_network(tmp_path / "nn.bin")
+    words = found.provenance["nn_bin"]["architecture"]
+    assert words.startswith("Features=K+P[1710->64x2],Network=AffineTransform[1<-32](ClippedReLU[32](AffineTransform[")
+    assert words.endswith("(AffineTransformSparseInput[16<-128](InputSlice[128(0:128)])))))")
+    assert all((one.weight == two.weight).all() for one, two in zip(net.layers, found.layers, strict=True))
+    assert (net.rows == found.rows).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["nn.bin"]
+
+
+def test_a_header_that_fits_no_longer_is_left_out(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    """Provenance may be inherited by a network of other dimensions, or be written by hand."""
+    (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32))
+    kept = load_network(tmp_path / "nn.bin").provenance
+    for provenance in (kept, {"nn_bin": 3}, {"nn_bin": kept["nn_bin"] | {"file_hash": -1}}, {"nn_bin": {}}):
+        net = dataclasses.replace(random_network("k_p", 64, (16, 32), 2), provenance=provenance)
+        write_nnue(net, tmp_path / "other.bin")
+        assert load_network(tmp_path / "other.bin").width == 64
+
+
+def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
+    fitting = random_network("k_p", 32, (8, 32), 2)
+    first = fitting.layers[0]
+    cases = {
+        "the feature set is piece_square": random_network("piece_square", 32, (8,), 2),
+        "perspectives is 1": random_network("k_p", 32, (8,), 1),
+        "outputs is": random_network("k_p", 32, (8,), 2, ("value", "draw")),
+        "input_shift is 3": dataclasses.replace(fitting, input_shift=3),
+        "shift is {5, 6}|shift is {6, 5}": dataclasses.replace(
+            fitting, layers=(Layer(first.weight, first.bias, 5), *fitting.layers[1:])
+        ),
+    }
+    for expected, net in cases.items():
+        with pytest.raises(ValueError, match=f"no such network: .*({expected})"):
+            write_nnue(net, tmp_path / "nn.bin")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_wants_one_format(tmp_path: Path) -> None:
+    for onnx in (False, True):
+        with pytest.raises(ValueError, match="name a format"):
+            Export(tmp_path / "net", tmp_path / "out", onnx=onnx, nnue=onnx).run()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["halfkp random", "halfkp material", "kp random", "kp material"])
+def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path) -> None:
+    maker = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "nnue" / "make_nn.py"
+    if not maker.is_file():
+        pytest.skip("the maker of the recorded networks is not at hand")
+    subprocess.run([sys.executable, maker, *name.split(), tmp_path / "nn.bin"], check=True)
+    Import(tmp_path / "nn.bin", tmp_path / "net.safetensors").run()
+    Export(tmp_path / "net.safetensors", tmp_path / "again.bin", nnue=True).run()
+    assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()
