@@ -47,8 +47,11 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the search: its node signature and its speed. `bench --eval` measures the evaluation's parts,
-    `bench --train` training, `bench --read` decoding; each has options of its own."""
+    """Measure the search: its node signature and its speed.
+
+    `bench --eval` measures the evaluation's parts, `bench --train` training, `bench --read` decoding; each has options
+    of its own.
+    """
 
     net: str = "default"
     """Network to search with."""
