@@ -25,6 +25,7 @@ class Session:
         self._unread: list[str] = []
         self._arrived = threading.Condition()
         self._ended = False
+        self._settled = 0
 
     def send(self, *lines: str) -> Session:
         raise NotImplementedError
@@ -66,8 +67,12 @@ class Session:
         return self.until("bestmove ")[-1].split()[1]
 
     def settle(self) -> list[str]:
-        """Everything that was sent before has been obeyed: the lines it has caused."""
-        return self.send("isready").until("readyok")
+        """Have everything that was sent before obeyed: the lines it has caused."""
+        self._settled += 1
+        # An unknown command is answered in its turn, and by words that nothing else can cause.
+        return self.send("isready", f"settle{self._settled}").until(
+            f"info string unknown command 'settle{self._settled}'"
+        )
 
 
 class InProcess(Session):
@@ -146,11 +151,22 @@ class Process(Session):
         self.close_input()
 
 
+@pytest.fixture(scope="session")
+def new_protocol() -> Callable[[], InProcess]:
+    """new_protocol(): a session in this process, ready, with a small table."""
+
+    def begin() -> InProcess:
+        session = InProcess()
+        session.send("setoption name USI_Hash value 2").settle()
+        return session
+
+    return begin
+
+
 @pytest.fixture
-def protocol() -> Iterator[InProcess]:
-    """A session in this process, ready, with a small table."""
-    session = InProcess()
-    session.send("setoption name USI_Hash value 2", "isready").until("readyok")
+def protocol(new_protocol) -> Iterator[InProcess]:
+    """One of these, closed at the end."""
+    session: InProcess = new_protocol()
     yield session
     session.protocol.close()
 

@@ -1,0 +1,255 @@
+"""Nonsense over USI: whatever comes in, an answer in words goes out, and afterwards the engine plays a legal move."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+SFENS = (
+    START,
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1",
+    "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L9P9p 1",
+    "1+P1K5/+P2G+P+S3/1+R+P1+L1+N2/9/9/9/3+l2+n1+p/1g1+s+p2k1/2+p1+r4 b BGS2N2L5Pbgs3p 200",
+)
+COMMANDS = (
+    "usi",
+    "isready",
+    "usinewgame",
+    "setoption name USI_Hash value 3",
+    "setoption name Threads value 2",
+    "setoption name MultiPV value 4",
+    "setoption name EvalFile value nowhere.safetensors",
+    "setoption name EvalFile value default",
+    "setoption name EnteringKingRule value TryRule",
+    "setoption name MaxMovesToDraw value 20",
+    "setoption name ResignValue value 100",
+    "setoption name Draw_Value_Black value 0",
+    "position startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e",
+    *(f"position sfen {sfen}" for sfen in SFENS),
+    "go nodes 50",
+    "go depth 2",
+    "go btime 10 wtime 10 byoyomi 10",
+    "go btime 10 wtime 10 binc 10 winc 10",
+    "go infinite",
+    "go ponder btime 10 wtime 10",
+    "go mate 10",
+    "go mate infinite",
+    "go searchmoves 7g7f 2g2f nodes 50",
+    "ponderhit",
+    "ponderhit btime 10 wtime 10 byoyomi 10",
+    "stop",
+    "gameover draw",
+)
+KNOWN = {command.split()[0] for command in COMMANDS} | {"quit"}
+PIECES = "PLNSGBRKplnsgbrk"
+
+
+def is_harmless(line: str) -> bool:
+    """Neither `quit` nor a request for more memory or threads than a test should take."""
+    numbers = re.findall(r"\d+", line)
+    costly = "hash" in line.lower() or "threads" in line.lower() or "multipv" in line.lower()
+    return line.split()[:1] != ["quit"] and not (costly and any(int(number[:9]) > 9 for number in numbers))
+
+
+def check_answers(lines: list[str]) -> None:
+    """Nothing but USI comes out, and no defect of the program hides behind the words."""
+    for line in lines:
+        word = (line.split() or [""])[0]
+        assert word in ("", "id", "option", "usiok", "readyok", "info", "bestmove", "checkmate"), line[:200]
+        assert " failed: " not in line, line
+        assert len(line) < 4000
+        assert "\n" not in line
+
+
+def plays_on(session, is_legal_in) -> None:
+    """After everything, with the options as they are at first, a legal move."""
+    session.send("stop")
+    for option in ("USI_Hash value 1", "Threads value 1", "MultiPV value 1", "EvalFile value default"):
+        session.send(f"setoption name {option}")
+    session.send("setoption name ResignValue value 99999", "setoption name EnteringKingRule value CSARule27")
+    check_answers(session.settle())
+    session.send("usinewgame", "position startpos", "go nodes 100")
+    answers = session.until("bestmove")
+    check_answers(answers)
+    assert is_legal_in("startpos", answers[-1].split()[1])
+
+
+@pytest.fixture(scope="module")
+def fuzzed(new_protocol):
+    """One session for all examples of this file: what one of them breaks, the next ones show."""
+    session = new_protocol()
+    yield session
+    session.protocol.close()
+
+
+@st.composite
+def mutated(draw, texts):
+    """A valid text with characters or words left out, doubled, exchanged or foreign."""
+    text = draw(st.sampled_from(texts))
+    for _ in range(draw(st.integers(0, 3))):
+        kind = draw(st.integers(0, 4))
+        if kind < 3:
+            at = draw(st.integers(0, len(text)))
+            cut = at + draw(st.integers(0, 3))
+            new = (
+                draw(st.text(max_size=3))
+                if kind == 1
+                else draw(st.text("PLNSGBRKplnsgbrk+123456789/ bw-*", max_size=3))
+            )
+            text = text[:at] + (new if kind else "") + text[cut:]
+        else:
+            words = text.split(" ")
+            at = draw(st.integers(0, len(words) - 1))
+            if kind == 3:
+                words[at] = draw(st.sampled_from(["", "-1", "0", "9" * 30, "moves", "infinite", "\x00", words[0]]))
+            else:
+                words[at:at] = [words[at]] * draw(st.integers(1, 3))
+            text = " ".join(words)
+    return text
+
+
+def lines_of(texts) -> st.SearchStrategy[str]:
+    anything = st.binary(max_size=40).map(lambda data: data.decode("utf-8", "replace"))
+    return (st.sampled_from(texts) | mutated(texts) | anything | st.text(max_size=40)).filter(is_harmless)
+
+
+RELAXED = settings(
+    deadline=None,
+    max_examples=200,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@RELAXED
+@given(lines=st.lists(lines_of(COMMANDS), max_size=15))
+def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
+    for line in lines:
+        fuzzed.send(line)
+        words = line.lstrip("\ufeff").split()
+        if words and words[0] not in KNOWN:
+            assert any("unknown command" in answer for answer in fuzzed.waiting())
+    check_answers(fuzzed.waiting())
+    plays_on(fuzzed, is_legal_in)
+
+
+def random_sfen(generator: random.Random) -> str:
+    """A position that may be legal, illegal, impossible, cut short or far too long."""
+    kind = generator.randrange(10)
+    if kind < 3:
+        text = list(generator.choice(SFENS))
+        for _ in range(generator.randint(0, 4)):
+            at = generator.randrange(len(text))
+            text[at : at + generator.randint(0, 2)] = generator.choice(PIECES + "+123456789/ bw-*x0\x00")
+        return "".join(text)
+    if kind == 3:
+        text = generator.choice(SFENS)
+        return text[: generator.randrange(len(text))]
+    if kind == 4:
+        text = generator.choice(SFENS)
+        return text + " " + generator.choice((text, "9" * 40, "x", "/" * 3000, PIECES * 200))
+    ranks = []
+    density = generator.choice((0.02, 0.1, 0.3, 0.7))
+    for _ in range(9):
+        row, empty = "", 0
+        for _ in range(9):
+            if generator.random() >= density:
+                empty += 1
+                continue
+            piece = generator.choice("PLNSGBRplnsgbr")
+            promoted = generator.random() < 0.2 and piece not in "Gg"
+            row += (str(empty) if empty else "") + "+" * promoted + piece
+            empty = 0
+        ranks.append(row + (str(empty) if empty else ""))
+    for king in "Kk" if generator.random() < 0.9 else "K":
+        at = generator.randrange(9)
+        ranks[at] = generator.choice((king + "8", "4" + king + "4", "8" + king))
+    hands = "".join(str(generator.randint(1, 19)) + piece for piece in "RBGSNLPrbgsnlp" if generator.random() < 0.15)
+    return f"{'/'.join(ranks)} {generator.choice('bw')} {hands or '-'} {generator.choice((1, 1, 99, 1999, 10**9))}"
+
+
+def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
+    """Send so many; returns how many were positions to the engine."""
+    from search.declaration import RULE_27, can_declare
+    from search.movegen import MAX_MOVES, legal_moves
+    from search.sfen import position_from_sfen
+
+    generator = random.Random(seed)
+    played = 0
+    for _ in range(count):
+        sfen = random_sfen(generator)
+        session.waiting()
+        session.send(f"position sfen {sfen}")
+        complaints = session.waiting()
+        check_answers(complaints)
+        if complaints:
+            (complaint,) = complaints
+            assert complaint.startswith("info string "), sfen
+            with pytest.raises(ValueError, match="SFEN"):
+                position_from_sfen(sfen.partition("moves")[0])
+            continue
+        played += 1
+        session.send(f"go nodes {generator.choice((1, 20, 100))}")
+        answers = session.until("bestmove")
+        check_answers(answers)
+        move = answers[-1].split()[1]
+        position = position_from_sfen(sfen)
+        if move == "resign":
+            assert legal_moves(position, np.zeros(MAX_MOVES, np.uint16)) == 0, sfen
+        elif move == "win":
+            assert can_declare(position, np.int64(RULE_27)), sfen
+        else:
+            assert is_legal_in(sfen, move), sfen
+    return played
+
+
+def test_random_sfens(fuzzed, is_legal_in):
+    assert 50 < play_sfens(fuzzed, is_legal_in, 500, 1) < 450
+    plays_on(fuzzed, is_legal_in)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_ten_thousand_random_sfens(fuzzed, is_legal_in):
+    assert play_sfens(fuzzed, is_legal_in, 10_000, 2) > 1_000
+    plays_on(fuzzed, is_legal_in)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@settings(RELAXED, max_examples=2_000, derandomize=False)
+@given(lines=st.lists(lines_of(COMMANDS), max_size=15))
+def test_many_sessions_of_nonsense(fuzzed, is_legal_in, lines):
+    for line in lines:
+        fuzzed.send(line)
+    check_answers(fuzzed.waiting())
+    plays_on(fuzzed, is_legal_in)
+
+
+def test_nonsense_through_pipes(start, is_legal_in):
+    generator = random.Random(3)
+    session = start()
+    session.send("setoption name USI_Hash value 2").settle()
+    for number in range(300):
+        if number % 3 == 0:
+            data = generator.randbytes(generator.randint(1, 80)).replace(b"\n", b"\r")
+        else:
+            text = list(generator.choice(COMMANDS))
+            for _ in range(generator.randint(0, 3)):
+                text.insert(generator.randrange(len(text) + 1), generator.choice("\x00 -/+9é駒\r\t"))
+            data = "".join(text).encode()
+        if is_harmless(data.decode("utf-8", "replace")):
+            session.send_bytes(data + b"\n")
+    session.send_bytes(b"position sfen " + b"/" * (3 << 20) + b"\n")
+    session.settle()
+    check_answers(session.waiting())
+    plays_on(session, is_legal_in)
+    session.send("quit")
+    assert session.ended() == 0
