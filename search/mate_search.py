@@ -41,6 +41,8 @@ from search.shogi import DROP_ORIGIN, EMPTY, KINDS, KING, PROMOTE
 DEPTHS = 512
 """Plies that the search can go down; a refutation that needed more is none."""
 UNKNOWN_DEPTH = -1
+MOST_EVASIONS = 8
+"""First proof number of a check that leaves as many evasions, at most."""
 _MIX_ONE, _MIX_TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 _FIELD_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint64)  # as position packs hands
@@ -243,7 +245,7 @@ def _look_at_attack(pos, solver, depth):
         return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), hand
     if solver.limit > 0 and depth + 1 >= solver.limit:
         return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), _defender_hand(pos, depth)
-    return np.int64(1), np.int64(1), np.int64(0), np.uint64(0)
+    return np.int64(1), checks, np.int64(0), np.uint64(0)
 
 
 @jit
@@ -255,7 +257,7 @@ def _look_at_defence(pos, solver, depth):
         if _can_be_interposed(pos):
             hand = held_alone(_attacker_hand(pos, depth), _defender_hand(pos, depth))
         return np.int64(0), np.int64(INFINITE_NUMBER), np.int64(0), hand
-    return np.int64(1), np.int64(1), np.int64(0), np.uint64(0)
+    return min(count, np.int64(MOST_EVASIONS)), np.int64(1), np.int64(0), np.uint64(0)
 
 
 @jit
