@@ -1,0 +1,103 @@
+"""Games without end against itself through the real process: legal moves, no loss on time, memory that stays flat."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.movegen import MAX_MOVES, is_legal, legal_moves
+from search.position import do_move
+from search.sfen import move_from_usi, move_to_usi, position_from_sfen
+
+LONGEST = 320
+"""Plies, then a game is a draw."""
+
+
+def play(session, generator: random.Random, go: str, plies: int = LONGEST) -> tuple[str, int]:
+    """A game from a random opening: how it ended, and its plies. AssertionError at an illegal move."""
+    session.send("usinewgame")
+    pos, moves = position_from_sfen("startpos"), []
+    for _ in range(generator.randint(2, 10)):
+        buffer = np.zeros(MAX_MOVES, np.uint16)
+        move = int(buffer[generator.randrange(int(legal_moves(pos, buffer)))])
+        do_move(pos, np.int64(move))
+        moves.append(move_to_usi(move))
+    while len(moves) < plies:
+        session.send("position startpos moves " + " ".join(moves), go)
+        usi = session.bestmove()
+        if usi in ("resign", "win"):
+            session.send("gameover lose" if usi == "resign" else "gameover win")
+            return usi, len(moves)
+        assert is_legal(pos, np.int64(move_from_usi(usi))), f"{usi} after {' '.join(moves)}"
+        do_move(pos, np.int64(move_from_usi(usi)))
+        moves.append(usi)
+    session.send("gameover draw")
+    return "draw", len(moves)
+
+
+def resident_kilobytes(process) -> int:
+    """Memory that a process holds."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+
+
+def begun(start, threads: int = 1):
+    session = start()
+    session.send("usi").until("usiok")
+    session.send("setoption name USI_Hash value 8", f"setoption name Threads value {threads}")
+    session.send("setoption name USI_Ponder value true", "isready").until("readyok")
+    return session
+
+
+def test_games_of_few_nodes(start):
+    session, generator = begun(start), random.Random(1)
+    endings = [play(session, generator, "go nodes 50", 150) for _ in range(6)]
+    assert all(plies > 20 for _, plies in endings)
+    session.send("quit")
+    assert session.ended() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads memory from /proc")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_memory_stays_flat_over_three_hundred_games(start, threads):
+    session, generator = begun(start, threads), random.Random(2)
+    held = []
+    for _ in range(300):
+        play(session, generator, "go nodes 200")
+        held.append(resident_kilobytes(session.process))
+    first, last = max(held[10:30]), max(held[-20:])
+    assert last < first + 4_000, f"grew from {first} to {last} kB"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_games_by_the_clock_lose_none_on_time(start):
+    """50 ms of byoyomi less what a busy machine may take; the lateness is the engine's and the pipe's together."""
+    session, generator = begun(start), random.Random(3)
+    session.send("setoption name NetworkDelay value 0", "setoption name NetworkDelay2 value 0")
+    late = 0.0
+
+    class Timed:
+        """The session, with the time from `go` to `bestmove` taken."""
+
+        def send(self, *lines: str) -> None:
+            self.asked = time.perf_counter()
+            session.send(*lines)
+
+        def bestmove(self) -> str:
+            nonlocal late
+            move: str = session.bestmove()
+            late = max(late, time.perf_counter() - self.asked - 0.05)
+            return move
+
+    for _ in range(20):
+        play(Timed(), generator, "go btime 0 wtime 0 byoyomi 50")
+    assert late < 1
+    print(f"latest answer {1000 * late:.0f} ms past the clock")
