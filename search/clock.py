@@ -18,6 +18,8 @@ MINIMUM_SHARE = 16
 """MinimumThinkingTime never asks for more than this part of the time there is."""
 SPREAD = 3
 """A move may take so many times its optimum where that does not endanger the clock."""
+LONG_GAME = 120
+"""Moves beyond those planned whose delays a sudden-death clock must still pay: no clock gives them back."""
 OWN_DELAY = 10
 """Milliseconds that the engine's own way takes, from the timer to the written move, whatever NetworkDelay says."""
 BEGIN_SHARE = 0.6
@@ -91,7 +93,12 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
     available = left + byoyomi + (increment if left + byoyomi < increment else 0)
     hard = max(LEAST, available - _reserve(margins, available))
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
-    share = left / moves_left + byoyomi + increment * INCREMENT_SHARE
+    spare = float(left)
+    if not byoyomi and not increment:
+        # Ten seconds are not played over a slow line: the delay is then taken for smaller than the option says.
+        delay = min(margins.network_delay, left / 200)
+        spare = max(left - LONG_GAME * (delay + OWN_DELAY), left / (3 if game_ply < 2 * MOVES_PLANNED else 10))
+    share = spare / moves_left + byoyomi + increment * INCREMENT_SHARE
     spread = SPREAD
     if left <= 4 * byoyomi:
         spread = 1
@@ -99,7 +106,7 @@ def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget
             # Soon on byoyomi, where what is not used is lost: use it whole.
             share = byoyomi + left / 4
     optimum = share - min(margins.network_delay, share / 2)
-    minimum = min(margins.minimum_thinking_time - margins.network_delay, available // MINIMUM_SHARE + byoyomi)
+    minimum = min(margins.minimum_thinking_time - margins.network_delay, spare / MINIMUM_SHARE + byoyomi)
     optimum = max(optimum, minimum, LEAST)
     maximum = int(min(hard, optimum * spread))
     return Budget(min(int(optimum), maximum), maximum)
@@ -115,8 +122,5 @@ def after_pondering(budget: Budget, thought: int) -> Budget:
 
 
 def _reserve(margins: Margins, available: int) -> int:
-    """What to leave on a clock: the delay that must not lose the game, less where the clock holds hardly more."""
-    reserve = margins.network_delay_2
-    if available <= 2 * reserve:
-        reserve = min(reserve, max(available // 3, min(margins.network_delay, available // 2)))
-    return max(reserve, min(OWN_DELAY, available // 4))
+    """What to leave on a clock: the delay that must not lose the game, but no large part of what there is."""
+    return min(margins.network_delay_2, available // 4) + min(OWN_DELAY, available // 4)
