@@ -35,18 +35,20 @@ HAND_PADDING = 57
 class NetworkConfig:
     """What the network looks like."""
 
-    network: Literal["lite", "untied", "dense"] = "lite"
-    """lite: kernels shared by parallel lines; untied: one kernel an output; dense: a plain table of rows."""
+    network: Literal["lite", "untied", "dense", "half_kp", "k_p"] = "lite"
+    """lite: kernels shared by parallel lines; untied: one kernel an output; dense: a plain table of rows; half_kp,
+    k_p: NNUE, which asks for --width 256 --hidden 32 32 and a --learning-rate of about 0.001."""
     dims: tuple[int, int, int] = (16, 4, 32)
     """lite, untied: embedding, channels of each of the two convolutions (18 outputs each pair), hidden layer."""
     layout: Literal["board", "blog"] = "board"
     """board: kernels run along files and ranks; blog: the listing's scrambled view of the board."""
     width: int = 64
-    """dense: numbers per row."""
+    """dense, half_kp, k_p: numbers per row."""
     hidden: tuple[int, ...] = (32,)
-    """dense: sizes of the hidden layers."""
+    """dense, half_kp, k_p: sizes of the hidden layers."""
     perspectives: Literal[1, 2] = 1
-    """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
+    """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer. NNUE
+    always has 2."""
 
 
 class ValueNetwork(nn.Module):
@@ -290,6 +292,10 @@ def build_network(config: NetworkConfig) -> ValueNetwork:
     """The untrained network that a configuration describes."""
     if config.network == "dense":
         return DensePieceSquareNetwork(config.width, tuple(config.hidden), config.perspectives)
+    if config.network in ("half_kp", "k_p"):
+        from lite.nnue import NnueNetwork
+
+        return NnueNetwork(config.network, config.width, config.hidden)
     return LiteValueNetwork(config.dims, config.layout, config.network == "untied", config.perspectives)
 
 

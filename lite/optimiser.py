@@ -53,7 +53,8 @@ def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Opt
     rate = highest_rate(config)
     if source:
         return torch.optim.SGD(groups, lr=rate, momentum=0.9)
-    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999))
+    # Fused: one pass over the weights instead of a dozen, which is half the step of a table of a hundred megabytes.
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.999), fused=True)
 
 
 def highest_rate(config: OptimiserConfig) -> float:
