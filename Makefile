@@ -34,6 +34,7 @@ bench: $(INSTALLED)
 	$(BIN)/liteshogi perft --bench
 	$(BIN)/liteshogi bench --eval
 	$(BIN)/liteshogi bench --train
+	$(BIN)/liteshogi bench --read experiments/sample/*.hcpe3
 	$(BIN)/liteshogi bench
 
 clean:
