@@ -30,6 +30,8 @@ ASPIRATION = 22
 """Half width of the first window around the last score, centipawns."""
 LONGEST_GAME = STACK - MAX_PLY - 8
 """Moves of a game that a position record holds, with room for the search on top."""
+FIRST_NODES = 20_000
+"""Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
 LONGEST_WAIT = 1e6
 """Seconds; what a timer is given at most."""
 DECLARE = "win"
@@ -325,7 +327,9 @@ class Engine:
                 record["root_first"] = index
                 record["pv_length"][0] = 0
                 scores[index] = self._aspire(thread, depth, scores[index])
-                if record["stop"] and (depth > 1 or record["pv_length"][0] == 0):
+                if record["stop"] and depth == 1 and index == 0:
+                    scores[index] = _look_once(thread)
+                if record["stop"] and (depth > 1 or index > 0 or record["pv_length"][0] == 0):
                     break
                 found.append(self._report(thread, begun, depth, scores[index], index))
             record["root_first"] = 0
@@ -418,6 +422,18 @@ def _iterate(thread: SearchThread, depth: int, alpha: int, beta: int) -> int:
             np.int64(beta),
         )
     )
+
+
+def _look_once(thread: SearchThread) -> int:
+    """The first iteration again and to its end: however short the time, the move is not the first that comes along."""
+    record = thread.record
+    limit = int(record["node_limit"])
+    record["stop"] = 0
+    record["node_limit"] = int(record["nodes"]) + FIRST_NODES
+    score = _iterate(thread, 1, -INFINITE, INFINITE)
+    record["node_limit"] = limit
+    record["stop"] = 1
+    return score
 
 
 def _legal_line(root: np.void, line: list[int]) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ KEEP_ALIVE_SECONDS = 5.0
 LAST_WORD_SECONDS = 0.5
 """How long the end of input waits for a search to say its move."""
 BACKING_SECONDS = 1.0
-"""How long `readyok` may be held back for the table's memory."""
+"""How long after `isready` the answer may still be held back for the table's memory."""
 LONGEST_COMPLAINT = 400
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
@@ -136,6 +136,7 @@ class Protocol:
         self._readying.start()
 
     def _get_ready(self) -> None:
+        begun = time.monotonic()
         done = threading.Event()
         keeper = threading.Thread(target=self._keep_alive, args=(done,), daemon=True)
         keeper.start()
@@ -144,7 +145,7 @@ class Protocol:
                 self._applied.pop("EvalFile", None)  # it could not be read last time; it may have been mended
             self._ready_engine()
             if self._backing is not None:
-                self._backing.join(BACKING_SECONDS)
+                self._backing.join(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
         except Exception as error:  # the GUI waits for `readyok` whatever happened
             self._say(str(error) or type(error).__name__)
         finally:

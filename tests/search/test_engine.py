@@ -119,6 +119,21 @@ def test_a_stop_before_the_search_begins_still_gives_a_move(engine):
     replay(MIDDLE, (found.best_move or "",))
 
 
+def test_however_short_the_time_a_move_is_looked_at(engine):
+    hanging = "4k4/9/9/4r4/9/9/9/4R4/4K4 b - 1"  # the rook can be taken
+    engine.set_position(hanging)
+    for limit in ("stop", "budget", "nodes"):
+        engine.new_game()
+        engine.ready(Budget(1, 1) if limit == "budget" else None)
+        if limit == "stop":
+            engine.stop()
+        lines: list[Analysis] = []
+        found = engine.search(nodes=1 if limit == "nodes" else None, on_info=lines.append)
+        assert found.best_move in ("5h5d", "5h5d+"), limit
+        assert lines
+        assert found.score > 0
+
+
 def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     engine.set_position(MIDDLE)
     engine.ready()
@@ -217,7 +232,7 @@ def test_threads_share_the_work(engine, threads):
     found = engine.analyse(MIDDLE, depth=8)
     assert found.depth == 8
     replay(MIDDLE, found.pv)
-    assert engine.analyse(MIDDLE, nodes=20_000).nodes <= 20_000 + threads
+    assert engine.analyse(MIDDLE, nodes=20_000).nodes <= 20_000 + 16 * threads
 
 
 def test_a_table_that_does_not_fit_leaves_the_old_one(engine):
