@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from search.usi_streams import SCRIPT_SECONDS
+
 COMMAND = [sys.executable, "-m", "liteshogi"]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and closed streams of POSIX")
 # Blocks the import of numba in the started process until a file is there.
@@ -85,19 +87,19 @@ def test_usiok_comes_before_numba_is_imported(start, tmp_path):
     session.until("readyok")
 
 
-@pytest.mark.parametrize("how", ["quit", "end of input"])
-def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path, how):
+def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(GATE)
-    session = start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never"))
-    session.send("usi").until("usiok")
-    time.sleep(3.2)  # past the time in which the end of input is a script's
-    session.send("isready", "position startpos", "go infinite")
-    if how == "quit":
-        session.send("quit")
-    else:
-        session.close_input()
-    assert session.ended() == 0
-    assert "readyok" not in session.waiting()
+    told, left = (start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never")) for _ in range(2))
+    for session in (told, left):
+        session.send("usi").until("usiok")
+    time.sleep(SCRIPT_SECONDS + 0.2)  # past the time in which the end of input is a script's
+    for session in (told, left):
+        session.send("isready", "position startpos", "go infinite")
+    told.send("quit")
+    left.close_input()
+    for session in (told, left):
+        assert session.ended() == 0
+        assert "readyok" not in session.waiting()
 
 
 def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(start, tmp_path):
