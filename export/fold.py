@@ -15,6 +15,7 @@ import tyro
 from export.folded import FoldedNetwork, fold, module_logits
 from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
+from export.quantise_nnue import quantise_nnue
 from lite.checkpoint import json_safe, load_model
 from search.network import EvalNetwork
 from search.score import CP_PER_LOGIT
@@ -53,7 +54,10 @@ class Fold:
         priced = sample.part(0, self.positions)
         scale = self.cp_per_logit or float(training.get("cp_per_logit", CP_PER_LOGIT))
         provenance = {"network": model.config, "training": training, "program": _versions()}
-        net = quantise(folded, priced, scale, json_safe(provenance))
+        if model.activation == "clipped_relu":
+            net = quantise_nnue(folded, scale, json_safe(provenance))
+        else:
+            net = quantise(folded, priced, scale, json_safe(provenance))
         figures = describe(folded, net, priced, error)
         net.provenance["fold"] = figures
         net.save(self.output)

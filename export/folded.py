@@ -21,25 +21,29 @@ from search.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, Feature
 from search.network import write_atomically
 from search.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
 
+LIMITS = {"relu": np.inf, "clipped_relu": 1.0}
+"""Where a net's activation is cut off."""
 _CHUNK = 512
 """Positions whose rows are gathered at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedNetwork:
-    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; ReLU between."""
+    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; between them ReLU, cut
+    off at `limit`."""
 
     feature_set: FeatureSet
     rows: np.ndarray
     bias: np.ndarray
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     perspectives: int
+    limit: float = np.inf
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
         """Each layer's inputs f8 (B, in), the first layer's after its ReLU, then the outputs (B, out)."""
-        found = [np.maximum(self._sums(sample), 0)]
+        found = [np.clip(self._sums(sample), 0, self.limit)]
         for weight, bias in self.layers[:-1]:
-            found.append(np.maximum(found[-1] @ weight.T + bias, 0))
+            found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
         weight, bias = self.layers[-1]
         return [*found, found[-1] @ weight.T + bias]
 
@@ -107,8 +111,9 @@ class FoldedNetwork:
 
 def fold(model: Any) -> FoldedNetwork:
     """The folded form of any net that obeys `lite.network`'s protocol. Raises ValueError for what cannot be folded."""
-    if model.activation != "relu":
-        raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows relu")
+    if model.activation not in LIMITS:
+        known = " and ".join(LIMITS)
+        raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows {known}")
     features = feature_set(model.feature_set)
     rows, bias = (np.asarray(array, np.float64) for array in model.first_layer())
     layers = tuple((np.asarray(weight, np.float64), np.asarray(bias, np.float64)) for weight, bias in model.layers())
@@ -117,7 +122,7 @@ def fold(model: Any) -> FoldedNetwork:
     for array in (rows, bias, *(part for layer in layers for part in layer)):
         if not np.isfinite(array).all():
             raise ValueError("the network holds numbers that are not finite: its training went wrong")
-    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives))
+    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), LIMITS[model.activation])
 
 
 def module_logits(model: Any, sample: Sample) -> np.ndarray:
