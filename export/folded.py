@@ -29,8 +29,8 @@ _CHUNK = 512
 
 @dataclass(frozen=True, eq=False)
 class FoldedNetwork:
-    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; between them ReLU, cut
-    off at `limit`."""
+    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; ReLU between,
+    cut off at `limit`."""
 
     feature_set: FeatureSet
     rows: np.ndarray
