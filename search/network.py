@@ -284,9 +284,10 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
     return net
 
 
-def load_network(path: Path | str = "default") -> EvalNetwork:
+def load_network(path: Path | str = "default", fv_scale: int | None = None) -> EvalNetwork:
     """The network of a file, an nn.bin of YaneuraOu too, or the one that is shipped (`default`).
 
+    fv_scale: the divisor of an nn.bin's output, see `search.nnue_file.read_nnue`; other files hold their own.
     Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = DEFAULT_NETWORK if str(path) == "default" else Path(path)
@@ -295,7 +296,7 @@ def load_network(path: Path | str = "default") -> EvalNetwork:
     from search.nnue_file import is_nnue, read_nnue
 
     if is_nnue(path):
-        return read_nnue(path)
+        return read_nnue(path, fv_scale)
     try:
         return _build(*_read(path))
     except ValueError as error:

@@ -149,7 +149,7 @@ def test_a_score_is_the_output_divided_by_fv_scale(nnue_content: Callable[..., b
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32))
     output = evaluate_sfens(read_nnue(tmp_path / "nn.bin"), [HANDICAPS[0]])[0].output
     for fv_scale in (1, 16, 24):
-        net = read_nnue(tmp_path / "nn.bin", fv_scale)
+        net = load_network(tmp_path / "nn.bin", fv_scale)
         assert net.evaluate([HANDICAPS[0]]) == [max(-20000, min(20000, int(output / fv_scale)))]
     with pytest.raises(ValueError, match=r"nn\.bin: FV_SCALE 0: 1 to"):
         read_nnue(tmp_path / "nn.bin", 0)
