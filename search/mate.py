@@ -27,6 +27,8 @@ from search.shogi import KINDS, KING
 _SHORTENING_NODES = 20_000
 _EXTRACTION_NODES = 200_000
 _LONGEST_WAIT = 1e6
+_FIRST_PROBLEM = "9/5S2P/7NP/7RN/8k/9/9/9/9 b Gr2b3g3s2n4l16p 1"
+"""A mate in nine (tanuki-tsume) that calls everything there is to compile."""
 
 
 class MateStatus(enum.Enum):
@@ -81,6 +83,8 @@ class MateResult:
 class MateSolver:
     """A solver with its own table; not for two threads at once. Results of earlier searches speed up later ones."""
 
+    _prepared = False
+
     def __init__(self, megabytes: int = 64) -> None:
         """`megabytes` bound the table; about 6 MB of scratch come on top. MemoryError in words."""
         if not 1 <= megabytes <= 1 << 20:
@@ -94,6 +98,12 @@ class MateSolver:
     def clear(self) -> None:
         """Forget earlier searches."""
         self.table.clear()
+
+    def prepare(self) -> None:
+        """Compile or load what solving needs, once a process; `solve` does it before its clock starts."""
+        if not MateSolver._prepared:
+            MateSolver._prepared = True
+            self.solve(_FIRST_PROBLEM)
 
     def solve(
         self,
@@ -110,6 +120,7 @@ class MateSolver:
         not looked at). `shorten` searches again for shorter mates, with about as much work as the first took.
         Any of `milliseconds`, `nodes`, `stop` may end the search. ValueError for an SFEN that cannot be read.
         """
+        self.prepare()
         begun = time.perf_counter()
         set_problem(self._position, position if isinstance(position, str) else get_sfen(position))
         flag = StopFlag() if stop is None else stop

@@ -25,6 +25,8 @@ class MateProblem:
     """One line of a problem file."""
 
     sfen: str
+    line: int
+    """Number of the line."""
     plies: int | None = None
     """Length of the mate as the file tells it, 0 for "no mate in one"; None if it does not."""
 
@@ -40,7 +42,7 @@ def read_problems(path: Path) -> list[MateProblem]:
         if not text or text.startswith("#"):
             continue
         if not text.startswith("{"):
-            problems.append(MateProblem(text))
+            problems.append(MateProblem(text, number))
             continue
         try:
             record = json.loads(text)
@@ -51,7 +53,7 @@ def read_problems(path: Path) -> list[MateProblem]:
             raise ValueError(
                 f'{path}: line {number}: not a JSON object with "sfen" (text) and "ply" (number)'
             ) from None
-        problems.append(MateProblem(sfen, plies))
+        problems.append(MateProblem(sfen, number, plies))
     return problems
 
 

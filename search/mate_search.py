@@ -298,7 +298,8 @@ def explore(pos, solver, depth, win_limit, lose_limit):
                 _evaluate(pos, solver, depth, following)
             offered = np.int64(solver.win[depth, index])
             lose = min(lose + np.int64(solver.lose[depth, index]), infinite - 1)
-            if offered < win:
+            # Of moves that offer the same, the one with less against it: it is sooner settled either way.
+            if offered < win or (offered == win and best >= 0 and solver.lose[depth, index] < solver.lose[depth, best]):
                 second = win
                 win = offered
                 best = index
