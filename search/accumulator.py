@@ -2,8 +2,8 @@
 
 Slot `ply & 255` holds the sums of the position whose key it carries, so that a line that was taken back never serves
 another one. An evaluation looks a few plies back for sums that hold, then adds and takes away the rows of all the moves
-since in one pass; if it finds none, or the own king has changed its bucket since, it sums the position afresh. The
-result is the same integer always (`search.network.evaluate_reference`).
+since in one pass; if it finds none, or the own king has changed its bucket since, it starts from sums kept for the
+king's square. The result is the same integer always (`search.network.evaluate_reference`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from search.bits import popcount, trailing_zeros
 from search.jit import jit
 from search.kernels import activate, affine, affine_clipped, sum_rows
-from search.memory import aligned_zeros
+from search.memory import CACHE_LINE, aligned_zeros, load_word, store_word
 from search.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.network_record import owning_record
+from search.position import occupied, position_dtype
 from search.score import MAX_EVALUATION
 from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, SQUARES
 from search.vectors import make_load, make_store
@@ -27,6 +29,11 @@ LIST = 128
 _NO_KEY = 0x9E3779B97F4A7C15
 """Marks an empty slot; no likelier to be a position's key than any number."""
 _MEN = 38
+PLACEMENT_BYTES = 96
+"""Bytes at the head of a position's record that say where every man is: board, hands (and the turn, left out)."""
+assert position_dtype.fields is not None
+assert [position_dtype.fields[name][1] for name in ("board", "hands", "turn")] == [0, SQUARES, PLACEMENT_BYTES - 1]
+_NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
 
 accumulator_dtype = np.dtype(
     [
@@ -36,6 +43,8 @@ accumulator_dtype = np.dtype(
         ("outputs", np.uint64),  # address of int32: the output layer's sums
         ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
         ("removed_list", np.uint64),
+        ("kept", np.uint64),  # address of what `refresh` keeps: [perspective][king square], each of `kept_bytes`
+        ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 missing men, padding
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
         ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
@@ -56,7 +65,11 @@ class Accumulators:
         sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
         lists = aligned_zeros(2 * LIST, np.uint64)
         scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
-        self.record = owning_record(accumulator_dtype, [sums, lists, scratch])
+        kept_bytes = 2 * net.width + 2 * CACHE_LINE
+        kept = aligned_zeros(2 * (SQUARES + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
+        kept[:, : 2 * net.width] = net.bias.view(np.uint8)
+        kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
+        self.record = owning_record(accumulator_dtype, [sums, lists, scratch, kept])
         record = self.record
         record["sums"] = sums.ctypes.data
         record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST
@@ -64,6 +77,7 @@ class Accumulators:
         record["outputs"] = scratch.ctypes.data + widest
         for index in range(MAX_LAYERS):
             record["hidden"][index] = scratch.ctypes.data + widest + (4 + index) * MAX_LAYER
+        record["kept"], record["kept_bytes"] = kept.ctypes.data, kept_bytes
         record["width_bytes"] = 2 * net.width
         reset_accumulators(record)
 
@@ -103,32 +117,82 @@ def _list_row(net, rows, count, perspective, code, king_offset):
 
 
 @jit
-def refresh(pos, accumulators, net, perspective):
-    """Sum the rows of a perspective afresh into the slot of the position's ply."""
-    king_offset = _king_offset(pos, net, perspective)
-    rows = accumulators.added_list
-    count = np.int64(0)
-    men = np.int64(0)
-    for square in range(SQUARES):
-        piece = np.int64(pos.board[square])
-        if piece != EMPTY:
-            men += 1
-            count = _list_row(net, rows, count, perspective, piece * SQUARES + square, king_offset)
+def _list_hand(net, rows, count, perspective, colour, kind, fewer, more, king_offset):
+    """Put on a list the rows that a hand of `more` of a kind has and one of `fewer` has not; the new length."""
+    first = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind]
+    for nth in range(fewer, more):
+        count = _list_row(net, rows, count, perspective, first + nth, king_offset)
+    return count
+
+
+@jit
+def _list_missing(pos, net, known, added, removed, added_count, removed_count, king_offset):
+    """Put rows of "a man of the set is missing" on the lists; (missing men, lengths). `known` are summed already."""
+    low, high = occupied(pos)
+    men = np.int64(popcount(low) + popcount(high))
     men -= np.int64(pos.king[0] < SQUARES) + np.int64(pos.king[1] < SQUARES)
     for colour in range(2):
         for kind in range(HAND_KINDS):
-            held = np.int64(pos.hands[colour, kind])
-            men += held
-            first = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind]
-            for nth in range(held):
-                count = _list_row(net, rows, count, perspective, first + nth, king_offset)
+            men += np.int64(pos.hands[colour, kind])
+    missing = _MEN - men
+    row = net.rows + np.uint64(net.missing_row + king_offset)
+    for _ in range(known, missing):
+        _store_address(added, added_count, row)
+        added_count += 1
+    for _ in range(missing, known):
+        _store_address(removed, removed_count, row)
+        removed_count += 1
+    return missing, added_count, removed_count
+
+
+@jit
+def refresh(pos, accumulators, net, perspective):
+    """Bring the sums kept for the perspective's king square up to the position, and copy them to its ply's slot.
+
+    Only what differs from the position last seen with the king there is added or taken away ("Finny tables" in
+    chess engines, after Luecx's Koivisto); a square never seen yet differs from the empty board.
+    """
+    king_offset = _king_offset(pos, net, perspective)
+    king = np.int64(pos.king[perspective])
+    entry = accumulators.kept + np.uint64((perspective * (SQUARES + 1) + king) * accumulators.kept_bytes)
+    snapshot = entry + np.uint64(accumulators.width_bytes)
+    placement = np.uint64(pos.board.ctypes.data)
+    added, removed = accumulators.added_list, accumulators.removed_list
+    added_count, removed_count = np.int64(0), np.int64(0)
+    for word in range(PLACEMENT_BYTES // 8):
+        place = np.uint64(8 * word)
+        present, past = load_word(placement + place), load_word(snapshot + place)
+        differing = present ^ past
+        store_word(snapshot + place, present)
+        while differing != _NOTHING:
+            shift = trailing_zeros(differing) & _BYTE_START
+            differing &= ~(_BYTE << shift)
+            new, old = np.int64((present >> shift) & _BYTE), np.int64((past >> shift) & _BYTE)
+            index = 8 * word + np.int64(shift >> np.uint64(3))
+            if index < SQUARES:
+                if old != EMPTY:
+                    code = old * SQUARES + index
+                    removed_count = _list_row(net, removed, removed_count, perspective, code, king_offset)
+                if new != EMPTY:
+                    code = new * SQUARES + index
+                    added_count = _list_row(net, added, added_count, perspective, code, king_offset)
+            elif index < SQUARES + 2 * HAND_KINDS:
+                colour, kind = (index - SQUARES) // HAND_KINDS, (index - SQUARES) % HAND_KINDS
+                added_count = _list_hand(net, added, added_count, perspective, colour, kind, old, new, king_offset)
+                removed_count = _list_hand(
+                    net, removed, removed_count, perspective, colour, kind, new, old, king_offset
+                )
     if net.missing_row >= 0:
-        for _ in range(_MEN - men):
-            _store_address(rows, count, net.rows + np.uint64(net.missing_row + king_offset))
-            count += 1
+        missing_address = snapshot + np.uint64(PLACEMENT_BYTES)
+        known = np.int64(load_word(missing_address))
+        missing, added_count, removed_count = _list_missing(
+            pos, net, known, added, removed, added_count, removed_count, king_offset
+        )
+        store_word(missing_address, np.uint64(missing))
     slot = np.int64(pos.ply) & (SLOTS - 1)
-    none = np.int64(0)
-    sum_rows(sums_address(accumulators, slot, perspective), net.bias, rows, count, rows, none, net.width)
+    sums, none = sums_address(accumulators, slot, perspective), np.int64(0)
+    sum_rows(entry, entry, added, added_count, removed, removed_count, net.width)
+    sum_rows(sums, entry, added, none, removed, none, net.width)
     accumulators.keys[slot, perspective] = pos.key
     accumulators.king_offsets[slot, perspective] = king_offset
     accumulators.refreshes += 1
@@ -198,12 +262,18 @@ def forward(pos, accumulators, net):
 
 
 @jit
-def evaluate_output(pos, accumulators, net):
-    """Raw value output of the position, from the mover's view; int64."""
+def bring_up(pos, accumulators, net):
+    """Bring the sums that the network reads up to the position; a search does it while its table's entry is fetched."""
     mover = np.int64(pos.turn)
     update(pos, accumulators, net, mover)
     if net.perspectives == 2:
         update(pos, accumulators, net, 1 - mover)
+
+
+@jit
+def evaluate_output(pos, accumulators, net):
+    """Raw value output of the position, from the mover's view; int64."""
+    bring_up(pos, accumulators, net)
     return forward(pos, accumulators, net)
 
 

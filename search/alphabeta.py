@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from search.accumulator import evaluate
+from search.accumulator import bring_up, evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
-from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
+from search.position import do_move, do_null_move, gives_check, in_check, key_after, undo_move, undo_null_move
 from search.quiescence import quiesce
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
 from search.see import exchange_wins
@@ -73,10 +73,9 @@ def _copy_pv(thread, ply, move):
 
 @jit
 def _play(pos, thread, ply, move):
-    """Do a move of the tree: count it, remember it for the continuation histories, fetch its table entry."""
+    """Do a move of the tree: count it and remember it for the continuation histories."""
     thread.continuation[ply + 1] = moved_piece(pos, move) * SQUARES + (move & 127)
     do_move(pos, move)
-    prefetch_cluster(thread.table, pos.key)
     thread.nodes += 1
     if thread.node_limit and thread.nodes >= thread.node_limit:
         thread.stop = 1
@@ -112,8 +111,10 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     if alpha >= beta:
         return alpha
 
-    # 3. The transposition table.
+    # 3. The transposition table. Its entry is still on its way: the accumulators are brought up to date meanwhile.
     key = pos.key
+    if not checked:
+        bring_up(pos, accumulators, network)
     data = probe(thread.table, key)
     table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     evaluation = np.int64(NO_EVALUATION)
@@ -133,14 +134,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         ):
             return table_score
 
-    # 4. Mate in one: what a table entry would have told is not asked again.
-    if not checked and excluded == 0 and data == np.uint64(0):
-        move = find_mate_here(pos, thread, ply)
-        if move:
-            store(thread.table, key, move, MATE - ply - 1, evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
-            return MATE - ply - 1
-
-    # 5. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
+    # 4. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
     raw_evaluation = np.int64(NO_EVALUATION)
     estimate = np.int64(0)
     improving = False
@@ -166,16 +160,27 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     thread.killers[ply + 1, 0] = 0
     thread.killers[ply + 1, 1] = 0
 
-    if not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND:
-        # 6. Razoring: far below alpha near the horizon, only tactics could help.
+    # 5. Reverse futility: so far above beta that the opponent's moves will not make up for it. Half of all nodes end
+    #    here, hence before anything dearer is asked.
+    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
+    if prunable and depth <= 8 and abs(estimate) < MAX_EVALUATION:
+        margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
+        if estimate - margin >= beta:
+            return estimate
+
+    # 6. Mate in one: what a table entry would have told is not asked again.
+    if not checked and excluded == 0 and data == np.uint64(0):
+        move = find_mate_here(pos, thread, ply)
+        if move:
+            store(thread.table, key, move, MATE - ply - 1, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
+            return MATE - ply - 1
+
+    if prunable:
+        # 7. Razoring: far below alpha near the horizon, only tactics could help.
         if depth <= 3 and estimate + RAZOR_MARGIN * depth <= alpha:
             score = quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, alpha + 1)
             if score <= alpha or thread.stop:
                 return score
-        # 7. Reverse futility: so far above beta that the opponent's moves will not make up for it.
-        margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
-        if depth <= 8 and estimate - margin >= beta and abs(estimate) < MAX_EVALUATION:
-            return estimate
         # 8. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
         if (
@@ -229,6 +234,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             move = next_move(pos, thread, ply, tactical_only)
             if move == 0:
                 break
+            prefetch_cluster(thread.table, key_after(pos, move))
             if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
                 continue
             _play(pos, thread, ply, move)
@@ -264,6 +270,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             break
         if move == excluded:
             continue
+        # The table's entry is on its way from memory while the move is judged and made.
+        prefetch_cluster(thread.table, key_after(pos, move))
         tactical = is_tactical(pos, move)
         checking = gives_check(pos, move)
         number += 1

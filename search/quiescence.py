@@ -8,7 +8,7 @@ from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, path_score
 from search.picker import next_move, start_picking
-from search.position import do_move, in_check, undo_move
+from search.position import do_move, in_check, key_after, undo_move
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 from search.see import capture_gain
 from search.thread import NO_CONTINUATION
@@ -96,8 +96,8 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
                 continue
         elif checked and best > -MATE_BOUND and moves_tried > 3:
             break
+        prefetch_cluster(thread.table, key_after(pos, move))
         do_move(pos, move)
-        prefetch_cluster(thread.table, pos.key)
         thread.nodes += 1
         thread.continuation[ply + 1] = NO_CONTINUATION
         score = -quiesce(pos, thread, accumulators, network, ply + 1, depth - 1, -beta, -alpha)
