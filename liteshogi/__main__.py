@@ -20,6 +20,7 @@ VERBS = {
     "bench --eval": "search.bench_evaluation:BenchEvaluation",
     "bench --train": "lite.bench_training:BenchTraining",
     "bench --read": "lite.bench_reading:BenchReading",
+    "bench --planes": "experiments.bench_planes:BenchPlanes",
     "perft": "search.perft:Perft",
     "match": "experiments.match:Match",
     "warmup": "search.warmup:Warmup",
