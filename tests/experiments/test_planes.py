@@ -31,8 +31,8 @@ SFENS = {
     "everything in the enemy's hand": "4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s4n4l18p 1",
     "white to move, nine pawns in hand": "4k4/9/9/9/9/9/9/9/4K4 w 9P9p 1",
     "in check from both edges": "4k3R/9/9/9/4R4/9/9/9/B3K4 w b 1",
-    "knights to promote": "4k4/9/1N7/2N6/9/9/6n2/5n3/4K4 b - 1",
-    "white's knights to promote": "4k4/9/1N7/2N6/9/9/6n2/5n3/4K4 w - 1",
+    "knights to promote": "4k4/9/1N7/2N6/9/5n3/6n2/9/4K4 b - 1",
+    "white's knights to promote": "4k4/9/1N7/2N6/9/5n3/6n2/9/4K4 w - 1",
     "many attackers": "4k4/9/4p4/3SG4/2B1R1B2/3N1N3/4L4/4R4/4K4 b - 1",
     "promoted pieces": "+P+L+N+Sk+s+n+l+p/1+B5+R1/9/9/9/9/9/1+r5+b1/4K4 w - 1",
 }
