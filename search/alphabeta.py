@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from search.accumulator import bring_up, evaluate
+from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
@@ -29,7 +29,6 @@ from search.transposition import (
     UPPER,
     data_bound,
     data_depth,
-    data_evaluation,
     data_move,
     data_score,
     prefetch_cluster,
@@ -111,17 +110,36 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     if alpha >= beta:
         return alpha
 
-    # 3. The transposition table. Its entry is still on its way: the accumulators are brought up to date meanwhile.
+    # 3. Static evaluation, corrected by how wrong it was in like positions. It comes before the transposition table,
+    #    whose entry is still on its way from memory.
     key = pos.key
+    raw_evaluation = np.int64(NO_EVALUATION)
+    static = np.int64(NO_EVALUATION)
+    improving = False
     if not checked:
-        bring_up(pos, accumulators, network)
+        raw_evaluation = evaluate(pos, accumulators, network)
+        static = correct(pos, thread, raw_evaluation)
+        if ply >= 2:
+            before = thread.evaluation[ply - 2]
+            if before == NO_EVALUATION and ply >= 4:
+                before = thread.evaluation[ply - 4]
+            improving = before == NO_EVALUATION or static > before
+    thread.evaluation[ply] = static
+    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
+    reverse_margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
+
+    # 4. Reverse futility: so far above beta that the opponent's moves will not make up for it. Half of all nodes end
+    #    here, those near the horizon before the table is asked.
+    if prunable and depth <= 3 and static - reverse_margin >= beta and abs(static) < MAX_EVALUATION:
+        return static
+
+    # 5. The transposition table. Its score is a better estimate than the static evaluation.
     data = probe(thread.table, key)
     table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    evaluation = np.int64(NO_EVALUATION)
+    estimate = static
     if data != np.uint64(0):
         table_move, table_score = data_move(data), data_score(data, ply)
         table_depth, table_bound = data_depth(data), data_bound(data)
-        evaluation = data_evaluation(data)
         if (
             not is_pv
             and excluded == 0
@@ -133,40 +151,17 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             )
         ):
             return table_score
-
-    # 4. Static evaluation, corrected by how wrong it was in like positions; the table's score is better still.
-    raw_evaluation = np.int64(NO_EVALUATION)
-    estimate = np.int64(0)
-    improving = False
-    if checked:
-        thread.evaluation[ply] = NO_EVALUATION
-    else:
-        raw_evaluation = evaluation if evaluation != NO_EVALUATION else evaluate(pos, accumulators, network)
-        static = correct(pos, thread, raw_evaluation)
-        thread.evaluation[ply] = static
-        estimate = static
         better = (
             table_bound == EXACT
             or (table_bound == LOWER and table_score > static)
             or (table_bound == UPPER and table_score < static)
         )
-        if better and abs(table_score) < MATE_BOUND:
+        if better and not checked and abs(table_score) < MATE_BOUND:
             estimate = table_score
-        if ply >= 2:
-            before = thread.evaluation[ply - 2]
-            if before == NO_EVALUATION and ply >= 4:
-                before = thread.evaluation[ply - 4]
-            improving = before == NO_EVALUATION or static > before
+    if prunable and depth <= 8 and estimate - reverse_margin >= beta and abs(estimate) < MAX_EVALUATION:
+        return estimate
     thread.killers[ply + 1, 0] = 0
     thread.killers[ply + 1, 1] = 0
-
-    # 5. Reverse futility: so far above beta that the opponent's moves will not make up for it. Half of all nodes end
-    #    here, hence before anything dearer is asked.
-    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
-    if prunable and depth <= 8 and abs(estimate) < MAX_EVALUATION:
-        margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
-        if estimate - margin >= beta:
-            return estimate
 
     # 6. Mate in one: what a table entry would have told is not asked again.
     if not checked and excluded == 0 and data == np.uint64(0):

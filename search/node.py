@@ -14,7 +14,7 @@ PATH_SCORE_FREE = -(1 << 20)
 """Not a score: the position is to be searched."""
 SUPERIOR_SCORE = 25000
 """The same board with more in hand than last time, mover's view: beyond every evaluation, short of a mate."""
-REPETITION_PLIES = 100
+REPETITION_PLIES = 32
 """How far back the tree looks for a recurrence."""
 
 

@@ -81,8 +81,18 @@ def quiet_history(pos, thread, ply, move):
 
 @jit
 def _score_quiets(pos, thread, ply, count):
-    for index in range(count):
-        _rank(thread, ply, index, quiet_history(pos, thread, ply, np.int64(thread.moves[ply, index])))
+    # `quiet_history` of every move, with what all moves share looked up once.
+    history = thread.history[pos.turn]
+    near = thread.continuation_history[thread.continuation[ply]]
+    far = thread.continuation_history[thread.continuation[max(ply - 1, np.int64(0))]]
+    moves, keys = thread.moves[ply], thread.keys[ply]
+    for index in range(np.uint64(count)):
+        move = np.int64(moves[index])
+        row = moved_piece(pos, move) * SQUARES + (move & 127)
+        score = np.int64(history[(move >> 7) & 127, move & 127]) + near[row]
+        if ply > 0:
+            score += far[row]
+        keys[index] = score << 16 | index
 
 
 @jit
