@@ -3,8 +3,10 @@
 Points: 5 for each own rook and bishop (promoted or not), 1 for every other piece but the king, counted in hand and in
 the enemy camp (its three ranks). The mover declares with the king in the camp, not in check, with ten more own pieces
 in the camp and enough points: 28 for black and 27 for white under the 27-point rule of the CSA, 31 for either side
-under the 24-point rule (24 to 30 is a draw there, so no win). The try rule asks for the king on the square where the
-enemy king starts; it is won by a move, see `try_move`.
+under the 24-point rule (24 to 30 is a draw there, so no win). In a handicap game the variants for it take the points of
+the pieces that were left out at the start off what white, the giver of the handicap, needs (YaneuraOu's CSARule24H and
+CSARule27H). The try rule asks for the king on the square where the enemy king starts; it is won by a move, see
+`try_move`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from search.movegen import is_legal
 from search.position import NO_KING, in_check
 from search.shogi import BISHOP, HAND_KINDS, ROOK
 
-NO_RULE, RULE_24, RULE_27, TRY_RULE = range(4)
+NO_RULE, RULE_24, RULE_27, TRY_RULE, RULE_24_HANDICAP, RULE_27_HANDICAP = range(6)
+ALL_POINTS = 56
+"""Points of a whole set of pieces, the kings one each."""
 _BLACK_TRY, _WHITE_TRY = 4 * 9, 4 * 9 + 8  # 51 and 59
 
 
@@ -43,17 +47,35 @@ def declaration_points(pos):
 
 
 @jit
+def points_left_out(pos):
+    """Points of the pieces that are neither on the board nor in a hand: the handicap that was given."""
+    points = np.int64(0)
+    for colour in range(2):
+        points += np.int64(popcount(pos.colours[colour, 0]) + popcount(pos.colours[colour, 1]))
+        for kind in range(HAND_KINDS):
+            points += np.int64(pos.hands[colour, kind]) * (5 if kind == BISHOP or kind == ROOK else 1)
+    g = pos.groups
+    big_low = g[BISHOP, 0] | g[ROOK, 0] | g[HORSES, 0] | g[DRAGONS, 0]
+    big_high = g[BISHOP, 1] | g[ROOK, 1] | g[HORSES, 1] | g[DRAGONS, 1]
+    return ALL_POINTS - points - 4 * np.int64(popcount(big_low) + popcount(big_high))
+
+
+@jit
 def can_declare(pos, rule):
-    """Whether the mover may declare a win under RULE_24 or RULE_27; False under the other rules."""
-    if rule != RULE_24 and rule != RULE_27:
+    """Whether the mover may declare a win under one of the rules that count points; False under the others."""
+    if rule == NO_RULE or rule == TRY_RULE:
         return False
     if in_check(pos):
         return False
     points, pieces, entered = declaration_points(pos)
-    needed = 31
-    if rule == RULE_27:
-        needed = 28 if pos.turn == 0 else 27
-    return entered and pieces >= 10 and points >= needed
+    if not entered or pieces < 10:
+        return False
+    needed = np.int64(31)
+    if rule == RULE_27 or rule == RULE_27_HANDICAP:
+        needed = np.int64(28) if pos.turn == 0 else np.int64(27)
+    if pos.turn == 1 and (rule == RULE_24_HANDICAP or rule == RULE_27_HANDICAP):
+        needed -= points_left_out(pos)
+    return points >= needed
 
 
 @jit

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 from rsshogi.core import Board
 
-from search.declaration import NO_RULE, RULE_24, RULE_27, TRY_RULE, can_declare, declaration_points, try_move
+from search.declaration import (
+    NO_RULE,
+    RULE_24,
+    RULE_24_HANDICAP,
+    RULE_27,
+    RULE_27_HANDICAP,
+    TRY_RULE,
+    can_declare,
+    declaration_points,
+    points_left_out,
+    try_move,
+)
 from search.movegen import MAX_MOVES, legal_moves
 from search.position import do_move, in_check, new_position, set_board
 from search.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
@@ -113,6 +124,23 @@ def counted_by_hand(pos: np.void) -> tuple[int, int, bool]:
     return points + sum(int(n) * (5 if kind in (4, 5) else 1) for kind, n in enumerate(hand)), pieces, entered
 
 
+def worth(kind: int) -> int:
+    """Points of a piece, the king's one included."""
+    return 5 if kind in (4, 5, 12, 13) else 1
+
+
+@pytest.mark.parametrize(
+    ("sfen", "points"),
+    [  # YaneuraOu's own test: of 27 and 31 points white needs 17 and 21 when it gives two pieces, 15 and 19 of four
+        ("startpos", 0),
+        ("lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 10),
+        ("1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 12),
+    ],
+)
+def test_the_points_of_a_handicap(sfen, points):
+    assert points_left_out(position_from_sfen(sfen)) == points
+
+
 def test_declarations_on_positions_with_entered_kings():
     seen = set()
     for pos in entered_positions(600, 1):
@@ -125,6 +153,13 @@ def test_declarations_on_positions_with_entered_kings():
         assert not can_declare(pos, np.int64(NO_RULE))
         assert not can_declare(pos, np.int64(TRY_RULE))
         seen.add((can_declare(pos, np.int64(RULE_24)), can_declare(pos, np.int64(RULE_27))))
+        given = 56 - sum(worth(int(piece) % KINDS) for piece in pos["board"] if piece != EMPTY)
+        given -= sum(int(n) * worth(kind) for hand in pos["hands"] for kind, n in enumerate(hand))
+        assert points_left_out(pos) == given
+        left_out = given if pos["turn"] else 0
+        assert can_declare(pos, np.int64(RULE_24_HANDICAP)) == (allowed and points >= 31 - left_out)
+        needed = 27 - left_out if pos["turn"] else 28
+        assert can_declare(pos, np.int64(RULE_27_HANDICAP)) == (allowed and points >= needed)
     assert seen == {(False, False), (False, True), (True, True)}
 
 
