@@ -119,9 +119,10 @@ class Engine:
         for thread in self._threads:
             thread.use_table(table)
 
-    def set_network(self, network: EvalNetwork | Path | str) -> None:
-        """Another network; if it cannot be read, OSError or ValueError and the old one stays."""
-        self.network = network if isinstance(network, EvalNetwork) else load_network(network)
+    def set_network(self, network: EvalNetwork | Path | str, fv_scale: int | None = None) -> None:
+        """Another network, with this divisor for an nn.bin; if it cannot be read, OSError or ValueError and the old
+        one stays."""
+        self.network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
         for thread in self._threads:
             thread.use_network(self.network)
         self.new_game()

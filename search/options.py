@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ENTERING_KING_RULES = ("CSARule27", "CSARule24", "TryRule", "NoEnteringKing")
+ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
+"""YaneuraOu's names; those ending in H take a handicap into account, see `search.declaration`."""
+NO_BOOK = "no_book"
+DEFAULT_FV_SCALE = 16
+"""YaneuraOu's. As long as the option stands at it, an nn.bin that names another keeps its own."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,10 @@ class FileName:
 
     name: str
     default: str
+    type: str = "filename"
 
     def declaration(self) -> str:
-        return f"option name {self.name} type filename default {self.default}"
+        return f"option name {self.name} type {self.type} default {self.default}"
 
     def read(self, text: str) -> str:
         return text or self.default
@@ -81,7 +86,9 @@ OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
     Check("USI_Ponder", False),
     Spin("Threads", 1, 1, 64),
     FileName("EvalFile", "default"),
+    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
     Spin("MultiPV", 1, 1, 593),
+    Check("UCI_ShowWDL", False),
     Spin("NetworkDelay", 120, 0, 10_000),
     Spin("NetworkDelay2", 1120, 0, 10_000),
     Spin("MinimumThinkingTime", 0, 0, 100_000),
@@ -90,6 +97,20 @@ OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
     Spin("ResignValue", 99_999, 0, 99_999),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
+    # The book, by YaneuraOu's names; see `search.book_choice`.
+    Check("USI_OwnBook", True),
+    FileName("BookFile", NO_BOOK),
+    FileName("BookDir", "book", "string"),
+    Spin("BookMoves", 16, 0, 10_000),
+    Spin("BookIgnoreRate", 0, 0, 100),
+    Check("NarrowBook", False),
+    Spin("BookEvalDiff", 30, 0, 99_999),
+    Spin("BookEvalBlackLimit", 0, -99_999, 99_999),
+    Spin("BookEvalWhiteLimit", -140, -99_999, 99_999),
+    Spin("BookDepthLimit", 0, 0, 99_999),
+    Check("ConsiderBookMoveCount", True),
+    Check("IgnoreBookPly", True),
+    Check("FlippedBook", True),
 )
 
 

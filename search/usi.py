@@ -18,16 +18,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
-from search.options import OPTIONS, OptionValues
+from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, OPTIONS, OptionValues
 from search.paging import back_table
+from search.usi_go import parse_go, shown
 from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from search.book import Book
     from search.engine import Analysis, Engine
     from search.mate import MateSolver, StopFlag
 
@@ -42,9 +45,6 @@ BACKING_SECONDS = 1.0
 LONGEST_COMPLAINT = 400
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
-_RULE_NUMBERS = {"NoEnteringKing": 0, "CSARule24": 1, "CSARule27": 2, "TryRule": 3}
-_NUMBERS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime", "nodes", "depth")
-_MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 _COSTLY = ("USI_Hash", "Threads", "EvalFile")
 """Options that reserve memory or read a file: applied once for each value."""
 
@@ -59,6 +59,8 @@ class Protocol:
         self._engine: Engine | None = None
         self._applied: dict[str, str] = {}
         self._network = ""
+        self._book: Book | None = None
+        self._book_path: Path | None = None
         self._readying: threading.Thread | None = None
         self._backing: threading.Thread | None = None
         self._search: threading.Thread | None = None
@@ -95,7 +97,7 @@ class Protocol:
             self._readying = None
         command = self._commands.get(name)
         if command is None:
-            self._say(f"unknown command {_shown(name)}; known are {' '.join(self._commands)} quit")
+            self._say(f"unknown command {shown(name)}; known are {' '.join(self._commands)} quit")
             return True
         try:
             command(rest)
@@ -202,11 +204,13 @@ class Protocol:
             except MemoryError as error:
                 kept = f"; going on with {engine.table.megabytes} MB" if name == "USI_Hash" else ""
                 self._say(f"{error or f'{name} {wanted} does not fit into memory'}{kept}")
+        self._apply_book()
         self._apply_rules(engine)
 
     def _load(self, engine: Engine, path: str) -> None:
+        scale = self._options.number("FV_SCALE")
         try:
-            engine.set_network(path)
+            engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
         except (OSError, ValueError, MemoryError) as error:
             kept = self._network or self._fall_back(engine)
             remedy = "Set EvalFile to a net made by `liteshogi fold`, or to default"
@@ -225,7 +229,23 @@ class Protocol:
         self._network = "default"
         return "the default net"
 
+    def _apply_book(self) -> None:
+        name = self._options.text("BookFile")
+        path = None if name == NO_BOOK else Path(self._options.text("BookDir"), name)
+        if path == self._book_path:
+            return
+        self._book, self._book_path = None, path
+        if path is None:
+            return
+        from search.book import Book
+
+        try:
+            self._book = Book(path)
+        except (OSError, ValueError, MemoryError) as error:
+            self._say(f"BookFile: {error}; going on without a book")
+
     def _apply_rules(self, engine: Engine) -> None:
+        from search.declaration import NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE
         from search.engine import Rules
         from search.score import score_of_rate
 
@@ -234,8 +254,9 @@ class Protocol:
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
         draw = score_of_rate(rate, engine.network.cp_per_logit)
         engine.multi_pv = self._options.number("MultiPV")
+        numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
-            declaration=_RULE_NUMBERS[self._options.text("EnteringKingRule")],
+            declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],
             max_moves=self._options.number("MaxMovesToDraw"),
             draw_value=(-draw, draw) if colour else (draw, -draw),
         )
@@ -245,8 +266,10 @@ class Protocol:
         if not match:
             raise ValueError("setoption needs: setoption name NAME value VALUE")
         name = self._options.set(match[1], (match[2] or "").strip())
-        if name == "EvalFile":
-            self._applied.pop(name, None)  # the same path may hold another file by now
+        if name in ("EvalFile", "FV_SCALE"):
+            self._applied.pop("EvalFile", None)  # the same path may hold another file by now
+        elif name in ("BookFile", "BookDir"):
+            self._book = self._book_path = None
         # A search goes on as it began; the next command that needs the engine applies what has changed.
         if self._engine is not None and not self._thinking():
             self._ready_engine()
@@ -329,14 +352,48 @@ class Protocol:
         """A search from `go` to `bestmove`; nothing is allowed to keep the answer from being sent."""
         best = None
         try:
-            best = engine.search(
-                nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
-            )
+            if not limits.infinite and not limits.searchmoves:
+                best = self._book_move(engine)
+            if best is None:
+                best = engine.search(
+                    nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
+                )
         except Exception as error:
             self._say(f"the search failed: {type(error).__name__}: {error}")
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
         self._write(self._bestmove(best))
+
+    def _book_move(self, engine: Engine) -> Analysis | None:
+        """The book's move for the position that was set, its candidates told as lines; None if it has none."""
+        if self._book is None or not self._options.flag("USI_OwnBook"):
+            return None
+        from search.book_choice import BookRules, choose
+
+        number, flag = self._options.number, self._options.flag
+        limits = (number("BookEvalBlackLimit"), number("BookEvalWhiteLimit"))
+        rules = BookRules(
+            moves=number("BookMoves"),
+            ignore_percent=number("BookIgnoreRate"),
+            narrow=flag("NarrowBook"),
+            value_difference=number("BookEvalDiff"),
+            value_limits=limits,
+            depth_limit=number("BookDepthLimit"),
+            by_count=flag("ConsiderBookMoveCount"),
+            ignore_ply=flag("IgnoreBookPly"),
+            flipped=flag("FlippedBook"),
+        )
+        try:
+            found = choose(self._book, engine.position, rules, self._say)
+        except (OSError, ValueError) as error:
+            self._say(f"BookFile: {error}; thinking for itself")
+            return None
+        if found is None:
+            return None
+        engine.limit(None)
+        for line in found.lines:
+            self._write(f"info {line}")
+        return found.analysis
 
     def _bestmove(self, best: Analysis | None) -> str:
         if best is None or best.best_move is None:
@@ -350,9 +407,15 @@ class Protocol:
 
     def _info(self, found: Analysis) -> None:
         multi = f" multipv {found.rank}" if self._engine is not None and self._engine.multi_pv > 1 else ""
+        chances = ""
+        if self._options.flag("UCI_ShowWDL"):
+            # Thousandths of wins, draws and losses, as chess engines tell them: the network knows no draws.
+            wins = round(1000 * found.win_rate)
+            chances = f" wdl {wins} 0 {1000 - wins}"
         self._write(
-            f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text} nodes {found.nodes} "
-            f"nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} pv {' '.join(found.pv)}"
+            f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text}{chances} "
+            f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} "
+            f"pv {' '.join(found.pv)}"
         )
 
     def _ponderhit(self, rest: str) -> None:
@@ -382,47 +445,6 @@ class Protocol:
             self._release.set()
             self._search.join()
             self._search = None
-
-
-def _shown(word: str) -> str:
-    return repr(word[:40].encode("ascii", "replace").decode())
-
-
-def parse_go(text: str) -> tuple[Limits, list[str]]:
-    """Read the words after `go`; with the limits, complaints about words that say nothing known."""
-    words = text.split()
-    values: dict[str, Any] = {}
-    complaints: list[str] = []
-    index = 0
-    while index < len(words):
-        word = words[index]
-        index += 1
-        if word in _NUMBERS:
-            if index < len(words) and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
-                # A clock that has run below zero is a clock without time.
-                values[word] = max(0, int(words[index]))
-                index += 1
-            else:
-                complaints.append(f"go {word} needs a whole number; it was left out")
-        elif word == "mate":
-            limit = words[index] if index < len(words) else "infinite"
-            values["mate"] = int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else -1
-            index += 1
-        elif word in ("ponder", "infinite"):
-            values[word] = True
-        elif word == "searchmoves":
-            first = index
-            while index < len(words) and _MOVE.fullmatch(words[index]):
-                index += 1
-            values["searchmoves"] = tuple(words[first:index])
-        elif word in ("rtime", "movestogo"):
-            index += 1
-        else:
-            complaints.append(f"go: {_shown(word)} is no limit that is known here; it was left out")
-    for name in ("depth", "nodes"):
-        if values.get(name) == 0:
-            values[name] = 1
-    return Limits(**values), complaints[:4]
 
 
 def _import_engine() -> None:

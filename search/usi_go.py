@@ -1,0 +1,53 @@
+"""The words after `go`: what they limit, read from text that may be anything."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from search.clock import Limits
+
+_NUMBERS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime", "nodes", "depth")
+_MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
+
+
+def shown(word: str) -> str:
+    """A word as a complaint quotes it: short, and of characters that every console has."""
+    return repr(word[:40].encode("ascii", "replace").decode())
+
+
+def parse_go(text: str) -> tuple[Limits, list[str]]:
+    """Read the words after `go`; with the limits, complaints about words that say nothing known."""
+    words = text.split()
+    values: dict[str, Any] = {}
+    complaints: list[str] = []
+    index = 0
+    while index < len(words):
+        word = words[index]
+        index += 1
+        if word in _NUMBERS:
+            if index < len(words) and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
+                # A clock that has run below zero is a clock without time.
+                values[word] = max(0, int(words[index]))
+                index += 1
+            else:
+                complaints.append(f"go {word} needs a whole number; it was left out")
+        elif word == "mate":
+            limit = words[index] if index < len(words) else "infinite"
+            values["mate"] = int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else -1
+            index += 1
+        elif word in ("ponder", "infinite"):
+            values[word] = True
+        elif word == "searchmoves":
+            first = index
+            while index < len(words) and _MOVE.fullmatch(words[index]):
+                index += 1
+            values["searchmoves"] = tuple(words[first:index])
+        elif word in ("rtime", "movestogo"):
+            index += 1
+        else:
+            complaints.append(f"go: {shown(word)} is no limit that is known here; it was left out")
+    for name in ("depth", "nodes"):
+        if values.get(name) == 0:
+            values[name] = 1
+    return Limits(**values), complaints[:4]

@@ -1,0 +1,141 @@
+"""Options that change what the engine plays or says: the book, draws, declarations, win rates, an nn.bin's scale."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from search.score import score_of_rate
+
+# White's king in the corner has one move, and black's has shuffled with it: that move repeats the position.
+CORNERED = "sfen 8k/9/9/9/9/9/9/K8/1R5R1 w - 1 moves 1a1b 9h9g 1b1a 9g9h"
+"""White to move, 1a1b alone is legal and was played before."""
+TURNED = "sfen 1r5r1/8k/9/9/9/9/9/9/K8 b - 1 moves 9i9h 1b1c 9h9i 1c1b"
+CHOICE = "sfen 4k4/9/9/9/9/9/9/9/2G1K4 b - 1 moves 7i7h 5a4a 7h7i 4a5a"
+"""Black has a gold more and may repeat by 7i7h."""
+
+
+def score(lines: list[str]) -> int:
+    """The centipawns that the last `info` told."""
+    told = [match for line in lines if (match := re.search(r" score cp (-?\d+) ", line))]
+    return int(told[-1][1])
+
+
+@pytest.mark.parametrize("permille", [0, 300, 500, 700, 1000])
+def test_a_repetition_that_cannot_be_avoided_is_worth_what_the_draw_is(protocol, permille):
+    scale = protocol.protocol._engine.network.cp_per_logit
+    worth = score_of_rate(permille / 1000, scale)
+    for position, mine, other in ((CORNERED, "White", "Black"), (TURNED, "Black", "White")):
+        protocol.send(f"setoption name Draw_Value_{mine} value {permille}")
+        protocol.send(f"setoption name Draw_Value_{other} value {1000 - permille or 1000}", f"position {position}")
+        assert score(protocol.send("go depth 6").until("bestmove")) == worth
+
+
+def test_who_likes_draws_repeats_and_who_does_not_plays_on(protocol):
+    protocol.send("setoption name Draw_Value_Black value 1000", f"position {CHOICE}", "go depth 5")
+    lines = protocol.until("bestmove")
+    assert score(lines) == 20000
+    protocol.send("setoption name Draw_Value_Black value 0", f"position {CHOICE}", "go depth 5")
+    lines = protocol.until("bestmove")
+    assert score(lines) > 100
+    assert lines[-1].split()[1] != "7i7h"
+
+
+@pytest.mark.parametrize(
+    ("position", "winning"),
+    [
+        ("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG", {"24", "24H", "27", "27H"}),
+        # White gives a rook and a bishop, ten points: 17 or 21 are enough where the handicap counts.
+        ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B3G4S4N4L8Prg", set()),
+        ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B2G4S4N4L8Pr2g", {"27H"}),
+        ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B3S4N4L8Pr4gs", {"27H"}),
+        ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B2S4N4L8Pr4g2s", {"27H", "24H"}),
+    ],
+)
+def test_declaration_by_every_name_of_the_rule(protocol, position, winning):
+    protocol.send(f"position sfen {position} 200")
+    for points in ("24", "24H", "27", "27H"):
+        move = protocol.send(f"setoption name EnteringKingRule value CSARule{points}", "go depth 1").bestmove()
+        assert (move == "win") == (points in winning), points
+    for rule in ("NoEnteringKing", "TryRule"):
+        assert protocol.send(f"setoption name EnteringKingRule value {rule}", "go depth 1").bestmove() != "win"
+
+
+def test_win_rates_are_told_on_request(protocol):
+    protocol.send("position startpos", "go depth 3")
+    assert not [line for line in protocol.until("bestmove") if " wdl " in line]
+    protocol.send("setoption name UCI_ShowWDL value true", "go depth 3")
+    told = [re.search(r" score cp (-?\d+) wdl (\d+) 0 (\d+) nodes ", line) for line in protocol.until("bestmove")[:-1]]
+    assert told
+    for match in told:
+        assert match
+        points, wins, losses = (int(number) for number in match.groups())
+        assert wins + losses == 1000
+        assert (wins >= 500) == (points >= 0) or abs(points) < 5
+
+
+def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
+    path = tmp_path / "nn.bin"
+    path.write_bytes(nnue_content("k_p", 32, 8, 8))
+    engine = protocol.protocol._engine
+    protocol.send(f"setoption name EvalFile value {path}").settle()
+    assert engine.network.output_divisor == 16
+    protocol.send("setoption name FV_SCALE value 24").settle()
+    assert engine.network.output_divisor == 24
+    protocol.send("setoption name FV_SCALE value 16").settle()
+    assert engine.network.output_divisor == 16
+    assert "outside 1 to 128" in "".join(protocol.send("setoption name FV_SCALE value 0").settle())
+
+
+def test_sixty_four_threads(protocol):
+    protocol.send("setoption name Threads value 64", "position startpos", "go nodes 20000").bestmove()
+    protocol.send("setoption name Threads value 1").settle()
+
+
+@pytest.fixture
+def book(tmp_path):
+    """The directory of a book that plays 9g9f, which no search would."""
+    start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+    after = "lnsgkgsnl/1r5b1/ppppppppp/9/9/P8/1PPPPPPPP/1B5R1/LNSGKGSNL w - 2"
+    (tmp_path / "mine.db").write_text(
+        f"#YANEURAOU-DB2016 1.00\nsfen {after}\n1c1d none 7 3 5\nsfen {start}\n9g9f 1c1d 12 30 5\n"
+    )
+    return tmp_path
+
+
+def test_a_game_out_of_the_book(protocol, book):
+    protocol.send(f"setoption name BookDir value {book}", "setoption name BookFile value mine.db")
+    protocol.send("setoption name USI_Ponder value true")
+    assert protocol.settle()[:-1] == ["readyok"]
+    lines = protocol.send("position startpos", "go btime 1000 wtime 1000").until("bestmove")
+    assert lines == ["info multipv 1 depth 30 score cp 12 pv 9g9f 1c1d", "bestmove 9g9f ponder 1c1d"]
+    # Pondering, the move waits to be asked for; and a search for analysis asks no book.
+    protocol.send("position startpos moves 9g9f", "go ponder btime 1000 wtime 1000")
+    protocol.until("info multipv 1 depth 3 score cp 7 pv 1c1d")
+    assert protocol.waiting() == []
+    assert protocol.send("ponderhit").bestmove() == "1c1d"
+    protocol.send("position startpos", "go infinite").until("info depth 3")
+    assert protocol.send("stop").bestmove() != "9g9f"
+    assert protocol.send("go depth 3 searchmoves 2g2f").bestmove() == "2g2f"
+    protocol.send("setoption name USI_OwnBook value false", "go depth 3")
+    assert protocol.bestmove() != "9g9f"
+    protocol.send("setoption name USI_OwnBook value true", "go depth 3")
+    assert protocol.bestmove() == "9g9f"
+    protocol.send("setoption name BookFile value no_book", "go depth 3")
+    assert protocol.bestmove() != "9g9f"
+
+
+def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, book):
+    for name, complaint in (("missing.db", "no such book"), ("bad.db", "bad.db: line 2")):
+        (book / "bad.db").write_text("#YANEURAOU-DB2016 1.00\nrubbish\n")
+        said = "".join(protocol.send(f"setoption name BookFile value {book / name}").settle())
+        assert complaint in said
+        assert "going on without a book" in said
+        protocol.send("position startpos", "go depth 2")
+        assert protocol.bestmove() != "resign"
+    protocol.send(f"setoption name BookFile value {book / 'mine.db'}").settle()
+    (book / "mine.db").unlink()
+    lines = protocol.send("position startpos", "go depth 2").until("bestmove")
+    assert "thinking for itself" in lines[0]
+    assert lines[-1].split()[1] != "resign"
