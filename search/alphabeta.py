@@ -15,7 +15,7 @@ from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
-from search.position import do_move, do_null_move, gives_check, in_check, key_after, undo_move, undo_null_move
+from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
 from search.quiescence import quiesce
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
 from search.see import exchange_wins
@@ -110,9 +110,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     if alpha >= beta:
         return alpha
 
-    # 3. Static evaluation, corrected by how wrong it was in like positions. It comes before the transposition table,
-    #    whose entry is still on its way from memory.
+    # 3. Static evaluation, corrected by how wrong it was in like positions. The transposition table's entry comes from
+    #    memory meanwhile, unless the mover's loss of a moment ago promises that step 4 will not want it.
     key = pos.key
+    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
+    before = np.int64(thread.evaluation[ply - 1])
+    if not prunable or depth > 3 or before == NO_EVALUATION or -before - REVERSE_FUTILITY_MARGIN * depth < beta:
+        prefetch_cluster(thread.table, key)
     raw_evaluation = np.int64(NO_EVALUATION)
     static = np.int64(NO_EVALUATION)
     improving = False
@@ -120,12 +124,11 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         raw_evaluation = evaluate(pos, accumulators, network)
         static = correct(pos, thread, raw_evaluation)
         if ply >= 2:
-            before = thread.evaluation[ply - 2]
+            before = np.int64(thread.evaluation[ply - 2])
             if before == NO_EVALUATION and ply >= 4:
-                before = thread.evaluation[ply - 4]
+                before = np.int64(thread.evaluation[ply - 4])
             improving = before == NO_EVALUATION or static > before
     thread.evaluation[ply] = static
-    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
     reverse_margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
 
     # 4. Reverse futility: so far above beta that the opponent's moves will not make up for it. Half of all nodes end
@@ -188,7 +191,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             reduction = 3 + depth // 3 + min((estimate - beta) // 180, np.int64(3))
             thread.continuation[ply + 1] = NO_CONTINUATION
             do_null_move(pos)
-            prefetch_cluster(thread.table, pos.key)
             thread.nodes += 1
             score = -search_node(
                 pos, thread, accumulators, network, ply + 1, depth - reduction, -beta, -beta + 1, 1 - cut_node
@@ -229,7 +231,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             move = next_move(pos, thread, ply, tactical_only)
             if move == 0:
                 break
-            prefetch_cluster(thread.table, key_after(pos, move))
             if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
                 continue
             _play(pos, thread, ply, move)
@@ -265,8 +266,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             break
         if move == excluded:
             continue
-        # The table's entry is on its way from memory while the move is judged and made.
-        prefetch_cluster(thread.table, key_after(pos, move))
         tactical = is_tactical(pos, move)
         checking = gives_check(pos, move)
         number += 1

@@ -391,29 +391,6 @@ def gives_check(pos, move):
 
 
 @jit
-def key_after(pos, move):
-    """The key (uint64) that the position will have after a legal move: known before the move is made."""
-    us = np.int64(pos.turn) & 1
-    target = np.int64(move) & 127
-    origin = (np.int64(move) >> 7) & 127
-    key = pos.key ^ SIDE_KEY
-    if origin >= DROP_ORIGIN:
-        kind = origin - DROP_ORIGIN
-        held = np.int64(pos.hands[us, kind])
-        return key ^ PIECE_KEYS[us * KINDS + kind, target] ^ HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held - 1]
-    moved = np.int64(pos.board[origin])
-    piece = moved + 8 if move & PROMOTE else moved
-    key ^= PIECE_KEYS[moved, origin] ^ PIECE_KEYS[piece, target]
-    taken = np.int64(pos.board[target])
-    if taken != EMPTY:
-        kind = taken - (1 - us) * KINDS
-        kind = kind if kind < KING else kind - 8
-        held = np.int64(pos.hands[us, kind])
-        key ^= PIECE_KEYS[taken, target] ^ HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held + 1]
-    return key
-
-
-@jit
 def do_move(pos, move):
     """Play a legal move (16 bits)."""
     us = np.int64(pos.turn) & 1

@@ -8,7 +8,7 @@ from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, path_score
 from search.picker import next_move, start_picking
-from search.position import do_move, in_check, key_after, undo_move
+from search.position import do_move, in_check, undo_move
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 from search.see import capture_gain
 from search.thread import NO_CONTINUATION
@@ -18,7 +18,6 @@ from search.transposition import (
     NO_EVALUATION,
     UPPER,
     data_bound,
-    data_evaluation,
     data_move,
     data_score,
     prefetch_cluster,
@@ -47,9 +46,18 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
     if ply >= MAX_PLY:
         return np.int64(0) if checked else evaluate(pos, accumulators, network)
     key = pos.key
+    prefetch_cluster(thread.table, key)
+    best = np.int64(-INFINITE)
+    first_alpha = alpha
+    evaluation = np.int64(NO_EVALUATION)
+    # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
+    if not checked:
+        evaluation = evaluate(pos, accumulators, network)
+        best = evaluation
+        if best >= beta:
+            return best
     data = probe(thread.table, key)
     table_move = np.int64(0)
-    evaluation = np.int64(NO_EVALUATION)
     if data != np.uint64(0):
         table_move = data_move(data)
         table_score = data_score(data, ply)
@@ -58,26 +66,16 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
             bound == EXACT or (bound == LOWER and table_score >= beta) or (bound == UPPER and table_score <= alpha)
         ):
             return table_score
-        evaluation = data_evaluation(data)
-    best = np.int64(-INFINITE)
-    first_alpha = alpha
-    # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
-    if not checked:
-        if evaluation == NO_EVALUATION:
-            evaluation = evaluate(pos, accumulators, network)
-        best = evaluation
         if (
-            data != np.uint64(0)
+            not checked
             and abs(table_score) < MATE_BOUND
             and ((bound == LOWER and table_score > best) or (bound == UPPER and table_score < best) or bound == EXACT)
         ):
             best = table_score
-        if best >= beta:
-            if data == np.uint64(0):
-                store(thread.table, key, np.int64(0), best, evaluation, np.int64(0), np.int64(LOWER), ply)
-            return best
-        if best > alpha:
-            alpha = best
+            if best >= beta:
+                return best
+    if best > alpha:
+        alpha = best
     best_move = np.int64(0)
     tactical_only = np.int64(1)
     start_picking(pos, thread, ply, table_move, tactical_only)
@@ -96,7 +94,6 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
                 continue
         elif checked and best > -MATE_BOUND and moves_tried > 3:
             break
-        prefetch_cluster(thread.table, key_after(pos, move))
         do_move(pos, move)
         thread.nodes += 1
         thread.continuation[ply + 1] = NO_CONTINUATION
