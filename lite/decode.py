@@ -13,6 +13,7 @@ import numpy as np
 
 from lite.records import (
     BLACK_WINS,
+    ENTERED,
     KIND_MASK,
     MAX_CANDIDATES,
     MAX_MOVES,
@@ -31,6 +32,7 @@ from search.movegen import is_legal
 from search.position import (
     BOARD_ERRORS,
     DEAD_PIECE,
+    NO_KING,
     OPPONENT_IN_CHECK,
     TOO_MANY_PIECES,
     TWO_PAWNS,
@@ -72,7 +74,8 @@ class Batch:
     turn: np.ndarray
     """u1 (B,): who moves, 0 black, 1 white."""
     kind_of_result: np.ndarray
-    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit; 0 where the file does not tell."""
+    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, and 32 king entered if the reader was asked for it;
+    0 where the file does not tell."""
     score: np.ndarray
     """i2 (B,): centipawns of the mover."""
     ply: np.ndarray
@@ -360,10 +363,18 @@ def scan_games(raw, begin, positions):
 
 
 @jit
-def walk_games(raw, first_plies, pos, out, errors, error_plies, starts, counts):
+def _king_entered(pos, colour):
+    """Whether the king of `colour` stands on one of the three ranks where the enemy's pieces start."""
+    king = np.int64(pos.king[colour & 1])
+    return king != NO_KING and (king % 9 < 3 if colour == 0 else king % 9 > 5)
+
+
+@jit
+def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, starts, counts):
     """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
 
-    first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); out:
+    first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); mark_entered: whether
+    kind_of_result gets the bit ENTERED; out:
     `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number
     (0 taken), the ply of the error, its first byte, its positions. Returns how many positions were taken.
 
@@ -409,6 +420,10 @@ def walk_games(raw, first_plies, pos, out, errors, error_plies, starts, counts):
                     taken += 1
                 at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
                 do_move(pos, move)
+        if mark_entered:
+            for index in range(before, taken):
+                if _king_entered(pos, np.int64(out[index].turn)):
+                    out[index].kind_of_result |= ENTERED
         errors[game] = error
         counts[game] = taken - before
         at = reach

@@ -31,7 +31,8 @@ class Reader:
 
     files: hcpe, hcpe3 and psv files, or directories of them. shuffle=False gives file order, every epoch the same.
     skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|) leave positions out.
-    check_moves=False drops illegal moves of hcpe and psv instead of refusing their records.
+    check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
+    bit ENTERED in kind_of_result, from hcpe3 files.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -45,6 +46,7 @@ class Reader:
         min_ply: int = 0,
         max_score: int | None = None,
         check_moves: bool = True,
+        mark_entered: bool = False,
         pool_positions: int = POOL_POSITIONS,
         block_positions: int = BLOCK_POSITIONS,
     ) -> None:
@@ -57,7 +59,7 @@ class Reader:
         self.min_ply = min_ply
         self.max_score = max_score
         self.pool_positions = pool_positions
-        self.files = [RecordFile(path, check_moves, block_positions) for path in record_files(files)]
+        self.files = [RecordFile(path, check_moves, block_positions, mark_entered) for path in record_files(files)]
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
         """Positions an epoch, before refused and left-out ones are known."""

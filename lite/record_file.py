@@ -85,13 +85,21 @@ class RecordFile:
     """A record file, opened and divided into blocks.
 
     `check_moves` refuses hcpe and psv records whose move is illegal; without it the move is dropped (for data whose
-    positions were replaced by other ones after the search). Raises OSError or RecordError when the file is empty,
-    shorter than a record, or mostly bad."""
+    positions were replaced by other ones after the search). `mark_entered` sets the bit ENTERED in kind_of_result, from
+    hcpe3 alone: only its games show how they end. Raises OSError or RecordError when the file is empty, shorter than a
+    record, or mostly bad."""
 
-    def __init__(self, path: Path | str, check_moves: bool = True, block_positions: int = BLOCK_POSITIONS) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        check_moves: bool = True,
+        block_positions: int = BLOCK_POSITIONS,
+        mark_entered: bool = False,
+    ) -> None:
         self.path = Path(path)
         self.format = record_format(self.path)
         self.check_moves = check_moves
+        self.mark_entered = mark_entered
         self.size = self.path.stat().st_size
         self.blocks: list[Block] = []
         self.lost = Refusals()
@@ -159,7 +167,7 @@ class RecordFile:
             out = np.empty(block.positions, labelled_dtype)
         if self.format == HCPE3:
             first = (block.first_record, block.start)
-            return decode_games(raw, block.records, out, name, refusals, first).positions
+            return decode_games(raw, block.records, out, name, refusals, first, None, self.mark_entered).positions
         return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals, out)
 
     def _judge_sample(self) -> None:
@@ -209,15 +217,16 @@ def decode_games(
     refusals: Refusals,
     first: tuple[int, int] = (0, 0),
     first_plies: np.ndarray | None = None,
+    mark_entered: bool = False,
 ) -> DecodedGames:
     """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
 
     `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
-    first_plies: i4 (games,), plies played before each game's first position."""
+    first_plies: i4 (games,), plies played before each game's first position; mark_entered: see `RecordFile`."""
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
     starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
     plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
-    taken = walk_games(raw, plies, scratch_position(), out, errors, error_plies, starts, counts)
+    taken = walk_games(raw, plies, mark_entered, scratch_position(), out, errors, error_plies, starts, counts)
     refusals.read += games
     for game in np.flatnonzero(errors):
         place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"

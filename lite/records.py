@@ -47,6 +47,8 @@ WINNER_MASK = 3
 SENNICHITE, DECLARATION, MOVE_LIMIT = 4, 8, 16
 KIND_MASK = SENNICHITE | DECLARATION | MOVE_LIMIT
 RESULT_MASK = WINNER_MASK | KIND_MASK
+ENTERED = 32
+"""In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
 
 MAX_CANDIDATES = 593
 """The most legal moves of any position; a larger number in an hcpe3 file means that it is broken there."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lite.decode import BATCH_FIELDS, RECORD_ERRORS, as_batch, decode_positions, labelled_dtype, scratch_position
 from lite.reader import read_all
 from lite.record_file import RecordFile, Refusals
-from lite.records import RecordError, game_dtype, hcpe_dtype, move_dtype, move_from_psv, move_to_psv, psv_dtype
+from lite.records import ENTERED, RecordError, game_dtype, hcpe_dtype, move_dtype, move_from_psv, move_to_psv, psv_dtype
 from search.huffman import HCP, PSV, encode
 from search.position import set_board
 from search.sfen import move_from_usi, position_from_sfen
@@ -294,3 +294,32 @@ def test_decoding_compiles_once(sample_games: Path, tmp_path: Path) -> None:
     hcpe().tofile(tmp_path / "a.hcpe")
     read_all([tmp_path / "a.hcpe", sample_games])
     assert len(decode_positions.overloads) <= 1
+
+
+def test_kings_that_entered_are_marked_where_asked_for(
+    tmp_path: Path, sample_games: Path, sample_bytes: list[bytes]
+) -> None:
+    """A black king that walked in, a white one that did not; and every game of the sample, by cshogi."""
+    header = np.zeros((), game_dtype)
+    header["hcp"], header["moves"], header["result"] = code_of("k8/9/9/4K4/9/9/9/9/9 b 2R2B4G4S4N4L18P 1"), 2, 1
+    moves = np.array([(move_from_usi("5d5c"), 0, 0), (move_from_usi("9a8a"), 0, 0)], move_dtype)
+    path = tmp_path / "entered.hcpe3"
+    path.write_bytes(header.tobytes() + moves.tobytes() + sample_bytes[0])
+    assert read_all([path], mark_entered=True).kind_of_result[:2].tolist() == [ENTERED, 0]
+    assert not read_all([path]).kind_of_result[:2].any()
+
+    expected = []
+    board = cshogi.Board()
+    for raw in sample_bytes:
+        board.set_hcp(np.frombuffer(raw[:32], np.uint8))
+        turns = []
+        for ply in range(int.from_bytes(raw[32:34], "little")):
+            turns.append(board.turn)
+            board.push_move16(int.from_bytes(raw[36 + 6 * ply : 38 + 6 * ply], "little"))
+        inside = [board.king_square(0) % 9 < 3, board.king_square(1) % 9 > 5]
+        expected += [inside[turn] for turn in turns]
+    marked = read_all([sample_games], mark_entered=True)
+    plain = read_all([sample_games])
+    assert ((marked.kind_of_result & ENTERED) != 0).tolist() == expected
+    assert any(expected)
+    assert ((marked.kind_of_result & ~np.uint8(ENTERED)) == plain.kind_of_result).all()
