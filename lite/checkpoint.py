@@ -34,7 +34,8 @@ def file_format(path: Path) -> str:
         raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
 
 
-def _read(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError."""
     found = file_format(path) or "a safetensors file of another program"
     if found != kind:
         raise ValueError(f"{path}: this is {found}, not a {kind}")
@@ -51,14 +52,15 @@ def _read(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any
         raise ValueError(f"{path}: not a {kind}, or only a part of one ({error}); copy or train it again") from None
 
 
-def _write(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
+def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
+    """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
     header = {"format": kind, "version": VERSION, "data": json.dumps(data, sort_keys=True)}
     write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}, header))
 
 
 def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
     """A network with its configuration and `training`: JSON on how it came to be (data, options, metrics, scale)."""
-    _write(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
+    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
 
 
 def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
@@ -69,7 +71,7 @@ def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
     path = Path(path)
     if path.is_dir():
         path = path / "network.safetensors"
-    tensors, data = _read(path, NETWORK)
+    tensors, data = read_tensors(path, NETWORK)
     try:
         model = network_from_config(data["network"])
         model.load_state_dict(tensors)
@@ -81,12 +83,12 @@ def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
 def save_state(path: Path, parts: dict[str, dict[str, torch.Tensor]], data: dict[str, Any]) -> None:
     """Everything a resume needs: groups of tensors by name, and JSON."""
     tensors = {f"{group}/{name}": tensor for group, members in parts.items() for name, tensor in members.items()}
-    _write(path, STATE, tensors, data)
+    write_tensors(path, STATE, tensors, data)
 
 
 def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]]:
     """What `save_state` wrote."""
-    tensors, data = _read(path, STATE)
+    tensors, data = read_tensors(path, STATE)
     parts: dict[str, dict[str, torch.Tensor]] = {}
     for name, tensor in tensors.items():
         group, member = name.split("/", 1)

@@ -14,8 +14,6 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from lite.network import ValueNetwork
-
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
 
 
@@ -80,12 +78,12 @@ class WeightAverage:
     and the average over the steps of a net that hardly moves any more is that net's own statistic.
     """
 
-    def __init__(self, config: OptimiserConfig, model: ValueNetwork) -> None:
+    def __init__(self, config: OptimiserConfig, model: nn.Module) -> None:
         self.config = config
-        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+        self.model: Any = copy.deepcopy(model).eval().requires_grad_(False)
         self.count = 0
 
-    def update(self, model: ValueNetwork, progress: float) -> None:
+    def update(self, model: nn.Module, progress: float) -> None:
         """Takes in the weights after a step; progress is the share of the run that is done, 0..1."""
         if self.config.average == "none" or (self.config.average == "swa" and progress <= self.config.swa_start):
             weight = 1.0

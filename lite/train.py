@@ -20,6 +20,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import tyro
+from torch import nn
 
 from lite.checkpoint import (
     json_safe,
@@ -45,8 +46,8 @@ FIT_POSITIONS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Train:
-    """Train a network on game records and write it, tested on held-out games, into a run's directory."""
+class TrainingOptions:
+    """What every kind of training is told."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     """Records to learn from: hcpe, hcpe3 and psv files, any mixture."""
@@ -54,7 +55,6 @@ class Train:
     """Directory of the run."""
     valid: tuple[Path, ...] = ()
     """Held-out records, of other games than the data: tested after every epoch."""
-    network: Annotated[NetworkConfig, tyro.conf.arg(name="")] = field(default_factory=NetworkConfig)
     optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
     epochs: int = 15
     """Times that every position is seen."""
@@ -68,8 +68,6 @@ class Train:
     """Fit that scale to the data instead."""
     mirror: bool = False
     """Show each position left-right reversed half of the time: the rules know no left and right."""
-    quiet: bool = False
-    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
     seed: int = 0
     """Of the first weights, the order of the data, and the mirror."""
     threads: int = 1
@@ -81,7 +79,8 @@ class Train:
     max_steps: int | None = None
     """Save and stop after so many steps of this call."""
 
-    def run(self) -> None:
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
         if not self.data:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
         if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
@@ -91,7 +90,6 @@ class Train:
         for name in ("epochs", "batch_size", "threads", "save_every", "cp_per_logit"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
-        Run(self).train()
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
@@ -99,10 +97,26 @@ class Train:
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 
-class Run:
-    """A training run: what `state.safetensors` holds, and the loop."""
+@dataclass(frozen=True)
+class Train(TrainingOptions):
+    """Train a network on game records and write it, tested on held-out games, into a run's directory.
 
-    def __init__(self, options: Train) -> None:
+    `train --resnet` trains the policy-value network of the comparisons.
+    """
+
+    network: Annotated[NetworkConfig, tyro.conf.arg(name="")] = field(default_factory=NetworkConfig)
+    quiet: bool = False
+    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
+
+    def run(self) -> None:
+        self.check()
+        ValueRun(self).train()
+
+
+class Run:
+    """A training run: what `state.safetensors` holds, and the loop. A subclass gives the network and its losses."""
+
+    def __init__(self, options: TrainingOptions) -> None:
         self.options = options
         self.state_path = options.output / "state.safetensors"
         self.network_path = options.output / "network.safetensors"
@@ -110,10 +124,10 @@ class Run:
             raise ValueError(f"{options.output}: a run is there; add --resume to go on with it, or choose another -o")
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)
-        self.model = build_network(options.network)
+        self.model = self.build()
         self.optimiser = make_optimiser(options.optimiser, self.model)
         self.average = WeightAverage(options.optimiser, self.model)
-        self.reader = Reader(options.data, options.batch_size, shuffle=True, seed=options.seed)
+        self.reader = self.read(options.data, shuffle=True)
         self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
         self.steps = self.steps_an_epoch * options.epochs
         self.step = 0
@@ -125,9 +139,33 @@ class Run:
         elif options.fit_scale:
             self.cp_per_logit = self._fitted_scale()
 
+    def build(self) -> nn.Module:
+        """The untrained network."""
+        raise NotImplementedError
+
+    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it."""
+        raise NotImplementedError
+
+    def test(self) -> dict[str, Any]:
+        """The averaged network's figures on the held-out records; "loss" among them."""
+        raise NotImplementedError
+
+    def in_short(self, figures: dict[str, Any]) -> str:
+        """Those figures as a few words."""
+        raise NotImplementedError
+
+    def save_network(self, provenance: dict[str, Any]) -> None:
+        """The averaged network, to `network_path`."""
+        raise NotImplementedError
+
+    def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
+        """The records as this kind of training wants them."""
+        return Reader(files, self.options.batch_size, shuffle, self.options.seed)
+
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
-        for batch in Reader(self.options.data, self.options.batch_size, shuffle=True, seed=self.options.seed):
+        for batch in self.read(self.options.data, shuffle=True):
             scores.append(batch.score)
             results.append(batch.result)
             positions += len(batch.score)
@@ -146,7 +184,7 @@ class Run:
             "valid": self.last_valid,
             "versions": {"liteshogi": _version("liteshogi"), "torch": str(torch.__version__)},
         }
-        save_model(self.network_path, self.average.model, provenance)
+        self.save_network(provenance)
         parts = {
             "model": self.model.state_dict(),
             "average": self.average.model.state_dict(),
@@ -188,38 +226,25 @@ class Run:
         if self.step < self.steps:
             raise ValueError(f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size}")
 
-    def take_step(self, batch: Batch) -> float:
-        """One step; returns the loss. If it or the gradient is not finite: FloatingPointError, weights untouched."""
+    def take_step(self, batch: Batch) -> dict[str, float]:
+        """One step; returns the losses. Not finite, they or the gradient: FloatingPointError, weights untouched."""
         options = self.options
-        keep = quiet_positions(batch) if options.quiet else slice(None)
-        pieces, hands, in_check = batch.pieces[keep], batch.hands[keep], batch.in_check[keep]
-        if options.mirror:
-            reverse = np.random.default_rng((options.seed, self.step)).random(len(pieces)) < 0.5
-            pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
-        target = torch.from_numpy(blend(batch.result[keep], batch.score[keep], options.lambda_, self.cp_per_logit))
         for group in self.optimiser.param_groups:
             group["lr"] = rate_at(options.optimiser, self.step, self.steps)
         self.optimiser.zero_grad(set_to_none=True)
-        logits = self.model.logits(pieces, hands, in_check)
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, target)
-        loss.backward()  # type: ignore[no-untyped-call]
+        losses = self.losses(batch)
+        losses["loss"].backward()  # type: ignore[no-untyped-call]
         length = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.optimiser.clip or float("inf"))
-        if not (torch.isfinite(loss) and torch.isfinite(length)):
-            raise FloatingPointError(f"loss {loss.item()}, length of the gradient {length.item()}")
+        if not (torch.isfinite(losses["loss"]) and torch.isfinite(length)):
+            raise FloatingPointError(f"loss {losses['loss'].item()}, length of the gradient {length.item()}")
         self.optimiser.step()
         self.step += 1
         self.average.update(self.model, self.step / self.steps)
-        return loss.item()
+        return {name: loss.item() for name, loss in losses.items()}
 
-    def test(self) -> dict[str, Any]:
-        """The averaged network's figures on the held-out records."""
-        metrics = Metrics()
-        losses: list[np.ndarray] = []
-        for batch in Reader(self.options.valid, self.options.batch_size, shuffle=False):
-            logits = predict(self.average.model, batch)
-            metrics.add(logits, batch)
-            losses.append(log_losses(logits, blend(batch.result, batch.score, self.options.lambda_, self.cp_per_logit)))
-        return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
+    def target(self, batch: Batch) -> np.ndarray:
+        """What the positions should be worth, f4 (B,)."""
+        return blend(batch.result, batch.score, self.options.lambda_, self.cp_per_logit)
 
     def train(self) -> None:
         """The loop."""
@@ -231,7 +256,8 @@ class Run:
             f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
         )
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
-        begun, recent = self.step, []
+        begun = self.step
+        recent: list[dict[str, float]] = []
         with _interrupt_flag() as interrupted:
             for batch in self._batches():
                 try:
@@ -241,17 +267,18 @@ class Run:
                 epoch, place = divmod(self.step, self.steps_an_epoch)
                 done = self.step * options.batch_size
                 rate = self.optimiser.param_groups[0]["lr"]
-                progress.show(done, f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}  "
-                              f"loss {np.mean(recent):.4f}  rate {rate:.2g}")  # fmt: skip
+                loss = np.mean([losses["loss"] for losses in recent])
+                place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
+                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}")
                 if len(recent) >= 50 or place == 0:
                     speed = progress.positions_per_second(done)
-                    figures = {"loss": float(np.mean(recent)), "rate": rate, "positions_per_s": speed}
-                    log.write("train", self.step, figures)
+                    means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
+                    log.write("train", self.step, means | {"rate": rate, "positions_per_s": speed})
                     recent = []
                 if place == 0 and options.valid:
                     self.last_valid = self.test()
                     log.write("valid", self.step, self.last_valid)
-                    progress.say(f"epoch {epoch}/{options.epochs}  " + _in_short(self.last_valid))
+                    progress.say(f"epoch {epoch}/{options.epochs}  " + self.in_short(self.last_valid))
                 stop = interrupted() or (options.max_steps is not None and self.step - begun >= options.max_steps)
                 if stop or self.step % options.save_every == 0 or self.step == self.steps:
                     self.save()
@@ -273,6 +300,45 @@ class Run:
             f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again, or --resume from "
             f"the last saved state in {self.options.output}"
         )
+
+
+class ValueRun(Run):
+    """The training of a value network whose first layer is a sum of rows."""
+
+    options: Train
+    model: ValueNetwork
+
+    def build(self) -> ValueNetwork:
+        return build_network(self.options.network)
+
+    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        options = self.options
+        keep = quiet_positions(batch) if options.quiet else slice(None)
+        pieces, hands, in_check = batch.pieces[keep], batch.hands[keep], batch.in_check[keep]
+        if options.mirror:
+            reverse = np.random.default_rng((options.seed, self.step)).random(len(pieces)) < 0.5
+            pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
+        target = torch.from_numpy(self.target(batch)[keep])
+        logits = self.model.logits(pieces, hands, in_check)
+        return {"loss": torch.nn.functional.binary_cross_entropy_with_logits(logits, target)}
+
+    def test(self) -> dict[str, Any]:
+        metrics = Metrics()
+        losses: list[np.ndarray] = []
+        for batch in self.read(self.options.valid, shuffle=False):
+            logits = predict(self.average.model, batch)
+            metrics.add(logits, batch)
+            losses.append(log_losses(logits, self.target(batch)))
+        return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
+
+    def in_short(self, figures: dict[str, Any]) -> str:
+        return (
+            f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
+            f"log loss {figures['log_loss']:.4f}"
+        )
+
+    def save_network(self, provenance: dict[str, Any]) -> None:
+        save_model(self.network_path, self.average.model, provenance)
 
 
 def quiet_positions(batch: Batch) -> np.ndarray:
@@ -314,13 +380,6 @@ def _interrupt_flag() -> Iterator[Any]:
 def _how_to_resume() -> str:
     command = " ".join(sys.argv[1:]) if len(sys.argv) > 1 and sys.argv[1] == "train" else "train ..."
     return f"go on with: liteshogi {command}" + ("" if "--resume" in command else " --resume")
-
-
-def _in_short(figures: dict[str, Any]) -> str:
-    return (
-        f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
-        f"log loss {figures['log_loss']:.4f}"
-    )
 
 
 def _version(distribution: str) -> str:

@@ -16,7 +16,8 @@ from lite.decode import Batch
 from lite.network import NetworkConfig, build_network, listed_inputs
 from lite.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, RELATIVE_ROWS, NnueNetwork, list_feature_rows
 from lite.optimiser import OptimiserConfig
-from lite.train import Run, Train
+from lite.train import Train
+from lite.train import ValueRun as Run
 from search.feature_sets import feature_set
 from search.shogi import EMPTY, KINDS, KING
 

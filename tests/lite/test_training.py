@@ -23,7 +23,8 @@ from lite.log import clock, read_log
 from lite.network import LiteValueNetwork, NetworkConfig
 from lite.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
 from lite.test import Test, judge_net, load_predictor
-from lite.train import Run, Train
+from lite.train import Train
+from lite.train import ValueRun as Run
 from search.feature_sets import feature_set
 from search.network import EvalNetwork, Layer, evaluate_reference
 
