@@ -70,7 +70,7 @@ _ENDINGS = {
 """Others (CHUDAN, ERROR, MATTA, FUZUMI, ...) give no result."""
 
 
-def read_csa(text: str, name: str) -> Iterator[Game | GameError]:
+def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a CSA text, each a Game or, if it cannot be used, the GameError that says why."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
@@ -83,7 +83,7 @@ def read_csa(text: str, name: str) -> Iterator[Game | GameError]:
             place = f"{name} game {number}"
             number += 1
             try:
-                yield _read_game(part, place)
+                yield _read_game(part, place, unfinished)
             except GameError as error:
                 yield GameError(f"{place}: {error}", error.reason)
 
@@ -92,7 +92,7 @@ def _square(digits: str) -> int:
     return (int(digits[0]) - 1) * 9 + int(digits[1]) - 1
 
 
-def _read_game(lines: list[str], place: str) -> Game:
+def _read_game(lines: list[str], place: str, unfinished: bool) -> Game:
     setup: list[str] = []
     names, ratings = ["", ""], [None, None]  # type: list[str], list[float | None]
     builder: GameBuilder | None = None
@@ -132,7 +132,7 @@ def _read_game(lines: list[str], place: str) -> Game:
     if builder is None:
         raise GameError("no first position (a line + or -)")
     builder.names, builder.ratings = names, ratings
-    return builder.finish(ending, outcome)
+    return builder.finish(ending, outcome, unfinished)
 
 
 def _read_remark(line: str, builder: GameBuilder | None, ratings: list[float | None]) -> None:

@@ -26,6 +26,8 @@ from search.position import do_move, in_check, new_position
 from search.sfen import move_to_usi, set_sfen
 from search.shogi import BLACK, START_SFEN
 
+UNFINISHED = 3
+"""Result of a game that just stops; such games are read only where that is asked for."""
 MATE_SCORE = 32000
 """Centipawns written for a found mate; larger scores in comments are cut to it."""
 
@@ -56,7 +58,8 @@ class Game:
     scored: np.ndarray
     """bool (plies,): where there is a score."""
     result: int
-    """As in hcpe: 0 draw, 1 black wins, 2 white wins, with the sennichite, declaration and move-limit bits."""
+    """As in hcpe: 0 draw, 1 black wins, 2 white wins, with the sennichite, declaration and move-limit bits; or
+    UNFINISHED."""
     ending: str
     """In the notation's own words."""
     names: tuple[str, str] = ("", "")
@@ -132,15 +135,18 @@ class GameBuilder:
         if self._illegal is None:
             self._scores.setdefault(len(self.moves), black_score)
 
-    def finish(self, ending: str, outcome: int | None) -> Game:
-        """The game with an outcome of `outcome_of` (None: not told). Raises GameError if there is none to be found."""
+    def finish(self, ending: str, outcome: int | None, unfinished: bool = False) -> Game:
+        """The game with an outcome, see the constants below (None: not told). If there is none to be found it is
+        UNFINISHED where that may be, else GameError."""
         if self._illegal is not None and outcome not in (ILLEGAL_MOVE, ILLEGAL_BEFORE) and "反則" not in ending:
             raise GameError(self._illegal, "an illegal move")
         if not self.moves:
             raise GameError("no moves", "no moves")
         result = self._result(outcome)
         if result is None:
-            raise GameError(f"no result ({ending or 'it just stops'})", "no result")
+            if not unfinished:
+                raise GameError(f"no result ({ending or 'it just stops'})", "no result")
+            result = UNFINISHED
         scores, scored = np.zeros(len(self.moves), np.int16), np.zeros(len(self.moves), bool)
         start_turn = (self.turn + len(self.moves)) % 2
         for ply, score in self._scores.items():

@@ -32,9 +32,12 @@ def game_format(path: Path) -> str | None:
     return _SUFFIXES.get(path.suffix.lower())
 
 
-def read_games(path: Path) -> Iterator[Game | GameError]:
+def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a file. One that cannot be used comes as a GameError that names place and reason, and the next
-    follows. Raises OSError if the file cannot be read, ValueError if its suffix is unknown."""
+    follows; one without a result is such unless `unfinished` games are asked for, too.
+
+    Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
+    """
     form = game_format(path)
     if form is None:
         raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(_SUFFIXES)}")
@@ -44,12 +47,12 @@ def read_games(path: Path) -> Iterator[Game | GameError]:
     if text is None:
         yield GameError(f"{path}: its characters are neither UTF-8 nor Shift JIS nor EUC")
     elif form == CSA:
-        yield from read_csa(text, str(path))
+        yield from read_csa(text, str(path), unfinished)
     elif form == USI:
-        yield from _read_usi(text, str(path))
+        yield from _read_usi(text, str(path), unfinished)
     else:
         try:
-            yield (read_kif if form == KIF else read_ki2)(text, str(path))
+            yield (read_kif if form == KIF else read_ki2)(text, str(path), unfinished)
         except GameError as error:
             yield GameError(f"{path}: {error}", error.reason)
 
@@ -63,7 +66,7 @@ def _decoded(raw: bytes) -> str | None:
     return None
 
 
-def _read_usi(text: str, name: str) -> Iterator[Game | GameError]:
+def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:
     """One game a line: `startpos moves ...`, `sfen ... moves ...`, with or without a leading `position`."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
@@ -71,12 +74,12 @@ def _read_usi(text: str, name: str) -> Iterator[Game | GameError]:
             continue
         place = f"{name} line {number}"
         try:
-            yield _usi_game(words, place)
+            yield _usi_game(words, place, unfinished)
         except GameError as error:
             yield GameError(f"{place}: {error}", error.reason)
 
 
-def _usi_game(words: list[str], place: str) -> Game:
+def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     """A line's words. The format holds no result: it is that of a last word `resign` or `win` (declaration), or of a
     last position that is checkmate or has come up for the fourth time."""
     if words[0] == "position":
@@ -97,7 +100,7 @@ def _usi_game(words: list[str], place: str) -> Game:
         except ValueError as error:
             raise GameError(f"move {index + 1}: {error}") from None
         builder.play(move)
-    return builder.finish("", None)
+    return builder.finish("", None, unfinished)
 
 
 __all__ = ["Game", "GameBuilder", "GameError", "game_format", "read_games"]

@@ -80,8 +80,9 @@ _MARK = re.compile("[▲△▼▽☗☖]")
 class _Reader:
     """What KIF and KI2 share: headers, board diagrams, comments, the verdict."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, unfinished: bool) -> None:
         self.place = place
+        self._unfinished = unfinished
         self.headers: dict[str, str] = {}
         self.rows: list[str] = []
         self.white_moves = False
@@ -151,6 +152,8 @@ class _Reader:
             if self.builder is not None:
                 for part in line[1:].split("\n"):
                     read_comment(part, self.builder)
+        elif line.startswith("手数--"):
+            self.start()  # the headers are over: a comment from here on belongs to the first position
         elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
             pass
         elif line[0] == "|":
@@ -200,7 +203,7 @@ class _Reader:
         # Programs count the ending's line or not; but a game with moves missing must not be read as a shorter one.
         if self.said_plies is not None and plies < self.said_plies - 2:
             raise GameError(f"it says {self.said_plies} moves and has {plies}")
-        return builder.finish(self.ending, self.outcome)
+        return builder.finish(self.ending, self.outcome, self._unfinished)
 
 
 def _plain(text: str) -> list[str]:
@@ -214,9 +217,9 @@ def _abbreviate(text: str) -> str:
     return text
 
 
-def read_kif(text: str, place: str) -> Game:
+def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
     """The main line of a KIF text. Raises GameError."""
-    reader = _Reader(place)
+    reader = _Reader(place, unfinished)
     ended = False
     for line in _plain(text):
         if not line:
@@ -258,9 +261,9 @@ def _kif_line(reader: _Reader, number: int, text: str) -> bool:
     return False
 
 
-def read_ki2(text: str, place: str) -> Game:
+def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
     """The main line of a KI2 text. Raises GameError."""
-    reader = _Reader(place)
+    reader = _Reader(place, unfinished)
     for line in _plain(text):
         if not line:
             continue
