@@ -23,6 +23,7 @@ VERBS = {
     "bench --planes": "experiments.bench_planes:BenchPlanes",
     "perft": "search.perft:Perft",
     "match": "experiments.match:Match",
+    "analyse": "experiments.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
     "demo": "experiments.demo:Demo",
 }
