@@ -149,14 +149,21 @@ def _held_features(hands, position):
 
 
 @jit
+def write_board_planes(pieces, out):
+    """input1 alone, as `write_planes` makes it."""
+    flat = pieces.reshape(pieces.size)
+    for position in range(len(pieces)):
+        _write_board(flat, position * SQUARES, out, position * PLANES1)
+
+
+@jit
 def write_planes(pieces, hands, in_check, out1, out2):
     """Fill dlshogi's planes: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,), all as the mover sees them.
 
     out1 (B * 62 * 81,), out2 (B * 57 * 81,): flat and contiguous, both uint8, uint16 (bits of bfloat16) or float32.
     """
-    flat = pieces.reshape(pieces.size)
+    write_board_planes(pieces, out1)
     for position in range(len(pieces)):
-        _write_board(flat, position * SQUARES, out1, position * PLANES1)
         word = _held_features(hands, position) | np.uint64(in_check[position]) << np.uint64(_CHECK_PLANE)
         for plane in range(PLANES2):
             ones = NONE - ((word >> np.uint64(plane)) & ONE)
@@ -241,3 +248,11 @@ def move_labels(moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
     labels = np.empty(len(moves), np.int64)
     _write_labels(moves, turns, labels)
     return labels
+
+
+def mirrored_labels() -> np.ndarray:
+    """i8 [2187]: the label of the same move on the board reversed left and right."""
+    direction_of = np.array([0, 2, 1, 4, 3, 5, 7, 6, 9, 8])
+    directions = np.concatenate((direction_of, direction_of + 10, np.arange(20, 27)))
+    square = np.arange(SQUARES)
+    return np.asarray((directions[:, None] * SQUARES + (8 - square // 9) * 9 + square % 9).reshape(-1), np.int64)

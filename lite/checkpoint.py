@@ -115,6 +115,11 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch
         state.setdefault(int(index), {})[name] = tensor
     groups = optimiser.state_dict()["param_groups"]
     optimiser.load_state_dict({"state": state, "param_groups": groups})
+    for parameter, values in optimiser.state.items():
+        for name, value in values.items():
+            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+                # In the parameter's own order of memory (channels last), which fused optimisers take for granted.
+                values[name] = torch.empty_like(parameter).copy_(value)
 
 
 def json_safe(value: Any) -> Any:

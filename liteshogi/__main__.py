@@ -9,11 +9,14 @@ from typing import Any
 
 VERBS = {
     "train": "lite.train:Train",
+    "train --resnet": "experiments.train_resnet:TrainResnet",
     "test": "lite.test:Test",
+    "test --resnet": "experiments.judge_resnet:JudgeResnet",
     "convert": "lite.convert:Convert",
     "stat": "lite.stat:Stat",
     "fold": "export.fold:Fold",
     "export": "export.export:Export",
+    "export --resnet": "experiments.resnet_onnx:ExportResnet",
     "import": "export.nnue:Import",
     "eval": "search.evaluate_verb:Evaluate",
     "bench": "search.bench:Bench",
