@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from search.accumulator import evaluate
+from search.accumulator import bring_up, evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
@@ -29,6 +29,7 @@ from search.transposition import (
     UPPER,
     data_bound,
     data_depth,
+    data_evaluation,
     data_move,
     data_score,
     prefetch_cluster,
@@ -110,18 +111,29 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     if alpha >= beta:
         return alpha
 
-    # 3. Static evaluation, corrected by how wrong it was in like positions. The transposition table's entry comes from
-    #    memory meanwhile, unless the mover's loss of a moment ago promises that step 4 will not want it.
+    # 3. Near the horizon the static evaluation comes first and the transposition table's entry from memory meanwhile,
+    #    unless the mover's loss of a moment ago promises that step 4 will not want it. Elsewhere the entry comes first,
+    #    as it may hold the evaluation.
     key = pos.key
     prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
+    shallow = prunable and depth <= 3
     before = np.int64(thread.evaluation[ply - 1])
-    if not prunable or depth > 3 or before == NO_EVALUATION or -before - REVERSE_FUTILITY_MARGIN * depth < beta:
+    if not shallow or before == NO_EVALUATION or -before - REVERSE_FUTILITY_MARGIN * depth < beta:
         prefetch_cluster(thread.table, key)
-    raw_evaluation = np.int64(NO_EVALUATION)
+    data = np.uint64(0)
+    if not shallow:
+        if not checked:
+            bring_up(pos, accumulators, network)
+        data = probe(thread.table, key)
+
+    # 4. Static evaluation, corrected by how wrong it was in like positions. Reverse futility: it may be so far above
+    #    beta that the opponent's moves will not make up for it. Half of all nodes end here.
+    raw_evaluation = data_evaluation(data) if data != np.uint64(0) else np.int64(NO_EVALUATION)
     static = np.int64(NO_EVALUATION)
     improving = False
     if not checked:
-        raw_evaluation = evaluate(pos, accumulators, network)
+        if raw_evaluation == NO_EVALUATION:
+            raw_evaluation = evaluate(pos, accumulators, network)
         static = correct(pos, thread, raw_evaluation)
         if ply >= 2:
             before = np.int64(thread.evaluation[ply - 2])
@@ -130,14 +142,12 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             improving = before == NO_EVALUATION or static > before
     thread.evaluation[ply] = static
     reverse_margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
+    if shallow:
+        if static - reverse_margin >= beta and abs(static) < MAX_EVALUATION:
+            return static
+        data = probe(thread.table, key)
 
-    # 4. Reverse futility: so far above beta that the opponent's moves will not make up for it. Half of all nodes end
-    #    here, those near the horizon before the table is asked.
-    if prunable and depth <= 3 and static - reverse_margin >= beta and abs(static) < MAX_EVALUATION:
-        return static
-
-    # 5. The transposition table. Its score is a better estimate than the static evaluation.
-    data = probe(thread.table, key)
+    # 5. The transposition table: a result as deep as wanted ends the node; others better the estimate.
     table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     estimate = static
     if data != np.uint64(0):

@@ -107,7 +107,7 @@ def single_blockers(pos, colour):
     low, high = occupied(pos)
     found_low, found_high = NONE, NONE
     while (snipers_low | snipers_high) != NONE:
-        square = first_square(snipers_low, snipers_high)
+        square = np.int64(first_square(snipers_low, snipers_high))
         snipers_low &= ~BIT[square, 0]
         snipers_high &= ~BIT[square, 1]
         a, b = between(king, square)

@@ -82,7 +82,7 @@ def pinned(pos, colour):
     snipers_high = (snipers_high | (RAYS[front, king, 1] & g[LANCE, 1])) & pos.colours[them, 1]
     low, high = occupied(pos)
     while (snipers_low | snipers_high) != NONE:
-        square = first_square(snipers_low, snipers_high)
+        square = np.int64(first_square(snipers_low, snipers_high))
         snipers_low &= ~BIT[square, 0]
         snipers_high &= ~BIT[square, 1]
         a, b = between(king, square)
@@ -283,8 +283,8 @@ def generate(pos, moves, count, which):
     if (checkers_low | checkers_high) != NONE:
         if popcount(checkers_low) + popcount(checkers_high) > ONE:
             return count
-        checker = first_square(checkers_low, checkers_high)
-        mask_low, mask_high = between(np.uint64(pos.king[us]), checker)
+        checker = np.int64(first_square(checkers_low, checkers_high))
+        mask_low, mask_high = between(np.int64(pos.king[us]), checker)
         mask_low |= checkers_low
         mask_high |= checkers_high
     goal_low, goal_high = wanted_low & mask_low, wanted_high & mask_high
@@ -382,7 +382,7 @@ def _answers_check(pos, us, target):
         return True
     if popcount(low) + popcount(high) > ONE:
         return False
-    a, b = between(np.uint64(pos.king[us]), first_square(low, high))
+    a, b = between(np.int64(pos.king[us]), np.int64(first_square(low, high)))
     return (((a | low) & BIT[target, 0]) | ((b | high) & BIT[target, 1])) != NONE
 
 

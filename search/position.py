@@ -242,7 +242,7 @@ def packed_hand(pos, colour):
 
 @jit
 def _find_checkers(pos):
-    king = pos.king[pos.turn]
+    king = np.int64(pos.king[pos.turn])
     if king == NO_KING:
         return NONE, NONE
     low, high = occupied(pos)
@@ -338,7 +338,7 @@ def _checkers_after(pos, piece, origin, target):
 
     Only the moved piece itself, or a slider behind the square it left, can give check.
     """
-    king = pos.king[pos.turn]
+    king = np.int64(pos.king[pos.turn])
     if king == NO_KING:
         return NONE, NONE
     low, high = occupied(pos)

@@ -57,8 +57,8 @@ def exchange_wins(pos, move, threshold):
     if balance >= 0:
         return True
     side = 1 - us
-    a, b = attackers(pos, 0, target, low, high)
-    c, d = attackers(pos, 1, target, low, high)
+    a, b = attackers(pos, np.int64(0), target, low, high)
+    c, d = attackers(pos, np.int64(1), target, low, high)
     all_low, all_high = a | c, b | d
     wins = True
     while True:
@@ -88,8 +88,8 @@ def exchange_wins(pos, move, threshold):
         low &= ~BIT[square, 0]
         high &= ~BIT[square, 1]
         if group != KNIGHT:  # nothing stands behind a knight's jump
-            a, b = sliding_attackers(pos, 0, target, low, high)
-            c, d = sliding_attackers(pos, 1, target, low, high)
+            a, b = sliding_attackers(pos, np.int64(0), target, low, high)
+            c, d = sliding_attackers(pos, np.int64(1), target, low, high)
             all_low |= a | c
             all_high |= b | d
         side = 1 - side
