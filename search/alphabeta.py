@@ -2,18 +2,34 @@
 
 The steps of a node are numbered in `search_node`. Scores are centipawns of the mover, fail-soft. Literature: the
 techniques are those of Stockfish and YaneuraOu as their authors describe them; margins are this engine's own, in
-centipawns of its own evaluation (a pawn is worth about 90).
+centipawns of its own evaluation (a pawn is worth about 90), and lie in `search.parameters` where games tune them.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from search.accumulator import bring_up, evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
+from search.parameters import (
+    CHECK_EXTENSION,
+    EXCHANGE_PRUNING,
+    FUTILITY,
+    HISTORY_PRUNING,
+    IMPROVING,
+    INTERNAL_REDUCTION,
+    LATE_MOVE_PRUNING,
+    LATE_MOVE_REDUCTION,
+    MATE_IN_ONE,
+    MULTI_CUT,
+    NULL_MOVE,
+    PROBCUT,
+    RAZORING,
+    REVERSE_FUTILITY,
+    SINGULAR,
+    TABLE_CUT,
+)
 from search.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
 from search.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
 from search.quiescence import quiesce
@@ -37,28 +53,15 @@ from search.transposition import (
     store,
 )
 
-RAZOR_MARGIN = 220
-REVERSE_FUTILITY_MARGIN = 85
-FUTILITY_BASE, FUTILITY_MARGIN = 110, 95
-NULL_MOVE_DEPTH = 3
-PROBCUT_DEPTH, PROBCUT_MARGIN = 5, 220
-SINGULAR_DEPTH = 7
-QUIET_SEE_MARGIN, CAPTURE_SEE_MARGIN = 28, 110
-HISTORY_PRUNING = -3600
+NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH = 3, 5, 7
 TRIED_LIMIT = 64
 """Quiet and tactical moves that a cut remembers as tried in vain."""
 
 
-def _reductions() -> np.ndarray:
-    """Late-move reductions [depth, move number]: logarithmic in both (Stockfish's form)."""
-    table = np.zeros((64, 64), np.int64)
-    for depth in range(1, 64):
-        for number in range(1, 64):
-            table[depth, number] = int(0.55 + math.log(depth) * math.log(number) / 2.1)
-    return table
-
-
-REDUCTIONS = _reductions()
+@jit
+def _reduction(thread, depth, number):
+    """Plies (int64) by which the move of this number at a node of this depth is to be searched less deeply."""
+    return np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
 
 
 @jit
@@ -93,6 +96,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     thread.pv_length[ply] = 0
     if thread.stop:
         return np.int64(0)
+    steps, tuned = np.int64(thread.steps), thread.parameters
     is_pv = beta - alpha > 1
     excluded = np.int64(thread.excluded[ply])
     if ply > thread.seldepth:
@@ -116,9 +120,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     #    as it may hold the evaluation.
     key = pos.key
     prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
-    shallow = prunable and depth <= 3
+    shallow = prunable and depth <= 3 and (steps & REVERSE_FUTILITY) != 0
     before = np.int64(thread.evaluation[ply - 1])
-    if not shallow or before == NO_EVALUATION or -before - REVERSE_FUTILITY_MARGIN * depth < beta:
+    if not shallow or before == NO_EVALUATION or -before - tuned.reverse_futility_margin * depth < beta:
         prefetch_cluster(thread.table, key)
     data = np.uint64(0)
     if not shallow:
@@ -139,9 +143,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             before = np.int64(thread.evaluation[ply - 2])
             if before == NO_EVALUATION and ply >= 4:
                 before = np.int64(thread.evaluation[ply - 4])
-            improving = before == NO_EVALUATION or static > before
+            improving = (before == NO_EVALUATION or static > before) and (steps & IMPROVING) != 0
     thread.evaluation[ply] = static
-    reverse_margin = REVERSE_FUTILITY_MARGIN * (depth - (1 if improving else 0))
+    reverse_margin = tuned.reverse_futility_margin * (depth - (1 if improving else 0))
     if shallow:
         if static - reverse_margin >= beta and abs(static) < MAX_EVALUATION:
             return static
@@ -157,6 +161,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             not is_pv
             and excluded == 0
             and table_depth >= depth
+            and steps & TABLE_CUT
             and (
                 table_bound == EXACT
                 or (table_bound == LOWER and table_score >= beta)
@@ -171,13 +176,19 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         )
         if better and not checked and abs(table_score) < MATE_BOUND:
             estimate = table_score
-    if prunable and depth <= 8 and estimate - reverse_margin >= beta and abs(estimate) < MAX_EVALUATION:
+    if (
+        prunable
+        and steps & REVERSE_FUTILITY
+        and depth <= tuned.reverse_futility_depth
+        and estimate - reverse_margin >= beta
+        and abs(estimate) < MAX_EVALUATION
+    ):
         return estimate
     thread.killers[ply + 1, 0] = 0
     thread.killers[ply + 1, 1] = 0
 
     # 6. Mate in one: what a table entry would have told is not asked again.
-    if not checked and excluded == 0 and data == np.uint64(0):
+    if not checked and excluded == 0 and data == np.uint64(0) and steps & MATE_IN_ONE:
         move = find_mate_here(pos, thread, ply)
         if move:
             store(thread.table, key, move, MATE - ply - 1, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
@@ -185,20 +196,22 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
 
     if prunable:
         # 7. Razoring: far below alpha near the horizon, only tactics could help.
-        if depth <= 3 and estimate + RAZOR_MARGIN * depth <= alpha:
+        if steps & RAZORING and depth <= 3 and estimate + tuned.razor_margin * depth <= alpha:
             score = quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, alpha + 1)
             if score <= alpha or thread.stop:
                 return score
         # 8. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
         if (
-            depth >= NULL_MOVE_DEPTH
+            steps & NULL_MOVE
+            and depth >= NULL_MOVE_DEPTH
             and estimate >= beta
             and thread.evaluation[ply] >= beta - 18 * depth + 150
             and thread.continuation[ply] != NO_CONTINUATION
             and ply >= thread.null_until
         ):
-            reduction = 3 + depth // 3 + min((estimate - beta) // 180, np.int64(3))
+            reduction = np.int64(tuned.null_move_base) + depth // tuned.null_move_divisor
+            reduction += min((estimate - beta) // tuned.null_move_gain, np.int64(3))
             thread.continuation[ply + 1] = NO_CONTINUATION
             do_null_move(pos)
             thread.nodes += 1
@@ -222,15 +235,16 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                     return score
 
     # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
-    if depth >= 4 and table_move == 0 and (is_pv or cut_node):
+    if steps & INTERNAL_REDUCTION and depth >= 4 and table_move == 0 and (is_pv or cut_node):
         depth -= 1
 
     # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
-    probcut_beta = beta + PROBCUT_MARGIN - (40 if improving else 0)
+    probcut_beta = beta + tuned.probcut_margin - (40 if improving else 0)
     if (
         not is_pv
         and not checked
         and excluded == 0
+        and steps & PROBCUT
         and depth >= PROBCUT_DEPTH
         and abs(beta) < MATE_BOUND
         and not (table_bound != 0 and table_depth >= depth - 3 and table_score < probcut_beta)
@@ -280,29 +294,42 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         checking = gives_check(pos, move)
         number += 1
         history = np.int64(0)
-        reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))]
+        reduction = _reduction(thread, depth, number)
 
         # 12. Pruning at shallow depth, once some move is known not to lose at once.
         if best > -MATE_BOUND and ply > 0:
             left = max(depth - reduction, np.int64(0))
             if not tactical:
                 # Late moves: after so many quiet moves, the rest by history are not tried.
-                if not checked and number >= (3 + depth * depth) // (1 if improving else 2):
+                if (
+                    not checked
+                    and steps & LATE_MOVE_PRUNING
+                    and number >= (tuned.late_move_base + depth * depth) >> (0 if improving else 1)
+                ):
                     skip_quiets(thread, ply)
                 history = quiet_history(pos, thread, ply, move)
-                if depth <= 5 and not checking and history < HISTORY_PRUNING * depth:
+                if depth <= 5 and not checking and steps & HISTORY_PRUNING and history < -tuned.history_pruning * depth:
                     continue
                 # Futility: the evaluation is too far below alpha for a quiet move to reach it.
                 if (
                     not checked
                     and not checking
                     and left <= 7
-                    and thread.evaluation[ply] + FUTILITY_BASE + FUTILITY_MARGIN * left + history // 128 <= alpha
+                    and steps & FUTILITY
+                    and static + tuned.futility_base + tuned.futility_margin * left + history // 128 <= alpha
                 ):
                     continue
-                if left <= 8 and not exchange_wins(pos, move, -QUIET_SEE_MARGIN * left * left):
+                if (
+                    left <= 8
+                    and steps & EXCHANGE_PRUNING
+                    and not exchange_wins(pos, move, -tuned.quiet_exchange_margin * left * left)
+                ):
                     continue
-            elif depth <= 7 and not exchange_wins(pos, move, -CAPTURE_SEE_MARGIN * depth):
+            elif (
+                depth <= 7
+                and steps & EXCHANGE_PRUNING
+                and not exchange_wins(pos, move, -tuned.capture_exchange_margin * depth)
+            ):
                 continue
         elif not tactical:
             history = quiet_history(pos, thread, ply, move)
@@ -315,12 +342,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             and move == table_move
             and excluded == 0
             and depth >= SINGULAR_DEPTH
+            and steps & SINGULAR
             and table_bound & LOWER
             and table_depth >= depth - 3
             and abs(table_score) < MATE_BOUND
             and ply < 2 * thread.root_depth
         ):
-            singular_beta = table_score - 2 * depth
+            singular_beta = table_score - tuned.singular_margin * depth // 8
             thread.excluded[ply] = move
             saved_stage, saved_table = np.int64(thread.pick_stage[ply]), np.int64(thread.pick_table_move[ply])
             score = search_node(
@@ -335,8 +363,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             thread.pick_count[ply] = 0
             thread.pick_bad[ply] = 0
             if score < singular_beta:
-                extension = np.int64(2 if not is_pv and score < singular_beta - 25 else 1)
-            elif singular_beta >= beta:
+                extension = np.int64(2 if not is_pv and score < singular_beta - tuned.double_extension else 1)
+            elif singular_beta >= beta and steps & MULTI_CUT:
                 return singular_beta
             elif table_score >= beta:
                 extension = np.int64(-2)
@@ -352,12 +380,17 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             thread.tried_quiet[ply, quiets] = move
             quiets += 1
         _play(pos, thread, ply, move)
-        if checking and extension == 0 and depth < 10 and ply < 2 * thread.root_depth:
+        if checking and extension == 0 and steps & CHECK_EXTENSION and depth < 10 and ply < 2 * thread.root_depth:
             extension = np.int64(1)
         next_depth = depth - 1 + extension
 
         # 14. Late-move reductions: search late moves less deeply, and again if one surprises.
-        if depth >= 2 and number > 1 + (1 if is_pv else 0) and not (tactical and number < 4):
+        if (
+            depth >= 2
+            and steps & LATE_MOVE_REDUCTION
+            and number > 1 + (1 if is_pv else 0)
+            and not (tactical and number < 4)
+        ):
             if not improving:
                 reduction += 1
             if cut_node:
@@ -369,7 +402,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             if tactical:
                 reduction -= 1
             else:
-                reduction -= history // 9000
+                reduction -= (history * tuned.reduction_history) >> 20
             reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
             score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
             if score > alpha and reduced < next_depth and not thread.stop:
@@ -450,7 +483,7 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
         if number > 1:
             reduced = next_depth
             if depth >= 3 and number > 3 and not tactical and not in_check(pos):
-                reduction = REDUCTIONS[min(depth, np.int64(63)), min(number, np.int64(63))] - 1
+                reduction = _reduction(thread, depth, number) - 1
                 reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
             score = -search_node(
                 pos, thread, accumulators, network, np.int64(1), reduced, -alpha - 1, -alpha, np.int64(1)

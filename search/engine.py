@@ -20,13 +20,14 @@ from search.clock import Budget
 from search.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.network import EvalNetwork, load_network
+from search.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.position import STACK, copy_position, do_move
 from search.score import INFINITE, MATE, MAX_PLY, is_mate, mate_plies, win_rate
 from search.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
 from search.thread import SearchThread
 from search.transposition import TranspositionTable
 
-ASPIRATION = 22
+ASPIRATION_MARGIN = 22
 """Half width of the first window around the last score, centipawns."""
 LONGEST_GAME = STACK - MAX_PLY - 8
 """Moves of a game that a position record holds, with room for the search on top."""
@@ -89,6 +90,7 @@ class Engine:
         self.table = TranspositionTable(hash_mb)
         self.rules = Rules()
         self.multi_pv = 1
+        self.steps, self.parameters = EVERY_STEP, make_parameters()
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
         self._searched = False
@@ -293,6 +295,7 @@ class Engine:
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
         record["stop"] = 0
+        record["steps"], record["parameters"] = self.steps, self.parameters
         record["nodes"] = 0
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots
@@ -356,9 +359,9 @@ class Engine:
 
     def _aspire(self, thread: SearchThread, depth: int, last: int) -> int:
         """An iteration in a window around the last score, widened on the side where it fails."""
-        if depth < 4 or is_mate(last):
+        if depth < 4 or is_mate(last) or not self.steps & ASPIRATION:
             return _iterate(thread, depth, -INFINITE, INFINITE)
-        margin = ASPIRATION
+        margin = ASPIRATION_MARGIN
         low, high = max(last - margin, -INFINITE), min(last + margin, INFINITE)
         while True:
             score = _iterate(thread, depth, low, high)

@@ -13,10 +13,11 @@ import numpy as np
 from search.bitboard import NONE
 from search.jit import jit
 from search.movegen import QUIET, TACTICAL, generate, is_legal
+from search.parameters import CAPTURE_HISTORY, CONTINUATION_HISTORY, QUIET_HISTORY, REFUTATIONS
 from search.see import PIECE_VALUE, exchange_wins
 from search.shogi import DROP_ORIGIN, EMPTY, KINDS, PROMOTE, SQUARES
 
-TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, REFUTATIONS, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL = range(7)
+TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, KNOWN_GOOD, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL = range(7)
 EVASION_TABLE_MOVE, MAKE_EVASIONS, EVASIONS = 7, 8, 9
 """Stages, in order."""
 _REFUTATION_COUNT = 3
@@ -64,7 +65,9 @@ def _score_tactical(pos, thread, ply, count):
         value = PIECE_VALUE[kind] if taken != EMPTY else 0
         if move & PROMOTE:
             value += 300
-        history = np.int64(thread.capture_history[moved_piece(pos, move), move & 127, kind])
+        history = np.int64(0)
+        if thread.steps & CAPTURE_HISTORY:
+            history = np.int64(thread.capture_history[moved_piece(pos, move), move & 127, kind])
         _rank(thread, ply, index, 8 * value + history // 4)
 
 
@@ -72,15 +75,22 @@ def _score_tactical(pos, thread, ply, count):
 def quiet_history(pos, thread, ply, move):
     """Sum of the histories of a quiet move (int64)."""
     row = moved_piece(pos, move) * SQUARES + (move & 127)
-    total = np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127])
-    total += thread.continuation_history[thread.continuation[ply], row]
-    if ply > 0:
-        total += thread.continuation_history[thread.continuation[ply - 1], row]
+    total = np.int64(0)
+    if thread.steps & QUIET_HISTORY:
+        total += thread.history[pos.turn, (move >> 7) & 127, move & 127]
+    if thread.steps & CONTINUATION_HISTORY:
+        total += thread.continuation_history[thread.continuation[ply], row]
+        if ply > 0:
+            total += thread.continuation_history[thread.continuation[ply - 1], row]
     return total
 
 
 @jit
 def _score_quiets(pos, thread, ply, count):
+    if (thread.steps & QUIET_HISTORY) == 0 or (thread.steps & CONTINUATION_HISTORY) == 0:
+        for index in range(count):
+            _rank(thread, ply, index, quiet_history(pos, thread, ply, np.int64(thread.moves[ply, index])))
+        return
     # `quiet_history` of every move, with what all moves share looked up once.
     history = thread.history[pos.turn]
     near = thread.continuation_history[thread.continuation[ply]]
@@ -146,7 +156,7 @@ def _refutation(pos, thread, ply, number):
 
 @jit
 def _was_refutation(thread, ply, move):
-    return (
+    return (thread.steps & REFUTATIONS) != 0 and (
         move == thread.killers[ply, 0]
         or move == thread.killers[ply, 1]
         or move == thread.counter_moves[thread.continuation[ply]]
@@ -156,7 +166,7 @@ def _was_refutation(thread, ply, move):
 @jit
 def skip_quiets(thread, ply):
     """Hand out no further quiet moves of the node; losing captures still follow. Not for nodes in check."""
-    if thread.pick_stage[ply] >= REFUTATIONS and thread.pick_stage[ply] <= QUIET_MOVES:
+    if thread.pick_stage[ply] >= KNOWN_GOOD and thread.pick_stage[ply] <= QUIET_MOVES:
         thread.pick_stage[ply] = BAD_TACTICAL
         thread.pick_cursor[ply] = 0
 
@@ -181,7 +191,7 @@ def next_move(pos, thread, ply, tactical_only):
         elif stage == GOOD_TACTICAL:
             index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
             if index < 0:
-                thread.pick_stage[ply] = REFUTATIONS
+                thread.pick_stage[ply] = KNOWN_GOOD
                 if tactical_only:
                     return np.int64(0)
                 continue
@@ -193,9 +203,9 @@ def next_move(pos, thread, ply, tactical_only):
             bad = np.int64(thread.pick_bad[ply])
             thread.bad_moves[ply, bad] = move
             thread.pick_bad[ply] = bad + 1
-        elif stage == REFUTATIONS:
+        elif stage == KNOWN_GOOD:
             number = np.int64(thread.pick_cursor[ply])
-            if number == _REFUTATION_COUNT:
+            if number == _REFUTATION_COUNT or thread.steps & REFUTATIONS == 0:
                 thread.pick_stage[ply] = MAKE_QUIET
                 continue
             thread.pick_cursor[ply] = number + 1

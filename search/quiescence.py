@@ -7,6 +7,7 @@ import numpy as np
 from search.accumulator import evaluate
 from search.jit import jit
 from search.node import PATH_SCORE_FREE, path_score
+from search.parameters import DELTA_PRUNING
 from search.picker import next_move, start_picking
 from search.position import do_move, in_check, undo_move
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
@@ -25,8 +26,6 @@ from search.transposition import (
     store,
 )
 
-DELTA_MARGIN = 150
-"""Centipawns beyond the captured piece that a capture may bring by position."""
 EVASION_DEPTH = -6
 """Deeper checks are not followed: the position counts as quiet."""
 
@@ -86,9 +85,9 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
             break
         moves_tried += 1
         if not checked and abs(beta) < MATE_BOUND:
-            # Delta: even the piece it takes does not bring the score near alpha.
-            optimistic = evaluation + capture_gain(pos, move) + DELTA_MARGIN
-            if optimistic <= alpha:
+            # Delta: even the piece it takes and a margin do not bring the score near alpha.
+            optimistic = evaluation + capture_gain(pos, move) + thread.parameters.delta_margin
+            if optimistic <= alpha and thread.steps & DELTA_PRUNING:
                 if optimistic > best:
                     best = optimistic
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.jit import jit
+from search.parameters import CORRECTION
 from search.picker import moved_piece
 from search.score import MAX_EVALUATION
 from search.shogi import EMPTY, KINDS, SQUARES
@@ -86,6 +87,8 @@ def _correction_index(pos):
 @jit
 def correct(pos, thread, evaluation):
     """The static evaluation plus what its errors with these pawns have averaged."""
+    if thread.steps & CORRECTION == 0:
+        return evaluation
     corrected = evaluation + thread.correction[pos.turn, _correction_index(pos)] // CORRECTION_GRAIN
     return min(max(corrected, np.int64(-MAX_EVALUATION)), np.int64(MAX_EVALUATION))
 
@@ -94,7 +97,7 @@ def correct(pos, thread, evaluation):
 def learn_correction(pos, thread, depth, error):
     """Move the correction toward an observed error (centipawns), deeper searches further."""
     index = _correction_index(pos)
-    weight = min(depth + 1, np.int64(16))
+    weight = min(depth + 1, np.int64(thread.parameters.correction_share))
     error = min(max(error, np.int64(-120)), np.int64(120)) * CORRECTION_GRAIN
     value = np.int64(thread.correction[pos.turn, index])
     value += (error - value) * weight // 256

@@ -13,6 +13,7 @@ from search.jit import jit
 from search.memory import aligned_zeros
 from search.movegen import MAX_MOVES
 from search.network import EvalNetwork
+from search.parameters import parameters_dtype
 from search.position import new_position
 from search.score import MAX_PLY
 from search.shogi import KINDS, SQUARES
@@ -38,6 +39,8 @@ thread_dtype = np.dtype(
         ("declaration_rule", np.int32),
         ("null_until", np.int32),  # verification search: no null move before this ply, see alphabeta.py
         ("table", table_dtype),
+        ("steps", np.int64),  # a bit for each step of the search that is taken, see parameters.py
+        ("parameters", parameters_dtype),
         # the root
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
