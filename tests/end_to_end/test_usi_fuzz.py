@@ -146,6 +146,21 @@ def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
     plays_on(fuzzed, is_legal_in)
 
 
+def played_sfen(generator: random.Random) -> str:
+    """A position of a random game."""
+    from search.movegen import MAX_MOVES, legal_moves
+    from search.position import do_move
+    from search.sfen import get_sfen, position_from_sfen
+
+    position, moves = position_from_sfen(generator.choice(SFENS)), np.zeros(MAX_MOVES, np.uint16)
+    for _ in range(generator.randrange(120)):
+        count = legal_moves(position, moves)
+        if count == 0:
+            break
+        do_move(position, np.int64(moves[generator.randrange(count)]))
+    return get_sfen(position)
+
+
 def random_sfen(generator: random.Random) -> str:
     """A position that may be legal, illegal, impossible, cut short or far too long."""
     kind = generator.randrange(10)
@@ -161,6 +176,8 @@ def random_sfen(generator: random.Random) -> str:
     if kind == 4:
         text = generator.choice(SFENS)
         return text + " " + generator.choice((text, "9" * 40, "x", "/" * 3000, PIECES * 200))
+    if kind < 7:
+        return played_sfen(generator)
     ranks = []
     density = generator.choice((0.02, 0.1, 0.3, 0.7))
     for _ in range(9):
@@ -224,7 +241,7 @@ def test_random_sfens(fuzzed, is_legal_in):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_ten_thousand_random_sfens(fuzzed, is_legal_in):
-    assert play_sfens(fuzzed, is_legal_in, 10_000, 2) > 1_000
+    assert play_sfens(fuzzed, is_legal_in, 10_000, 2) > 2_000
     plays_on(fuzzed, is_legal_in)
 
 
@@ -256,6 +273,34 @@ def test_nonsense_through_pipes(start, is_legal_in):
     session.send_bytes(b"position sfen " + b"/" * (3 << 20) + b"\n")
     session.settle()
     check_answers(session.waiting())
+    plays_on(session, is_legal_in)
+    session.send("quit")
+    assert session.ended() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_twenty_thousand_lines_of_bytes(start, is_legal_in):
+    """Plain bytes, bytes among commands, and commands with bytes changed, into a real process with two threads."""
+    generator = random.Random(4)
+    session = start()
+    session.send("setoption name USI_Hash value 2", "setoption name Threads value 2").settle()
+    sent = 0
+    while sent < 20_000:
+        kind = generator.randrange(3)
+        data = generator.randbytes(generator.choice((1, 8, 80, 800)))
+        if kind:
+            command = generator.choice(COMMANDS).encode()
+            at = generator.randrange(len(command) + 1)
+            data = command[:at] + data[: generator.randint(0, 4)] + command[at + kind - 1 :]
+        data = data.replace(b"\n", b"\r")
+        if not is_harmless(data.decode("utf-8", "replace")):
+            continue
+        session.send_bytes(data + b"\n")
+        sent += 1
+        if sent % 500 == 0:
+            session.send("stop").settle()
+            check_answers(session.waiting())
     plays_on(session, is_legal_in)
     session.send("quit")
     assert session.ended() == 0
