@@ -21,7 +21,7 @@ from lite.game import Game, GameError
 from lite.games import read_games
 from search.clock import Budget
 from search.engine import Engine
-from search.paging import back_table
+from search.paging import back_table, grow_table
 from search.score import is_mate, mate_plies
 from search.sfen import move_to_usi
 from search.warmup import warm_up
@@ -66,9 +66,9 @@ class Analyse:
             raise ValueError(f"{output}: is the game itself; name another file with -o")
         engine = Engine(self.eval_file, self.hash, self.threads)
         # The clock of the first positions must not pay for compiling, nor for the table's memory.
-        backing = back_table(engine.table)
         warm_up()
-        backing.join()
+        if self.nodes is None:
+            back_table(engine.table).wait()
         judgements, interrupted = judge(game, engine, None if self.nodes else self.milliseconds, self.nodes)
         if not judgements:
             raise KeyboardInterrupt
@@ -107,6 +107,7 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
     with ThreadPoolExecutor(1) as worker:
         try:
             for ply in range(len(moves) + 1):
+                grow_table(engine.table)
                 engine.set_position(game.start_sfen, moves[:ply])
                 engine.ready(None if milliseconds is None else Budget(milliseconds, milliseconds))
                 search = worker.submit(engine.search, nodes=nodes)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
 from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, OPTIONS, OptionValues
-from search.paging import back_table
+from search.paging import back_table, grow_table
 from search.usi_go import parse_go, shown
 from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
 
@@ -62,7 +62,7 @@ class Protocol:
         self._book: Book | None = None
         self._book_path: Path | None = None
         self._readying: threading.Thread | None = None
-        self._backing: threading.Thread | None = None
+        self._backing: threading.Event | None = None
         self._search: threading.Thread | None = None
         self._interrupt: Callable[[], None] = lambda: None
         self._solver: MateSolver | None = None
@@ -147,7 +147,7 @@ class Protocol:
                 self._applied.pop("EvalFile", None)  # it could not be read last time; it may have been mended
             self._ready_engine()
             if self._backing is not None:
-                self._backing.join(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
+                self._backing.wait(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
         except Exception as error:  # the GUI waits for `readyok` whatever happened
             self._say(str(error) or type(error).__name__)
         finally:
@@ -306,6 +306,7 @@ class Protocol:
         if not endless:
             self._release.set()
         self._interrupt = engine.stop
+        grow_table(engine.table)
         engine.ready(None if endless else self._budget(engine, limits), begun)
         self._search = threading.Thread(target=self._think, args=(engine, limits, self._release), daemon=True)
         self._search.start()
