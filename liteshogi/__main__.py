@@ -20,6 +20,7 @@ VERBS = {
     "import": "export.nnue:Import",
     "eval": "search.evaluate_verb:Evaluate",
     "bench": "search.bench:Bench",
+    "bench --steps": "search.bench_steps:BenchSteps",
     "bench --eval": "search.bench_evaluation:BenchEvaluation",
     "bench --train": "lite.bench_training:BenchTraining",
     "bench --read": "lite.bench_reading:BenchReading",

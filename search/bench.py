@@ -49,7 +49,7 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
 class Bench:
     """Measure the search: its node signature and its speed.
 
-    `bench --eval` measures the evaluation's parts, `bench --train` training, `bench --read` decoding; each has options
+    `bench --steps` leaves out one step at a time, `bench --eval` measures the evaluation's parts, `bench --train` training, `bench --read` decoding; each has options
     of its own.
     """
 
