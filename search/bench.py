@@ -49,8 +49,8 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
 class Bench:
     """Measure the search: its node signature and its speed.
 
-    `bench --steps` leaves out one step at a time, `bench --eval` measures the evaluation's parts, `bench --train` training, `bench --read` decoding; each has options
-    of its own.
+    `bench --steps` leaves out one step of the search at a time, `bench --eval` measures the evaluation's parts,
+    `bench --train` training, `bench --read` decoding; each has options of its own.
     """
 
     net: str = "default"
