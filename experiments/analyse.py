@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -60,6 +61,8 @@ class Analyse:
     def run(self) -> None:
         if self.milliseconds < 1 or self.threads < 1 or self.hash < 1 or (self.nodes is not None and self.nodes < 1):
             raise ValueError("--milliseconds, --nodes, --threads and --hash must be at least 1")
+        if find_spec("matplotlib") is None:
+            raise ValueError("the picture needs matplotlib: pip install 'liteshogi[train]'")
         game = find_game(self.game, self.number)
         output = self.output or self.game.with_name(f"{self.game.stem}.analysed.kif")
         if output.resolve() == self.game.resolve():
