@@ -26,6 +26,7 @@ VERBS = {
     "bench --read": "lite.bench_reading:BenchReading",
     "bench --planes": "experiments.bench_planes:BenchPlanes",
     "perft": "search.perft:Perft",
+    "mate": "search.mate_verb:Mate",
     "match": "experiments.match:Match",
     "analyse": "experiments.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
