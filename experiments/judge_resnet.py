@@ -23,7 +23,7 @@ from experiments.planes import (
 )
 from experiments.resnet import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.decode import Batch
-from lite.metrics import Metrics, as_text, calibrate, log_losses
+from lite.metrics import Metrics, as_text, log_losses
 from lite.reader import Reader
 from search.shogi import SQUARES
 
@@ -43,6 +43,9 @@ class Predictions:
     auxiliary: np.ndarray | None = None
     """(B, targets)."""
 
+
+_GROUP_EDGES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99)
+"""Where the positions, ordered by what is foretold, are cut into groups: rates of rare things crowd near zero."""
 
 Predictor = Callable[[Batch], Predictions]
 
@@ -113,6 +116,7 @@ def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
     Accuracy is high for whoever always says no, hence `base_accuracy` beside it, and the Brier score and log loss of
     always saying the base rate. precision and recall are those of "more likely than not"; `precision_at_positives` is
     the share of true ones among the surest, as many as there are; average_precision the mean precision over them all.
+    `calibration` compares foretold and true rates from the least likely positions to the likeliest hundredth.
     """
     logits = logits.astype(np.float64)
     rate = 1 / (1 + np.exp(-np.clip(logits, -700, 700)))
@@ -139,7 +143,15 @@ def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
         "average_precision": float((found / np.arange(1, len(found) + 1))[happened[order]].mean())
         if positives
         else None,
-        "calibration": calibrate(logits, happened.astype(np.float64)),
+        "calibration": [
+            {
+                "positions": len(group),
+                "predicted": float(rate[group].mean()),
+                "actual": float(happened[group].mean()),
+            }
+            for group in np.split(order[::-1], (np.array(_GROUP_EDGES) * len(order)).astype(np.int64))
+            if len(group)
+        ],
     }
 
 

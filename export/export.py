@@ -12,7 +12,10 @@ import tyro
 
 @dataclass(frozen=True)
 class Export:
-    """Write a network for other programs: ONNX, checked against the trained network, or YaneuraOu's nn.bin."""
+    """Write a network for other programs: ONNX, checked against the trained network, or YaneuraOu's nn.bin.
+
+    `export --resnet` writes policy-value networks as dlshogi's family loads them.
+    """
 
     network: tyro.conf.Positional[Path]
     """For ONNX a trained network file, or its run's directory; for an nn.bin a network file of the engine's."""

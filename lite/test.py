@@ -25,7 +25,10 @@ Predictor = Callable[[Batch], np.ndarray]
 
 @dataclass(frozen=True)
 class Test:
-    """Test a net on records of games that it has not learned from."""
+    """Test a net on records of games that it has not learned from.
+
+    `test --resnet` tests policy-value networks.
+    """
 
     __test__ = False  # a class of this name is not pytest's
 

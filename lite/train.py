@@ -378,8 +378,10 @@ def _interrupt_flag() -> Iterator[Any]:
 
 
 def _how_to_resume() -> str:
-    command = " ".join(sys.argv[1:]) if len(sys.argv) > 1 and sys.argv[1] == "train" else "train ..."
-    return f"go on with: liteshogi {command}" + ("" if "--resume" in command else " --resume")
+    """The command that goes on; other verbs that train find their own unfinished runs."""
+    verb = sys.argv[1] if len(sys.argv) > 1 else ""
+    command = " ".join(sys.argv[1:]) if verb in ("train", "compare") else "train ..."
+    return f"go on with: liteshogi {command}" + ("" if "--resume" in command or verb == "compare" else " --resume")
 
 
 def _version(distribution: str) -> str:

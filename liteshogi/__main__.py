@@ -28,6 +28,7 @@ VERBS = {
     "perft": "search.perft:Perft",
     "mate": "search.mate_verb:Mate",
     "match": "experiments.match:Match",
+    "compare": "experiments.compare:Compare",
     "analyse": "experiments.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
     "demo": "experiments.demo:Demo",

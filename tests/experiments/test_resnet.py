@@ -181,6 +181,11 @@ def test_figures_of_rare_outcomes_by_hand() -> None:
     assert found["brier"] == pytest.approx(((rate - [1, 0, 1, 0, 0]) ** 2).mean())
     assert found["base_brier"] == pytest.approx(0.24)
     assert found["base_log_loss"] == pytest.approx(0.6730117)
+    thousand = judge_rare(np.linspace(-5, -1, 1000), np.arange(1000) >= 980)
+    groups = thousand["calibration"]
+    assert [group["positions"] for group in groups] == [250, 250, 250, 150, 50, 30, 10, 10]
+    assert [group["actual"] for group in groups] == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert groups[-1]["predicted"] == pytest.approx(0.2657, abs=1e-3)
     none = judge_rare(logits, np.zeros(5, bool))
     assert none["recall"] is none["average_precision"] is None
     assert none["base_log_loss"] == 0
