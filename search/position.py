@@ -207,6 +207,50 @@ def sliding_attackers(pos, colour, square, low, high):
 
 
 @jit
+def sliders_to(pos, square, low, high):
+    """Sliders of both colours, promoted or not, whose sliding part reaches `square`: two words."""
+    square &= 127
+    g, c = pos.groups, pos.colours
+    found_low, found_high = NONE, NONE
+    s_low, s_high = (g[BISHOP, 0] | g[HORSES, 0]) & low, (g[BISHOP, 1] | g[HORSES, 1]) & high
+    if (DIAGONAL_LINES[square, 0] & s_low) | (DIAGONAL_LINES[square, 1] & s_high):
+        a, b = bishop_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    # Rooks on all four lines; a black lance attacks from the south, a white one from the north.
+    s_low, s_high = g[ROOK, 0] | g[DRAGONS, 0], g[ROOK, 1] | g[DRAGONS, 1]
+    s_low |= g[LANCE, 0] & ((RAYS[S, square, 0] & c[0, 0]) | (RAYS[N, square, 0] & c[1, 0]))
+    s_high |= g[LANCE, 1] & ((RAYS[S, square, 1] & c[0, 1]) | (RAYS[N, square, 1] & c[1, 1]))
+    s_low &= low
+    s_high &= high
+    if (STRAIGHT_LINES[square, 0] & s_low) | (STRAIGHT_LINES[square, 1] & s_high):
+        a, b = rook_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    return found_low, found_high
+
+
+@jit
+def attackers_of_both(pos, square, low, high):
+    """Pieces of both colours that attack `square` over the occupied squares (low, high): two words."""
+    square &= 127
+    g, c = pos.groups, pos.colours
+    black_low, black_high = NONE, NONE
+    white_low, white_high = NONE, NONE
+    for kind in (PAWN, KNIGHT, SILVER, GOLD):
+        black_low |= STEP[KINDS + kind, square, 0] & g[kind, 0]
+        black_high |= STEP[KINDS + kind, square, 1] & g[kind, 1]
+        white_low |= STEP[kind, square, 0] & g[kind, 0]
+        white_high |= STEP[kind, square, 1] & g[kind, 1]
+    found_low = (black_low & c[0, 0]) | (white_low & c[1, 0])
+    found_high = (black_high & c[0, 1]) | (white_high & c[1, 1])
+    found_low |= STEP[KING, square, 0] & (g[KING, 0] | g[HORSES, 0] | g[DRAGONS, 0])
+    found_high |= STEP[KING, square, 1] & (g[KING, 1] | g[HORSES, 1] | g[DRAGONS, 1])
+    a, b = sliders_to(pos, square, low, high)
+    return found_low | a, found_high | b
+
+
+@jit
 def in_check(pos):
     """Whether the mover's king is attacked."""
     return (pos.checkers[0] | pos.checkers[1]) != NONE

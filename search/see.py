@@ -6,7 +6,7 @@ import numpy as np
 
 from search.bitboard import BIT, DRAGONS, GOLDS, HORSES, NONE
 from search.jit import jit
-from search.position import attackers, first_square, occupied, sliding_attackers
+from search.position import attackers_of_both, first_square, occupied, sliders_to
 from search.shogi import BISHOP, DROP_ORIGIN, EMPTY, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE, ROOK, SILVER
 
 # Centipawns of each kind, near Apery's; a promoted small piece moves like a gold but comes back as what it was.
@@ -57,9 +57,7 @@ def exchange_wins(pos, move, threshold):
     if balance >= 0:
         return True
     side = 1 - us
-    a, b = attackers(pos, np.int64(0), target, low, high)
-    c, d = attackers(pos, np.int64(1), target, low, high)
-    all_low, all_high = a | c, b | d
+    all_low, all_high = attackers_of_both(pos, target, low, high)
     wins = True
     while True:
         all_low &= low
@@ -88,9 +86,8 @@ def exchange_wins(pos, move, threshold):
         low &= ~BIT[square, 0]
         high &= ~BIT[square, 1]
         if group != KNIGHT:  # nothing stands behind a knight's jump
-            a, b = sliding_attackers(pos, np.int64(0), target, low, high)
-            c, d = sliding_attackers(pos, np.int64(1), target, low, high)
-            all_low |= a | c
-            all_high |= b | d
+            a, b = sliders_to(pos, target, low, high)
+            all_low |= a
+            all_high |= b
         side = 1 - side
     return wins
