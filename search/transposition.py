@@ -54,11 +54,11 @@ class TranspositionTable:
         self.megabytes = megabytes
         self.record = np.zeros(1, table_dtype)[0]
         self.record["address"] = self._words.ctypes.data
-        self.record["clusters"] = size // CACHE_LINE
+        self.record["clusters"] = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index is 32 bits
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._words[:] = 0
+        """Forget everything; what no search has used yet is not touched, see `search.paging`."""
+        self._words[: int(self.record["clusters"]) * CACHE_LINE // 8] = 0
         self.record["age"] = 0
 
     def new_search(self) -> None:
