@@ -35,6 +35,7 @@ bench: $(INSTALLED)
 	$(BIN)/liteshogi bench --eval
 	$(BIN)/liteshogi bench --train
 	$(BIN)/liteshogi bench --read experiments/sample/*.hcpe3
+	$(BIN)/liteshogi bench --planes
 	$(BIN)/liteshogi bench
 
 clean:

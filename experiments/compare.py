@@ -106,7 +106,7 @@ class Compare:
     """Times that a residual network sees every position."""
     value_epochs: int = 15
     """Times that a value network does: it learns a hundred times as fast."""
-    batch_size: int = 512
+    batch_size: int = 256
     """Positions a step of a residual network."""
     learning_rate: float = 0.002
     """Of residual networks."""

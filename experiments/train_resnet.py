@@ -38,9 +38,9 @@ class TrainResnet(TrainingOptions):
     )
     epochs: int = 4
     """Times that every position is seen."""
-    batch_size: int = 512
+    batch_size: int = 256
     """Positions a step."""
-    save_every: int = 200
+    save_every: int = 500
     """Steps between saved states."""
     auxiliary_weight: float = 0.1
     """Weight of the auxiliary targets' mean loss; policy, value and draw weigh 1."""
