@@ -88,6 +88,7 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
                 label = row["variant"] if seed == 0 else None
                 place.plot(range(1, len(values) + 1), values, marker=".", color=f"C{number}", label=label)
         place.set(title=f"{title} on held-out games", xlabel="epoch")
+        place.xaxis.get_major_locator().set_params(integer=True)
         place.legend(fontsize=8)
     if calibrated:
         place = places[len(shown)]

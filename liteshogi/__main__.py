@@ -129,7 +129,7 @@ def _overview() -> str:
             for node in tree.body
             if isinstance(node, ast.ClassDef) and node.name == attribute
         ]
-        lines.append(f"  {name:15s}{docs[0].splitlines()[0] if docs else ''}")
+        lines.append(f"  {name:17s}{docs[0].splitlines()[0] if docs else ''}")
     return "\n".join([*lines, "", "liteshogi VERB --help tells a verb's options."])
 
 
