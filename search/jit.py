@@ -86,5 +86,5 @@ import numba  # noqa: E402  (after the cache directory is chosen)
 
 numba.config.CACHE_DIR = str(CACHE_DIRECTORY)  # type: ignore[attr-defined]  # numba may be imported already
 
-jit = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)
+jit = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False, no_cfunc_wrapper=True)
 """Decorator for every jitted function: cached, releases the GIL, C-like division, no bounds checks."""
