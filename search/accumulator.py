@@ -85,7 +85,9 @@ class Accumulators:
 @jit
 def reset_accumulators(accumulators):
     """Forget all sums, as for another game; needed for correctness never, as slots carry keys."""
-    accumulators.keys[:] = np.uint64(_NO_KEY)
+    for slot in range(SLOTS):
+        for perspective in range(2):
+            accumulators.keys[slot, perspective] = np.uint64(_NO_KEY)
     accumulators.refreshes = 0
     accumulators.updates = 0
     accumulators.draw_output = 0

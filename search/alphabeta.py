@@ -85,6 +85,74 @@ def _play(pos, thread, ply, move):
 
 
 @jit
+def _static_evaluation(pos, thread, accumulators, network, ply, raw):
+    """(raw evaluation, corrected evaluation, whether the mover's prospects improve) of a node not in check.
+
+    The correction is how wrong the evaluation was in like positions; `raw` may be known already.
+    """
+    if raw == NO_EVALUATION:
+        raw = evaluate(pos, accumulators, network)
+    static = correct(pos, thread, raw)
+    improving = False
+    if ply >= 2 and thread.steps & IMPROVING:
+        before = np.int64(thread.evaluation[ply - 2])
+        if before == NO_EVALUATION and ply >= 4:
+            before = np.int64(thread.evaluation[ply - 4])
+        improving = before == NO_EVALUATION or static > before
+    return raw, static, improving
+
+
+@jit
+def _is_pruned(pos, thread, move, tactical, checked, checking, depth, left, history, static, alpha):
+    """Whether a move of a shallow node is not worth playing; `left` is the depth that reductions would leave it."""
+    steps, tuned = np.int64(thread.steps), thread.parameters
+    if tactical:
+        margin = np.int64(tuned.capture_exchange_margin) * depth
+        return depth <= 7 and (steps & EXCHANGE_PRUNING) != 0 and not exchange_wins(pos, move, -margin)
+    if depth <= 5 and not checking and steps & HISTORY_PRUNING and history < -tuned.history_pruning * depth:
+        return True
+    # Futility: the evaluation is too far below alpha for a quiet move to reach it.
+    within_reach = static + tuned.futility_base + tuned.futility_margin * left + history // 128 > alpha
+    if not checked and not checking and left <= 7 and steps & FUTILITY and not within_reach:
+        return True
+    margin = np.int64(tuned.quiet_exchange_margin) * left * left
+    return left <= 8 and (steps & EXCHANGE_PRUNING) != 0 and not exchange_wins(pos, move, -margin)
+
+
+@jit
+def _reduced(thread, reduction, next_depth, improving, cut_node, is_pv, in_checks, tactical, history):
+    """The depth (int64) that a late move is tried with: what speaks for it makes the table's reduction smaller."""
+    if not improving:
+        reduction += 1
+    if cut_node:
+        reduction += 1
+    if is_pv:
+        reduction -= 1
+    if in_checks:
+        reduction -= 1
+    if tactical:
+        reduction -= 1
+    else:
+        reduction -= (history * thread.parameters.reduction_history) >> 20
+    return min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
+
+
+@jit
+def _keep(pos, thread, ply, depth, key, raw, best, best_move, bound):
+    """Store a node's result, and learn from it how far the static evaluation was off."""
+    store(thread.table, key, best_move, best, raw, depth, bound, ply)
+    static = np.int64(thread.evaluation[ply])
+    if (
+        static != NO_EVALUATION
+        and abs(best) < MATE_BOUND
+        and not (best_move and is_tactical(pos, best_move))
+        and not (bound == LOWER and best <= static)
+        and not (bound == UPPER and best >= static)
+    ):
+        learn_correction(pos, thread, depth, best - static)
+
+
+@jit
 def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut_node):
     """Score (int64) of a position searched to `depth`; all arguments after the records are int64.
 
@@ -136,14 +204,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     static = np.int64(NO_EVALUATION)
     improving = False
     if not checked:
-        if raw_evaluation == NO_EVALUATION:
-            raw_evaluation = evaluate(pos, accumulators, network)
-        static = correct(pos, thread, raw_evaluation)
-        if ply >= 2:
-            before = np.int64(thread.evaluation[ply - 2])
-            if before == NO_EVALUATION and ply >= 4:
-                before = np.int64(thread.evaluation[ply - 4])
-            improving = (before == NO_EVALUATION or static > before) and (steps & IMPROVING) != 0
+        raw_evaluation, static, improving = _static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation)
     thread.evaluation[ply] = static
     reverse_margin = tuned.reverse_futility_margin * (depth - (1 if improving else 0))
     if shallow:
@@ -293,46 +354,22 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         tactical = is_tactical(pos, move)
         checking = gives_check(pos, move)
         number += 1
-        history = np.int64(0)
+        history = np.int64(0) if tactical else quiet_history(pos, thread, ply, move)
         reduction = _reduction(thread, depth, number)
 
         # 12. Pruning at shallow depth, once some move is known not to lose at once.
         if best > -MATE_BOUND and ply > 0:
-            left = max(depth - reduction, np.int64(0))
-            if not tactical:
-                # Late moves: after so many quiet moves, the rest by history are not tried.
-                if (
-                    not checked
-                    and steps & LATE_MOVE_PRUNING
-                    and number >= (tuned.late_move_base + depth * depth) >> (0 if improving else 1)
-                ):
-                    skip_quiets(thread, ply)
-                history = quiet_history(pos, thread, ply, move)
-                if depth <= 5 and not checking and steps & HISTORY_PRUNING and history < -tuned.history_pruning * depth:
-                    continue
-                # Futility: the evaluation is too far below alpha for a quiet move to reach it.
-                if (
-                    not checked
-                    and not checking
-                    and left <= 7
-                    and steps & FUTILITY
-                    and static + tuned.futility_base + tuned.futility_margin * left + history // 128 <= alpha
-                ):
-                    continue
-                if (
-                    left <= 8
-                    and steps & EXCHANGE_PRUNING
-                    and not exchange_wins(pos, move, -tuned.quiet_exchange_margin * left * left)
-                ):
-                    continue
-            elif (
-                depth <= 7
-                and steps & EXCHANGE_PRUNING
-                and not exchange_wins(pos, move, -tuned.capture_exchange_margin * depth)
+            # After so many quiet moves, the rest by history are not tried.
+            if (
+                not tactical
+                and not checked
+                and steps & LATE_MOVE_PRUNING
+                and number >= (tuned.late_move_base + depth * depth) >> (0 if improving else 1)
             ):
+                skip_quiets(thread, ply)
+            left = max(depth - reduction, np.int64(0))
+            if _is_pruned(pos, thread, move, tactical, checked, checking, depth, left, history, static, alpha):
                 continue
-        elif not tactical:
-            history = quiet_history(pos, thread, ply, move)
 
         # 13. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
         #     at deeper; if instead another also beats beta, the node is cut (multi-cut).
@@ -391,19 +428,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             and number > 1 + (1 if is_pv else 0)
             and not (tactical and number < 4)
         ):
-            if not improving:
-                reduction += 1
-            if cut_node:
-                reduction += 1
-            if is_pv:
-                reduction -= 1
-            if checking or checked:
-                reduction -= 1
-            if tactical:
-                reduction -= 1
-            else:
-                reduction -= (history * tuned.reduction_history) >> 20
-            reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
+            reduced = _reduced(
+                thread, reduction, next_depth, improving, cut_node, is_pv, checking or checked, tactical, history
+            )
             score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
             if score > alpha and reduced < next_depth and not thread.stop:
                 score = -search_node(
@@ -445,15 +472,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             learn_quiet_cut(pos, thread, ply, depth, best_move, quiets, tacticals)
     if excluded == 0:
         bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best > first_alpha else UPPER)
-        store(thread.table, key, best_move, best, raw_evaluation, depth, bound, ply)
-        if (
-            not checked
-            and abs(best) < MATE_BOUND
-            and not (best_move and is_tactical(pos, best_move))
-            and not (bound == LOWER and best <= thread.evaluation[ply])
-            and not (bound == UPPER and best >= thread.evaluation[ply])
-        ):
-            learn_correction(pos, thread, depth, best - thread.evaluation[ply])
+        _keep(pos, thread, ply, depth, key, raw_evaluation, best, best_move, bound)
     return best
 
 
@@ -468,7 +487,8 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     thread.null_until = 0
     thread.seldepth = 0
     thread.continuation[0] = NO_CONTINUATION
-    thread.excluded[:] = 0
+    for place in range(len(thread.excluded)):
+        thread.excluded[place] = 0
     first, count = np.int64(thread.root_first), np.int64(thread.root_count)
     thread.evaluation[0] = NO_EVALUATION if in_check(pos) else evaluate(pos, accumulators, network)
     best = np.int64(-INFINITE)

@@ -294,6 +294,15 @@ def _find_checkers(pos):
 
 
 @jit
+def _write_no_change(pos, ply):
+    """Note that nothing on the board changed on the way to a ply."""
+    for index in range(2):
+        pos.removed[ply, index] = NO_CODE
+        pos.added[ply, index] = NO_CODE
+        pos.check_runs[ply, index] = 0
+
+
+@jit
 def set_board(pos, board, hands, turn, game_ply):
     """Set a record up from board uint8 [81] and hands uint8 [2, 7]; returns BOARD_OK or the number of an error.
 
@@ -314,10 +323,16 @@ def set_board(pos, board, hands, turn, game_ply):
     for kind in range(KING + 1):
         if counts[kind] > PIECES_IN_BOX[kind]:
             return TOO_MANY_PIECES
-    pos.king[:] = NO_KING
-    pos.colours[:] = NONE
-    pos.groups[:] = NONE
-    pos.board[:] = EMPTY
+    # Loops, as assigning to a slice takes Numba seconds to compile.
+    for colour in range(2):
+        pos.king[colour] = NO_KING
+        for word in range(2):
+            pos.colours[colour, word] = NONE
+    for group in range(GROUPS):
+        for word in range(2):
+            pos.groups[group, word] = NONE
+    for square in range(SQUARES):
+        pos.board[square] = EMPTY
     pos.ply = 0
     pos.game_ply = game_ply
     pos.plies_from_null = 0
@@ -364,9 +379,7 @@ def set_board(pos, board, hands, turn, game_ply):
     pos.moves[0] = 0
     pos.captured[0] = EMPTY
     pos.null_distance[0] = 0
-    pos.removed[0] = NO_CODE
-    pos.added[0] = NO_CODE
-    pos.check_runs[0] = 0
+    _write_no_change(pos, np.int64(0))
     return BOARD_OK
 
 
@@ -553,14 +566,13 @@ def do_null_move(pos):
     pos.key ^= SIDE_KEY
     pos.keys[ply] = pos.key
     pos.board_keys[ply] = pos.board_keys[ply - 1] ^ SIDE_KEY
-    pos.packed_hands[ply] = pos.packed_hands[ply - 1]
     pos.moves[ply] = 0
     pos.captured[ply] = EMPTY
-    pos.removed[ply] = NO_CODE
-    pos.added[ply] = NO_CODE
-    pos.check_runs[ply] = 0
-    pos.checkers[:] = NONE
-    pos.all_checkers[ply] = NONE
+    _write_no_change(pos, ply)
+    for index in range(2):
+        pos.packed_hands[ply, index] = pos.packed_hands[ply - 1, index]
+        pos.checkers[index] = NONE
+        pos.all_checkers[ply, index] = NONE
 
 
 @jit

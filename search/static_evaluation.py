@@ -55,7 +55,7 @@ def _evaluate_batch(pos, accumulators, net, pieces, hands, in_check, outputs):
     """Each position is set up as black's, which the mover's view is; only what an evaluation reads is filled in."""
     pos.turn = 0
     for index in range(len(pieces)):
-        pos.king[:] = SQUARES
+        pos.king[0], pos.king[1] = SQUARES, SQUARES
         for square in range(SQUARES):
             piece = pieces[index, square]
             pos.board[square] = piece

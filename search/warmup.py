@@ -10,9 +10,13 @@ import contextlib
 import json
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -71,14 +75,38 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def _warm_up_mate() -> None:
-    """Compile the mate solver if no process has; the next ones load it when they are first asked for a mate."""
+@contextlib.contextmanager
+def _mate_compiled() -> Iterator[None]:
+    """Compile the mate solver, if no process has, in a process of its own while the caller compiles the engine.
+
+    The process has a cache directory of its own, as two that write one function's index would spoil it; afterwards
+    what the caller has not compiled itself is moved over, each function's index with its code.
+    """
     compiled = CACHE_DIRECTORY / "mate"
-    if compiled.exists():
+    if compiled.exists() or not os.access(CACHE_DIRECTORY, os.W_OK):
+        yield
         return
+    with tempfile.TemporaryDirectory(prefix="mate-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
+        paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "LITESHOGI_CACHE": place, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        code = f"from search.mate import MateSolver; MateSolver(1).solve({_MATE_PROBLEM!r})"
+        process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
+        try:
+            yield
+            process.wait()
+        finally:
+            process.kill()
+            process.wait()
+        for index in Path(place).rglob("*.nbi"):
+            target = CACHE_DIRECTORY / index.relative_to(next(Path(place).iterdir()))
+            if target.exists():
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):  # the index last: it names the others
+                shutil.move(file, target.parent / file.name)
     from search.mate import MateSolver
 
-    MateSolver(1).solve(_MATE_PROBLEM)
+    MateSolver(1).solve(_MATE_PROBLEM)  # loads it, or compiles what is missing
     with contextlib.suppress(OSError):
         compiled.touch()
 
@@ -86,14 +114,13 @@ def _warm_up_mate() -> None:
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
-    with _locked():
+    with _locked(), _mate_compiled():
         from search.engine import Engine
 
         engine = Engine(small_network(), hash_mb=1, threads=1)
         for sfen in ("startpos", _BUSY_POSITION):
             engine.analyse(sfen, depth=5)
         engine.network.evaluate(["startpos"])
-        _warm_up_mate()
     return time.perf_counter() - begun
 
 
