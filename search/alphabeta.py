@@ -11,6 +11,7 @@ import numpy as np
 
 from search.accumulator import bring_up, evaluate
 from search.jit import jit
+from search.mate_in_three import find_mate_in_three
 from search.node import PATH_SCORE_FREE, find_mate_here, path_score
 from search.parameters import (
     CHECK_EXTENSION,
@@ -22,6 +23,7 @@ from search.parameters import (
     LATE_MOVE_PRUNING,
     LATE_MOVE_REDUCTION,
     MATE_IN_ONE,
+    MATE_IN_THREE,
     MULTI_CUT,
     NULL_MOVE,
     PROBCUT,
@@ -53,7 +55,7 @@ from search.transposition import (
     store,
 )
 
-NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH = 3, 5, 7
+NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, MATE_IN_THREE_DEPTH = 3, 5, 7, 4
 TRIED_LIMIT = 64
 """Quiet and tactical moves that a cut remembers as tried in vain."""
 
@@ -248,12 +250,16 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     thread.killers[ply + 1, 0] = 0
     thread.killers[ply + 1, 1] = 0
 
-    # 6. Mate in one: what a table entry would have told is not asked again.
+    # 6. Mate in one, and where the node is worth it in three: what a table entry would have told is not asked again.
     if not checked and excluded == 0 and data == np.uint64(0) and steps & MATE_IN_ONE:
         move = find_mate_here(pos, thread, ply)
+        score = MATE - ply - 1
+        if move == 0 and depth >= MATE_IN_THREE_DEPTH and steps & MATE_IN_THREE and ply + 3 < MAX_PLY:
+            move = find_mate_in_three(pos, thread, ply)
+            score = MATE - ply - 3
         if move:
-            store(thread.table, key, move, MATE - ply - 1, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
-            return MATE - ply - 1
+            store(thread.table, key, move, score, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
+            return score
 
     if prunable:
         # 7. Razoring: far below alpha near the horizon, only tactics could help.
