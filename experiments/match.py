@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
+
+from experiments.arena import run_arena, write_engine
 
 ELO = 400 / math.log(10)
 
@@ -61,33 +60,19 @@ class Match:
             self._write_engine("second", self.second, self.second_option),
         ]
         configuration.write_text(json.dumps(self._configuration(engines), indent=1), encoding="utf-8")
-        self._arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
+        run_arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
         report = count_results(self._summary())
         print(json.dumps(report) if self.json else as_text(report))
 
     def _write_engine(self, name: str, command: str, options: tuple[str, ...]) -> str:
         """An engine's description; JSON is YAML too."""
-        path = Path(sys.executable).with_name("liteshogi") if command == "liteshogi" else Path(command)
-        if not path.is_file():
-            raise FileNotFoundError(f"{path}: there is no such engine")
         values: dict[str, str | int] = {}
         for option in options:
             key, equals, value = option.partition("=")
             if not equals:
                 raise ValueError(f"option {option!r} of the {name} engine: write NAME=VALUE")
             values[key] = int(value) if value.lstrip("-").isdigit() else value
-        if command == "liteshogi":
-            # Nothing lies between the engines and the clock here.
-            values = {"NetworkDelay": 0, "NetworkDelay2": 0, **values}
-        description = {
-            "name": name,
-            "engine_path": str(path.absolute()),
-            "working_directory": str(path.parent.absolute()),
-            "options": values,
-        }
-        file = self.output / f"{name}.yaml"
-        file.write_text(json.dumps(description, indent=1), encoding="utf-8")
-        return file.name
+        return write_engine(self.output, name, command, values)
 
     def _configuration(self, engines: list[str]) -> dict[str, Any]:
         positions: dict[str, Any] = {"type": "startpos", "flip_policy": "pair_both"}
@@ -116,22 +101,8 @@ class Match:
             "dashboard": {"enabled": False},
         }
 
-    def _arena(self, *arguments: str) -> str:
-        """Run ShogiArena; its own log goes to standard error. ValueError with its last line if it fails."""
-        program = Path(sys.executable).with_name("shogiarena")
-        if not program.is_file():
-            raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
-        environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
-        done = subprocess.run(
-            [str(program), "--log-level", "WARNING", *arguments], env=environment, stdout=subprocess.PIPE, text=True
-        )
-        if done.returncode:
-            lines = done.stdout.strip().splitlines()
-            raise ValueError(f"shogiarena failed ({done.returncode}): {lines[-1] if lines else 'see above'}")
-        return done.stdout
-
     def _summary(self) -> dict[str, Any]:
-        text = self._arena("results", "summary", str(self.output / "games"), "--format", "json")
+        text = run_arena("results", "summary", str(self.output / "games"), "--format", "json")
         summary: dict[str, Any] = json.loads(text)
         return summary
 

@@ -29,6 +29,7 @@ VERBS = {
     "mate": "search.mate_verb:Mate",
     "match": "experiments.match:Match",
     "compare": "experiments.compare:Compare",
+    "tune": "experiments.tune:Tune",
     "analyse": "experiments.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
     "demo": "experiments.demo:Demo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
@@ -114,12 +115,21 @@ OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
 )
 
 
+def declared_options() -> tuple[Spin | Check | Combo | FileName, ...]:
+    """The options to declare: with LITESHOGI_TUNE in the environment the search's parameters too, for `tune`."""
+    if not os.environ.get("LITESHOGI_TUNE"):
+        return OPTIONS
+    from search.parameters import PARAMETERS
+
+    return OPTIONS + tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
+
+
 class OptionValues:
     """The values in force, by name; names are compared without regard to case."""
 
     def __init__(self) -> None:
-        self._options = {option.name.lower(): option for option in OPTIONS}
-        self._values: dict[str, int | bool | str] = {option.name: option.default for option in OPTIONS}
+        self._options = {option.name.lower(): option for option in declared_options()}
+        self._values: dict[str, int | bool | str] = {option.name: option.default for option in self._options.values()}
 
     def set(self, name: str, text: str) -> str:
         """Read a value; returns the option's declared name. ValueError in words."""
@@ -132,6 +142,11 @@ class OptionValues:
     def number(self, name: str) -> int:
         """The value of a Spin."""
         return int(self._values[name])
+
+    def parameters(self) -> dict[str, int]:
+        """The search's parameters that are declared, by name."""
+        names = set(self._values) - {option.name for option in OPTIONS}
+        return {name: self.number(name) for name in names}
 
     def flag(self, name: str) -> bool:
         """The value of a Check."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
-from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, OPTIONS, OptionValues
+from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, OptionValues, declared_options
 from search.paging import back_table, grow_table
 from search.usi_go import parse_go, shown
 from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
@@ -72,6 +72,7 @@ class Protocol:
         self._commands: dict[str, Callable[[str], None]] = {
             "usi": self._usi,
             "isready": self._isready,
+            "usi_tunables": self._usi_tunables,
             "setoption": self._setoption,
             "usinewgame": self._usinewgame,
             "position": self._set_position,
@@ -127,11 +128,15 @@ class Protocol:
     def _usi(self, _: str) -> None:
         self._write(f"id name {NAME}")
         self._write(f"id author {AUTHOR}")
-        for option in OPTIONS:
+        for option in declared_options():
             self._write(option.declaration())
         self._write("usiok")
         # Numba takes half a second to import: begin while the GUI sends its options.
         threading.Thread(target=_import_engine, daemon=True).start()
+
+    def _usi_tunables(self, _: str) -> None:
+        """ShogiArena's question for a list of tunable options; the options that were declared say it all."""
+        self._write("usi_tunablesok")
 
     def _isready(self, _: str) -> None:
         self._readying = threading.Thread(target=self._get_ready, daemon=True)
@@ -247,6 +252,7 @@ class Protocol:
     def _apply_rules(self, engine: Engine) -> None:
         from search.declaration import NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE
         from search.engine import Rules
+        from search.parameters import make_parameters
         from search.score import score_of_rate
 
         # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
@@ -254,6 +260,8 @@ class Protocol:
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
         draw = score_of_rate(rate, engine.network.cp_per_logit)
         engine.multi_pv = self._options.number("MultiPV")
+        if changes := self._options.parameters():
+            engine.parameters = make_parameters(changes)
         numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
             declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],
