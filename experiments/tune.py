@@ -62,11 +62,13 @@ class Tune:
         (self.output / "space.yaml").write_text(json.dumps(space(chosen), indent=1), encoding="utf-8")
         configuration = self.output / "tune.yaml"
         configuration.write_text(json.dumps(self._configuration(engine), indent=1), encoding="utf-8")
-        try:
-            run_arena("run", "spsa", str(configuration), "--run-dir", str(self.output / "games"))
-        except KeyboardInterrupt:
-            print("interrupted; run the same command again to go on", file=sys.stderr)
-        report = read_values(self.output / "games", chosen)
+        games = self.output / "games"
+        if read_values(games, chosen)["updates"] < self.updates:  # ShogiArena fails on a run that has ended
+            try:
+                run_arena("run", "spsa", str(configuration), "--run-dir", str(games))
+            except KeyboardInterrupt:
+                print("interrupted; run the same command again to go on", file=sys.stderr)
+        report = read_values(games, chosen)
         if self.json:
             print(json.dumps(report))
             return
