@@ -93,6 +93,7 @@ OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
     Spin("NetworkDelay", 120, 0, 10_000),
     Spin("NetworkDelay2", 1120, 0, 10_000),
     Spin("MinimumThinkingTime", 0, 0, 100_000),
+    Spin("Mate_Root_Search", 0, 0, 1 << 30),
     Spin("MaxMovesToDraw", 0, 0, 100_000),
     Combo("EnteringKingRule", "CSARule27", ENTERING_KING_RULES),
     Spin("ResignValue", 99_999, 0, 99_999),

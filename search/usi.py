@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from search.book import Book
     from search.engine import Analysis, Engine
     from search.mate import MateSolver, StopFlag
+    from search.root_mate import RootMate
 
 NAME = "LiteShogi"
 AUTHOR = "the LiteShogi authors"
@@ -66,6 +67,7 @@ class Protocol:
         self._search: threading.Thread | None = None
         self._interrupt: Callable[[], None] = lambda: None
         self._solver: MateSolver | None = None
+        self._root_mate: RootMate | None = None
         self._release = threading.Event()
         self._limits = Limits()
         self._go_time = 0.0
@@ -209,6 +211,10 @@ class Protocol:
             except MemoryError as error:
                 kept = f"; going on with {engine.table.megabytes} MB" if name == "USI_Hash" else ""
                 self._say(f"{error or f'{name} {wanted} does not fit into memory'}{kept}")
+        if self._options.number("Mate_Root_Search") and self._root_mate is None:
+            from search.root_mate import RootMate
+
+            self._root_mate = RootMate()
         self._apply_book()
         self._apply_rules(engine)
 
@@ -364,14 +370,32 @@ class Protocol:
             if not limits.infinite and not limits.searchmoves:
                 best = self._book_move(engine)
             if best is None:
-                best = engine.search(
-                    nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
-                )
+                best = self._search_move(engine, limits)
         except Exception as error:
             self._say(f"the search failed: {type(error).__name__}: {error}")
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
         self._write(self._bestmove(best))
+
+    def _search_move(self, engine: Engine, limits: Limits) -> Analysis:
+        """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
+        nodes, solver = self._options.number("Mate_Root_Search"), self._root_mate
+        beside = solver is not None and nodes > 0 and not limits.searchmoves and engine.multi_pv == 1
+        if solver is not None and beside:
+            solver.begin(engine.position, nodes, engine.stop)
+        try:
+            best = engine.search(
+                nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
+            )
+        finally:
+            mate = solver.end() if solver is not None and beside else None
+        if mate is None or best.best_move in (None, "win"):
+            return best
+        from search.root_mate import with_mate
+
+        best = with_mate(best, mate)
+        self._info(best)
+        return best
 
     def _book_move(self, engine: Engine) -> Analysis | None:
         """The book's move for the position that was set, its candidates told as lines; None if it has none."""

@@ -270,6 +270,21 @@ def test_mates_are_solved(session):
     assert session.bestmove() != "bestmove resign"
 
 
+def test_a_mate_proved_at_the_root_is_played(session):
+    session.send("setoption name Mate_Root_Search value 1000000", "isready").until("readyok")
+    session.send(
+        "position sfen 1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167",
+        "go byoyomi 60000",
+    )
+    lines = session.until("bestmove")
+    assert "score mate 11" in lines[-2]
+    assert lines[-1].split()[1] == lines[-2].split(" pv ")[1].split()[0]
+    session.send("position startpos", "go ponder byoyomi 100", "ponderhit")
+    assert session.bestmove() != "bestmove resign"
+    session.send("setoption name Mate_Root_Search value 0", "position startpos", "go depth 2")
+    assert session.bestmove() != "bestmove resign"
+
+
 def test_illegal_positions_leave_the_last_one(session):
     session.send("position startpos moves 7g7f")
     for bad, words in (
