@@ -428,24 +428,23 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         next_depth = depth - 1 + extension
 
         # 14. Late-move reductions: search late moves less deeply, and again if one surprises.
+        reduced, late_cut = next_depth, 1 - cut_node
         if (
             depth >= 2
             and steps & LATE_MOVE_REDUCTION
             and number > 1 + (1 if is_pv else 0)
             and not (tactical and number < 4)
         ):
+            late_cut = np.int64(1)
             reduced = _reduced(
                 thread, reduction, next_depth, improving, cut_node, is_pv, checking or checked, tactical, history
             )
-            score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
+        if not is_pv or number > 1:
+            score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, late_cut)
             if score > alpha and reduced < next_depth and not thread.stop:
                 score = -search_node(
                     pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
                 )
-        elif not is_pv or number > 1:
-            score = -search_node(
-                pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
-            )
         # 15. The first move of a PV node, and any that beats alpha there, get the full window.
         if is_pv and (number == 1 or score > alpha) and not thread.stop:
             score = -search_node(pos, thread, accumulators, network, ply + 1, next_depth, -beta, -alpha, np.int64(0))

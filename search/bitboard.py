@@ -18,7 +18,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(0)
 ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
-N, S, E, W, NE, NW, SE, SW = range(8)
+N, S, E, W, NE, NW, SE, SW = (np.int64(number) for number in range(8))  # typed: a literal compiles each call anew
 UNALIGNED = 8
 DIRECTION_STEPS = ((0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))
 """(file, rank) step of each direction."""

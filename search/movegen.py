@@ -134,14 +134,18 @@ def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
     zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
     enemy_low, enemy_high = pos.colours[them, 0], pos.colours[them, 1]
     if which & TACTICAL:
-        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, PROMOTE)
-        count = _write_pawns(moves, count, low & enemy_low & ~zone_low, high & enemy_high & ~zone_high, back, 0)
+        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, np.int64(PROMOTE))
+        count = _write_pawns(
+            moves, count, low & enemy_low & ~zone_low, high & enemy_high & ~zone_high, back, np.int64(0)
+        )
     if which & QUIET:
-        count = _write_pawns(moves, count, low & ~enemy_low & ~zone_low, high & ~enemy_high & ~zone_high, back, 0)
+        count = _write_pawns(
+            moves, count, low & ~enemy_low & ~zone_low, high & ~enemy_high & ~zone_high, back, np.int64(0)
+        )
     if which & INFERIOR:
         zone_low &= ~DEAD_ONE[us, 0]
         zone_high &= ~DEAD_ONE[us, 1]
-        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, 0)
+        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, np.int64(0))
     return count
 
 

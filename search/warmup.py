@@ -75,21 +75,29 @@ def _locked() -> Iterator[None]:
         yield
 
 
+def compile_beside() -> None:
+    """Compile (or load) what the engine's search does not need: the mate solver and the evaluation in batches."""
+    from search.mate import MateSolver
+
+    MateSolver(1).solve(_MATE_PROBLEM)
+    small_network().evaluate(["startpos"])
+
+
 @contextlib.contextmanager
-def _mate_compiled() -> Iterator[None]:
-    """Compile the mate solver, if no process has, in a process of its own while the caller compiles the engine.
+def _rest_compiled() -> Iterator[None]:
+    """If no process has, compile the rest in a process of its own while the caller compiles the search.
 
     The process has a cache directory of its own, as two that write one function's index would spoil it; afterwards
     what the caller has not compiled itself is moved over, each function's index with its code.
     """
-    compiled = CACHE_DIRECTORY / "mate"
+    compiled = CACHE_DIRECTORY / "rest"
     if compiled.exists() or not os.access(CACHE_DIRECTORY, os.W_OK):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="mate-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="rest-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
         paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "LITESHOGI_CACHE": place, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        code = f"from search.mate import MateSolver; MateSolver(1).solve({_MATE_PROBLEM!r})"
+        code = "from search.warmup import compile_beside; compile_beside()"
         process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
         try:
             yield
@@ -104,9 +112,7 @@ def _mate_compiled() -> Iterator[None]:
             target.parent.mkdir(parents=True, exist_ok=True)
             for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):  # the index last: it names the others
                 shutil.move(file, target.parent / file.name)
-    from search.mate import MateSolver
-
-    MateSolver(1).solve(_MATE_PROBLEM)  # loads it, or compiles what is missing
+    compile_beside()  # loads it, or compiles what is missing
     with contextlib.suppress(OSError):
         compiled.touch()
 
@@ -114,13 +120,12 @@ def _mate_compiled() -> Iterator[None]:
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
-    with _locked(), _mate_compiled():
+    with _locked(), _rest_compiled():
         from search.engine import Engine
 
         engine = Engine(small_network(), hash_mb=1, threads=1)
         for sfen in ("startpos", _BUSY_POSITION):
             engine.analyse(sfen, depth=5)
-        engine.network.evaluate(["startpos"])
     return time.perf_counter() - begun
 
 
