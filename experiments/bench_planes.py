@@ -18,7 +18,8 @@ from experiments.planes import PLANES1, PLANES2, move_labels, view_position, wri
 from lite.decode import Batch
 from lite.reader import Reader
 from search.movegen import MAX_MOVES, legal_moves
-from search.position import BOARD_ERRORS, new_position, set_board
+from search.position import new_position
+from search.set_up import BOARD_ERRORS, set_board
 from search.sfen import get_sfen
 from search.shogi import EMPTY, HAND_KINDS, KINDS, WHITE
 

@@ -29,19 +29,8 @@ from search.huffman import HCP, decode_position
 from search.jit import jit
 from search.memory import prefetch
 from search.movegen import is_legal
-from search.position import (
-    BOARD_ERRORS,
-    DEAD_PIECE,
-    NO_KING,
-    OPPONENT_IN_CHECK,
-    TOO_MANY_PIECES,
-    TWO_PAWNS,
-    attackers,
-    do_move,
-    in_check,
-    new_position,
-    set_board,
-)
+from search.position import NO_KING, attackers, do_move, in_check, new_position
+from search.set_up import BOARD_ERRORS, DEAD_PIECE, OPPONENT_IN_CHECK, TOO_MANY_PIECES, TWO_PAWNS, set_board
 from search.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, NO_MOVE, PAWN, PIECES_IN_BOX, SQUARES
 
 labelled_dtype = np.dtype(

@@ -32,7 +32,8 @@ from lite.game import (
     read_comment,
 )
 from search.movegen import legal_moves
-from search.position import BOARD_ERRORS, new_position, set_board
+from search.position import new_position
+from search.set_up import BOARD_ERRORS, set_board
 from search.sfen import get_sfen
 from search.shogi import (
     BLACK,

@@ -206,7 +206,7 @@ def decode_position(code, dialect, board, hands):
     """Unpack `code` (u1[32] or longer) into board u1[81] and hands u1[2][7].
 
     Returns the turn (0 or 1), or minus an error number; the arrays are then undefined. Whether the pieces make a
-    possible position is another question: `check_pieces`, or `set_board` of search.position."""
+    possible position is another question: `check_pieces`, or `search.set_up.set_board`."""
     padded = np.zeros(_PADDED, np.uint8)
     for i in range(CODE_BYTES):
         padded[i] = code[i]

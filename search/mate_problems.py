@@ -15,7 +15,8 @@ import numpy as np
 
 from search.bitboard import NONE
 from search.jit import jit
-from search.position import BOARD_ERRORS, NO_KING, PIECE_KEYS, TWO_PAWNS, attackers, occupied, toggle
+from search.position import NO_KING, PIECE_KEYS, attackers, occupied, toggle
+from search.set_up import BOARD_ERRORS, TWO_PAWNS
 from search.sfen import set_sfen
 from search.shogi import EMPTY, KINDS, PAWN, PIECES_IN_BOX, PRO_PAWN
 

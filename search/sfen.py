@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 
-from search.position import BOARD_ERRORS, new_position, set_board
+from search.position import new_position
+from search.set_up import BOARD_ERRORS, set_board
 from search.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KIND_LETTERS, KINDS, PROMOTE, SQUARES, START_SFEN
 
 _PIECE_OF = {letters: kind for kind, letters in enumerate(KIND_LETTERS)} | {

@@ -15,7 +15,7 @@ from lite.reader import read_all
 from lite.record_file import RecordFile, Refusals
 from lite.records import ENTERED, RecordError, game_dtype, hcpe_dtype, move_dtype, move_from_psv, move_to_psv, psv_dtype
 from search.huffman import HCP, PSV, encode
-from search.position import set_board
+from search.set_up import set_board
 from search.sfen import move_from_usi, position_from_sfen
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"

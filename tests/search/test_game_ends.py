@@ -22,8 +22,9 @@ from search.declaration import (
     try_move,
 )
 from search.movegen import MAX_MOVES, legal_moves
-from search.position import do_move, in_check, new_position, set_board
+from search.position import do_move, in_check, new_position
 from search.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
+from search.set_up import set_board
 from search.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.shogi import EMPTY, KINDS, KING, SQUARES
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.huffman import CODE_BYTES, HCP, PSV, check_pieces, decode, encode
-from search.position import new_position, set_board
+from search.position import new_position
+from search.set_up import set_board
 from search.shogi import EMPTY, GOLD, HAND_KINDS, KINDS, KING, PAWN, PIECES_IN_BOX, PRO_PAWN, SQUARES
 
 HANDICAPS = sorted(sfen for sfen in KIF.Parser.HANDYCAP_SFENS.values() if sfen)
