@@ -59,6 +59,7 @@ class Protocol:
         self._options = OptionValues()
         self._engine: Engine | None = None
         self._applied: dict[str, str] = {}
+        self._parameters: dict[str, int] = {}
         self._network = ""
         self._book: Book | None = None
         self._book_path: Path | None = None
@@ -266,8 +267,9 @@ class Protocol:
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
         draw = score_of_rate(rate, engine.network.cp_per_logit)
         engine.multi_pv = self._options.number("MultiPV")
-        if changes := self._options.parameters():
-            engine.parameters = make_parameters(changes)
+        changes = self._options.parameters()
+        if changes != self._parameters:  # their table takes milliseconds, as long as a short search
+            engine.parameters, self._parameters = make_parameters(changes), changes
         numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
             declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],

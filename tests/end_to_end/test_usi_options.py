@@ -139,3 +139,26 @@ def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, b
     lines = protocol.send("position startpos", "go depth 2").until("bestmove")
     assert "thinking for itself" in lines[0]
     assert lines[-1].split()[1] != "resign"
+
+
+def test_parameters_of_the_search_are_options_only_for_tuning(start):
+    session = start().send("usi")
+    assert not any("razor_margin" in line for line in session.until("usiok"))
+    session.send("setoption name razor_margin value 100")
+    assert "no such option: 'razor_margin'" in session.until("info string")[-1]
+
+    session = start(LITESHOGI_TUNE="1").send("usi")
+    assert "option name razor_margin type spin default 220 min 80 max 500" in session.until("usiok")
+    session.send("usi_tunables").until("usi_tunablesok")
+    session.send("setoption name USI_Hash value 2", "isready").until("readyok")
+    nodes = []
+    for margin in (85, 30, 85):
+        session.send(f"setoption name reverse_futility_margin value {margin}", "isready").until("readyok")
+        lines = session.send("usinewgame", "position startpos", "go depth 7").until("bestmove")
+        nodes.append(re.search(r" nodes (\d+) ", lines[-2])[1])
+    assert nodes[0] == nodes[2] != nodes[1]
+    for value in ("10000", "much"):
+        session.send(f"setoption name reverse_futility_margin value {value}")
+        assert f"reverse_futility_margin {value}"[:23] in session.until("info string")[-1]
+    session.send("quit")
+    assert session.ended() == 0
