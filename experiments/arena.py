@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -38,15 +41,54 @@ def write_engine(directory: Path, name: str, command: str, options: Mapping[str,
 
 
 def run_arena(*arguments: str) -> str:
-    """Run ShogiArena; its own log goes to standard error. ValueError with its last line if it fails."""
+    """Run ShogiArena; its own log goes to standard error. ValueError with its last line if it fails.
+
+    An interrupt, or a request to end, is handed on once and ShogiArena is waited for, which then closes its engines and
+    its books; KeyboardInterrupt follows. A second one kills it.
+    """
     program = Path(sys.executable).with_name("shogiarena")
     if not program.is_file():
         raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
-    environment = os.environ | {"PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [str(program), "--log-level", "WARNING", *arguments], env=environment, stdout=subprocess.PIPE, text=True
+    process = subprocess.Popen(
+        [str(program), "--log-level", "WARNING", *arguments],
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Out of the terminal's reach: a second signal would make it quit at once.
+        process_group=0 if os.name == "posix" else None,
     )
-    if done.returncode:
-        lines = done.stdout.strip().splitlines()
-        raise ValueError(f"shogiarena failed ({done.returncode}): {lines[-1] if lines else 'see above'}")
-    return done.stdout
+    with process, _ends_as_interrupts():
+        try:
+            output, _ = process.communicate()
+        except KeyboardInterrupt:
+            _close(process)
+            raise
+    if process.returncode:
+        lines = output.strip().splitlines()
+        raise ValueError(f"shogiarena failed ({process.returncode}): {lines[-1] if lines else 'see above'}")
+    return output
+
+
+def _close(process: subprocess.Popen[str]) -> None:
+    """Have ShogiArena end in its own way; at another interrupt at once."""
+    try:
+        if os.name == "posix":
+            process.send_signal(signal.SIGINT)
+        process.communicate()
+    except KeyboardInterrupt:
+        process.kill()
+
+
+@contextlib.contextmanager
+def _ends_as_interrupts() -> Iterator[None]:
+    """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []  # signals are the main thread's
+    before = [(name, signal.signal(getattr(signal, name), signal.default_int_handler)) for name in names]
+    try:
+        yield
+    finally:
+        for name, handler in before:
+            signal.signal(getattr(signal, name), handler)
