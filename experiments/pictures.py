@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from search.parameters import Parameter
 
 COLOURS = {"demo": "#1f6fb4", "default": "#c8553d", "material": "#7a7a7a"}
 
@@ -61,6 +64,36 @@ def draw_training(
     by_ply.tick_params(axis="x", rotation=45)
     by_ply.legend(fontsize=8)
 
+    _write(figure, path)
+
+
+def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter], path: Path) -> None:
+    """A PNG of a tuning: how far each number has gone from its default, in its own steps, over the updates.
+
+    `history` holds the values by name after each update; the farthest are named in order of where they ended.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(11, 6))
+    colours = matplotlib.colormaps["tab20"]
+    lines = []
+    for number, one in enumerate(parameters):
+        gone = [0.0, *((values[one.name] - one.default) / one.step for values in history)]
+        (line,) = axes.plot(gone, lw=1.2, color=colours(number % 20), ls="-" if number < 20 else "--")
+        lines.append((gone[-1], line, f"{one.name} {one.default} \u2192 {history[-1][one.name]:.1f}"))
+    lines.sort(key=lambda entry: -entry[0])
+    axes.axhline(0, color="#bbbbbb", lw=1, zorder=0)
+    axes.set(title="Tuned numbers of the search", xlabel="update", ylabel="steps from the default")
+    axes.legend(
+        [line for _, line, _ in lines],
+        [name for *_, name in lines],
+        fontsize=8,
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+    )
     _write(figure, path)
 
 
