@@ -79,7 +79,7 @@ def plane_tensors(
 def load_predictor(net: Path | str, precision: Precision = "float32", device: str = "cpu") -> Predictor:
     """What gives a network's logits: a trained network, its run's directory, or an ONNX file of dlshogi's format."""
     if Path(net).suffix == ".onnx":
-        from experiments.resnet_onnx import OnnxNetwork
+        from experiments.onnx_network import OnnxNetwork
 
         session = OnnxNetwork(Path(net))
 

@@ -12,9 +12,10 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
+from experiments.onnx_network import OnnxNetwork
 from experiments.planes import make_planes
 from experiments.resnet import PolicyValueNetwork, ResnetConfig, save_resnet
-from experiments.resnet_onnx import ExportResnet, OnnxNetwork
+from experiments.resnet_onnx import ExportResnet
 from export.positions import random_sample
 
 
