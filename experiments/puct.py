@@ -18,7 +18,7 @@ import numpy as np
 
 from experiments.onnx_network import OnnxNetwork
 from experiments.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
-from experiments.puct_memory import Tree
+from experiments.puct_memory import MOST_VISITS, Tree
 from experiments.puct_tree import (
     COLLISION,
     EXPANDED,
@@ -26,6 +26,7 @@ from experiments.puct_tree import (
     LEAF,
     PROVED_LOSS,
     PROVED_WIN,
+    SETTLED,
     UNPROVED,
     abandon,
     absorb,
@@ -63,7 +64,6 @@ SURE_FROM = 0.1
 """Share of the time after which a move that cannot be overtaken is played."""
 CLOSE = 0.8
 """A second move with this part of the first one's visits makes the choice unsure."""
-MOST_VISITS = 1 << 30
 INFO_SECONDS = 0.5
 
 
@@ -144,10 +144,10 @@ class PuctEngine(Engine):
         self.on_listing: Callable[[list[RootMove]], None] | None = None
         """Called with the root's moves, best first, at the end of a search."""
         self._workers: list[_Worker] = []
-        self._game: tuple[str, tuple[str, ...]] = ("", ())
+        self._game: tuple[str, tuple[str, ...]] = ("startpos", ())
         self._tree_game: tuple[str, tuple[str, ...]] | None = None
         self._tree_rules: tuple[int, int] = (-1, -1)
-        self._mates = MateSolver(MATE_MEGABYTES)
+        self._mate_solver = MateSolver(MATE_MEGABYTES)
         self._mate_flag = StopFlag()
         # The tree's lock, and what its holder may change; who waits is woken when a batch has come back.
         self._turn = threading.Condition()
@@ -195,6 +195,14 @@ class PuctEngine(Engine):
         """Forget everything learnt."""
         self._tree_game = None
 
+    def warm_up(self) -> None:
+        """Compile or load what searching needs, have the network reserve its memory, and take its time."""
+        before = self._game
+        self.analyse("startpos", nodes=10 * self.settings.batch_size)
+        self.tree.shrink()
+        self.set_position(*before)
+        self._tree_game = None
+
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         """The position to search; ValueError names the first move that is not legal, and the old position stays."""
         super().set_position(sfen, moves)
@@ -237,19 +245,21 @@ class PuctEngine(Engine):
             return mate
         self._enter_root(searchmoves)
         self._halted, self._full, self._failure = False, False, None
-        helpers = [threading.Thread(target=self._help, args=(worker,), daemon=True) for worker in self._workers[1:]]
+        helpers = [
+            threading.Thread(target=self._assist, args=(worker, nodes), daemon=True) for worker in self._workers[1:]
+        ]
         for worker in self._workers:
             copy_position(worker.position, self.position)
         for helper in helpers:
             helper.start()
         told = begun
         try:
-            while not self._enough(begun, nodes, depth):
+            while not self._is_enough(begun, nodes, depth):
                 self._playouts(self._workers[0], nodes)
                 now = time.perf_counter()
                 if on_info and now - told >= INFO_SECONDS:
                     told = now
-                    for line in self._report(begun):
+                    for line in self._lines_found(begun):
                         on_info(line)
         finally:
             with self._turn:
@@ -259,7 +269,7 @@ class PuctEngine(Engine):
                 helper.join()
         if self._failure is not None:
             raise self._failure
-        lines = self._report(begun)
+        lines = self._lines_found(begun)
         lines[0] = self._with_mate(lines[0])
         if on_info:
             for line in lines:
@@ -306,7 +316,7 @@ class PuctEngine(Engine):
             budget = self._budget
         limit = None if budget is None else budget.maximum * ROOT_MATE_SHARE
         try:
-            found = self._mates.solve(
+            found = self._mate_solver.solve(
                 self.position, nodes=self.settings.root_mate_nodes, milliseconds=limit, stop=self._mate_flag
             )
         except ValueError:  # there is no king to mate
@@ -324,11 +334,11 @@ class PuctEngine(Engine):
             pv=moves,
         )
 
-    def _help(self, worker: _Worker) -> None:
+    def _assist(self, worker: _Worker, nodes: int | None) -> None:
         """A further thread: batch after batch until the first one halts."""
         try:
             while not self._halted:
-                self._playouts(worker, None)
+                self._playouts(worker, nodes)
         except Exception as error:
             with self._turn:
                 self._failure, self._halted = error, True
@@ -406,8 +416,8 @@ class PuctEngine(Engine):
                 break
         if outcome == FULL:
             self._full = True
-        elif outcome == COLLISION and count == 0:
-            self._turn.wait(LONGEST_BATCH)
+        elif outcome != SETTLED and count == 0 and self._flying:
+            self._turn.wait(LONGEST_BATCH)  # what is under way elsewhere must come back first
         return count
 
     def _batch_size(self) -> int:
@@ -424,7 +434,7 @@ class PuctEngine(Engine):
 
     # When it is enough, and what was found
 
-    def _enough(self, begun: float, nodes: int | None, depth: int | None) -> bool:
+    def _is_enough(self, begun: float, nodes: int | None, depth: int | None) -> bool:
         with self._turn:
             root, visits = self.tree.root, int(self.tree.record["visits"])
             if self._failure is not None:
@@ -476,12 +486,12 @@ class PuctEngine(Engine):
         found.sort(key=_goodness, reverse=True)
         return found
 
-    def _report(self, begun: float) -> list[Analysis]:
+    def _lines_found(self, begun: float) -> list[Analysis]:
         """The best lines, as many as MultiPV asks for; with time and playouts so far."""
         with self._turn:
             tree = self.tree
             milliseconds = int((time.perf_counter() - begun) * 1000)
-            lines = []
+            lines: list[Analysis] = []
             ranked = self._root_moves_found()
             if self._wanted:
                 ranked = [one for one in ranked if move_from_usi(one.move) in self._wanted] or ranked
@@ -505,6 +515,7 @@ class PuctEngine(Engine):
                         rank=rank,
                         win_rate=rate,
                         draw_rate=one.draw_rate,
+                        even_rate=one.win_rate,
                     )
                 )
         return lines
@@ -516,7 +527,7 @@ class PuctEngine(Engine):
         pos = self.position.copy()
         for move in found.pv:
             do_move(pos, np.int64(move_from_usi(move)))
-        mate = self._mates.solve(pos, nodes=10 * max(self.settings.leaf_mate_nodes, 1000))
+        mate = self._mate_solver.solve(pos, nodes=10 * max(self.settings.leaf_mate_nodes, 1000))
         if mate.status is not MateStatus.MATE:
             return found
         pv = found.pv + mate.moves
@@ -528,6 +539,8 @@ class PuctAnalysis(Analysis):
     """What a search found, with what it thinks of draws."""
 
     draw_rate: float = 0.0
+    even_rate: float = 0.5
+    """Win rate when a draw counts as half a win."""
 
 
 def _decided(move: str | None, score: int) -> PuctAnalysis:
@@ -542,6 +555,7 @@ def _decided(move: str | None, score: int) -> PuctAnalysis:
         hashfull=0,
         pv=(move,) if move else (),
         win_rate=float(score > 0),
+        even_rate=float(score > 0),
     )
 
 

@@ -30,6 +30,8 @@ KEPT_SHARE = 0.5
 """A full tree is cut until no more than this part of it is used."""
 SOME_VISITS = 0.1
 """A move needs this share of the first one's visits for its value to be taken seriously."""
+MOST_VISITS = 1 << 30
+"""Playouts through a root, at most."""
 _MATE_RANK = 1 << 40
 
 
@@ -92,14 +94,17 @@ class Tree:
     def shrink(self) -> None:
         """Make room: drop what lies beside the root, then what hangs below rarely visited nodes. Nothing may be in
         flight."""
-        least = np.int64(0)
+        least, excess = np.int64(0), np.int64(0)
         while True:
-            kept = mark(self.record, self.nodes, self.edges, least, self._places)
+            kept, bound = mark(self.record, self.nodes, self.edges, least, excess, self._places)
             nodes_kept = int((self._places[: self.record["nodes_used"]] != NONE).sum())
-            if (kept <= KEPT_SHARE * len(self.edges) and nodes_kept <= KEPT_SHARE * len(self.nodes)) or least > 1 << 30:
+            # Whatever runs out first: a cut among the edges takes nodes along.
+            used = max(kept / len(self.edges), nodes_kept / len(self.nodes))
+            if used <= KEPT_SHARE or least > MOST_VISITS:
                 break
             least = 2 * least + 1
-        compact(self.record, self.nodes, self.edges, least, self._places)
+            excess = max(excess, np.int64(kept * (1 - KEPT_SHARE / used)) + 1)
+        compact(self.record, self.nodes, self.edges, least, np.int64(bound), self._places)
 
     def moves_from(self, index: int) -> Iterator[tuple[int, float, int]]:
         """(move, prior, child or NONE) of a node's edges."""

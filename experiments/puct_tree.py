@@ -410,34 +410,40 @@ def abandon(nodes, slots, count):
 
 
 @jit
-def _stays_open(nodes, index, root, least):
+def _stays_open(nodes, index, root, least, bound):
     """Whether a node keeps its edges when the tree is compacted."""
-    return nodes[index].edge_count > 0 and (index == root or nodes[index].visits > least)
+    node = nodes[index]
+    return node.edge_count > 0 and (index == root or index >= bound or node.visits > least)
 
 
 @jit
-def mark(tree, nodes, edges, least, places):
-    """Mark in places (i4, a node each) what stays: nodes below the root, but no edges of those with `least` visits or
-    fewer; returns how many edges stay (int64)."""
+def mark(tree, nodes, edges, least, excess, places):
+    """Mark in places (i4, a node each) what stays: nodes below the root, with their edges unless they have `least`
+    visits or fewer. Of those the oldest lose theirs, until `excess` edges are gone. Returns how many edges stay, and
+    the node from which on all keep theirs (int64)."""
     root, used = np.int64(tree.root), np.int64(tree.nodes_used)
     for index in range(used):
         places[index] = NONE
     places[root] = 0
-    kept = np.int64(0)
+    kept, gone, bound = np.int64(0), np.int64(0), np.int64(0)
     for index in range(root, used):
-        if places[index] == NONE or not _stays_open(nodes, index, root, least):
-            continue
         first, count = np.int64(nodes[index].first_edge), np.int64(nodes[index].edge_count)
+        if places[index] == NONE or count == 0:
+            continue
+        if index != root and gone < excess and nodes[index].visits <= least:
+            gone += count + 1
+            bound = index + 1
+            continue
         kept += count + 1
         for place in range(first + 1, first + 1 + count):
             if edges[place].child >= 0:
                 places[edges[place].child] = 0
-    return kept
+    return kept, bound
 
 
 @jit
-def compact(tree, nodes, edges, least, places):
-    """Move what `mark` left marked, with the same `least`, to the front of both arrays. Nothing may be in flight."""
+def compact(tree, nodes, edges, least, bound, places):
+    """Move what `mark` has marked, with this `least` and `bound`, to the front. Nothing may be in flight."""
     root, used = np.int64(tree.root), np.int64(tree.nodes_used)
     fresh = np.int64(0)
     for index in range(used):
@@ -448,7 +454,11 @@ def compact(tree, nodes, edges, least, places):
     while source < end:
         owner, count = np.int64(edges[source].child), np.int64(edges[source].count)
         # What a node has abandoned, or an owner that is gone, is passed over.
-        if places[owner] != NONE and nodes[owner].first_edge == source and _stays_open(nodes, owner, root, least):
+        if (
+            places[owner] != NONE
+            and nodes[owner].first_edge == source
+            and _stays_open(nodes, owner, root, least, bound)
+        ):
             nodes[owner].first_edge = target
             for step in range(count + 1):
                 before, after = edges[source + step], edges[target + step]
@@ -462,7 +472,7 @@ def compact(tree, nodes, edges, least, places):
     for index in range(used):
         if places[index] == NONE:
             continue
-        if not _stays_open(nodes, index, root, least) and nodes[index].state == EXPANDED:
+        if not _stays_open(nodes, index, root, least, bound) and nodes[index].state == EXPANDED:
             node = nodes[index]
             node.state = FRESH
             node.edge_count = 0

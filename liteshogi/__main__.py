@@ -28,6 +28,7 @@ VERBS = {
     "perft": "search.perft:Perft",
     "mate": "search.mate_verb:Mate",
     "match": "experiments.match:Match",
+    "puct": "experiments.puct_usi:Puct",
     "compare": "experiments.compare:Compare",
     "tune": "experiments.tune:Tune",
     "analyse": "experiments.analyse:Analyse",

@@ -82,7 +82,9 @@ class FileName:
         return text or self.default
 
 
-OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
+Option = Spin | Check | Combo | FileName
+
+OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", 64, 1, 1 << 20),
     Check("USI_Ponder", False),
     Spin("Threads", 1, 1, 64),
@@ -116,7 +118,7 @@ OPTIONS: tuple[Spin | Check | Combo | FileName, ...] = (
 )
 
 
-def declared_options() -> tuple[Spin | Check | Combo | FileName, ...]:
+def declared_options() -> tuple[Option, ...]:
     """The options to declare: with LITESHOGI_TUNE in the environment the search's parameters too, for `tune`."""
     if not os.environ.get("LITESHOGI_TUNE"):
         return OPTIONS
@@ -128,9 +130,12 @@ def declared_options() -> tuple[Spin | Check | Combo | FileName, ...]:
 class OptionValues:
     """The values in force, by name; names are compared without regard to case."""
 
-    def __init__(self) -> None:
-        self._options = {option.name.lower(): option for option in declared_options()}
-        self._values: dict[str, int | bool | str] = {option.name: option.default for option in self._options.values()}
+    def __init__(self, options: tuple[Option, ...] | None = None) -> None:
+        """`options` are those of another engine than the alpha-beta one."""
+        self.declared = declared_options() if options is None else options
+        self._fixed = OPTIONS if options is None else options
+        self._options = {option.name.lower(): option for option in self.declared}
+        self._values: dict[str, int | bool | str] = {option.name: option.default for option in self.declared}
 
     def set(self, name: str, text: str) -> str:
         """Read a value; returns the option's declared name. ValueError in words."""
@@ -146,7 +151,7 @@ class OptionValues:
 
     def parameters(self) -> dict[str, int]:
         """The search's parameters that are declared, by name."""
-        names = set(self._values) - {option.name for option in OPTIONS}
+        names = set(self._values) - {option.name for option in self._fixed}
         return {name: self.number(name) for name in names}
 
     def flag(self, name: str) -> bool:

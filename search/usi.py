@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, plan
-from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, OptionValues, declared_options
+from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, Option, OptionValues
 from search.paging import back_table, grow_table
 from search.usi_go import parse_go, shown
 from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
@@ -46,17 +46,23 @@ BACKING_SECONDS = 1.0
 LONGEST_COMPLAINT = 400
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
-_COSTLY = ("USI_Hash", "Threads", "EvalFile")
-"""Options that reserve memory or read a file: applied once for each value."""
 
 
 class Protocol:
-    """One session: `handle` takes a line and returns False at `quit`."""
+    """One session: `handle` takes a line and returns False at `quit`.
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    Another engine speaks USI by a subclass: its options, `_make_engine`, `_apply_option` and what else it does its own
+    way.
+    """
+
+    name = NAME
+    costly: tuple[str, ...] = ("USI_Hash", "Threads", "EvalFile")
+    """Options that reserve memory or read a file: applied once for each value."""
+
+    def __init__(self, write: Callable[[str], None], options: tuple[Option, ...] | None = None) -> None:
         self._begun = time.monotonic()
         self._write = write
-        self._options = OptionValues()
+        self._options = OptionValues(options)
         self._engine: Engine | None = None
         self._applied: dict[str, str] = {}
         self._parameters: dict[str, int] = {}
@@ -129,9 +135,9 @@ class Protocol:
     # Getting ready
 
     def _usi(self, _: str) -> None:
-        self._write(f"id name {NAME}")
+        self._write(f"id name {self.name}")
         self._write(f"id author {AUTHOR}")
-        for option in declared_options():
+        for option in self._options.declared:
             self._write(option.declaration())
         self._write("usiok")
         # Numba takes half a second to import: begin while the GUI sends its options.
@@ -196,19 +202,13 @@ class Protocol:
         return engine
 
     def _apply_options(self, engine: Engine) -> None:
-        for name in _COSTLY:
+        for name in self.costly:
             wanted = self._options.text(name)
             if self._applied.get(name) == wanted:
                 continue
             self._applied[name] = wanted
             try:
-                if name == "USI_Hash":
-                    engine.set_hash(int(wanted))
-                    self._backing = back_table(engine.table)
-                elif name == "Threads":
-                    engine.set_threads(int(wanted))
-                else:
-                    self._load(engine, wanted)
+                self._apply_option(engine, name, wanted)
             except MemoryError as error:
                 kept = f"; going on with {engine.table.megabytes} MB" if name == "USI_Hash" else ""
                 self._say(f"{error or f'{name} {wanted} does not fit into memory'}{kept}")
@@ -218,6 +218,16 @@ class Protocol:
             self._root_mate = RootMate()
         self._apply_book()
         self._apply_rules(engine)
+
+    def _apply_option(self, engine: Engine, name: str, value: str) -> None:
+        """Put a costly option's value in force. MemoryError if it does not fit."""
+        if name == "USI_Hash":
+            engine.set_hash(int(value))
+            self._backing = back_table(engine.table)
+        elif name == "Threads":
+            engine.set_threads(int(value))
+        else:
+            self._load(engine, value)
 
     def _load(self, engine: Engine, path: str) -> None:
         scale = self._options.number("FV_SCALE")
@@ -444,14 +454,17 @@ class Protocol:
         multi = f" multipv {found.rank}" if self._engine is not None and self._engine.multi_pv > 1 else ""
         chances = ""
         if self._options.flag("UCI_ShowWDL"):
-            # Thousandths of wins, draws and losses, as chess engines tell them: the network knows no draws.
-            wins = round(1000 * found.win_rate)
-            chances = f" wdl {wins} 0 {1000 - wins}"
+            chances = " wdl {} {} {}".format(*self._chances(found))
         self._write(
             f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text}{chances} "
             f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} "
             f"pv {' '.join(found.pv)}"
         )
+
+    def _chances(self, found: Analysis) -> tuple[int, int, int]:
+        """Thousandths of wins, draws and losses, as chess engines tell them: the network knows no draws."""
+        wins = round(1000 * found.win_rate)
+        return wins, 0, 1000 - wins
 
     def _ponderhit(self, rest: str) -> None:
         """The opponent played the expected move: the clocks run from here."""
@@ -487,16 +500,20 @@ def _import_engine() -> None:
         import search.engine  # noqa: F401
 
 
-def speak(lines: Iterable[str], write: Callable[[str], None]) -> None:
+def speak(
+    lines: Iterable[str],
+    write: Callable[[str], None],
+    new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol,
+) -> None:
     """Hold a session over lines of text, until `quit` or their end."""
-    protocol = Protocol(write)
+    protocol = new_protocol(write)
     for line in lines:
         if not protocol.handle(line):
             break
     protocol.close()
 
 
-def main() -> None:
+def main(new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
     """Speak USI on standard input and output until `quit`, the end of input, or a signal."""
     if sys.stdout is None:
         return
@@ -510,5 +527,5 @@ def main() -> None:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(sys.stdout))
+    speak(iter(heard.get, None), Output(sys.stdout), new_protocol)
     os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them

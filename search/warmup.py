@@ -48,7 +48,7 @@ def small_network() -> EvalNetwork:
 
 
 @contextlib.contextmanager
-def _locked() -> Iterator[None]:
+def compiling_alone() -> Iterator[None]:
     """Hold the cache directory's lock; where the directory cannot be written nothing is kept, so nothing is locked."""
     try:
         CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def _rest_compiled() -> Iterator[None]:
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
-    with _locked(), _rest_compiled():
+    with compiling_alone(), _rest_compiled():
         from search.engine import Engine
 
         engine = Engine(small_network(), hash_mb=1, threads=1)

@@ -20,14 +20,14 @@ def test_directories_that_nobody_used_for_a_month_are_removed(tmp_path, monkeypa
     (tmp_path / "vnni-without-a-lock").mkdir()
     assert warmup.remove_unused() == 1
     assert {path.name for path in tmp_path.iterdir()} == {"vnni-fresh", "plain-0123", "vnni-without-a-lock"}
-    with warmup._locked():
+    with warmup.compiling_alone():
         assert (ours / "lock").stat().st_mtime > month_ago + 86400
 
 
 def test_a_cache_that_cannot_be_written_locks_nothing(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setattr(warmup, "CACHE_DIRECTORY", tmp_path / "file" / "directory")
-    with warmup._locked():
+    with warmup.compiling_alone():
         pass
 
 
