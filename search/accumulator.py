@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from search.bits import popcount, trailing_zeros
+from search.bits import trailing_zeros
 from search.jit import jit
 from search.kernels import activate, affine, affine_clipped, sum_rows
 from search.memory import CACHE_LINE, aligned_zeros, load_word, store_word
 from search.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.network_record import owning_record
-from search.position import occupied, position_dtype
+from search.position import position_dtype
 from search.score import MAX_EVALUATION
-from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, SQUARES
+from search.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
 from search.vectors import make_load, make_store
 
 SLOTS = 256
@@ -33,6 +33,8 @@ PLACEMENT_BYTES = 96
 """Bytes at the head of a position's record that say where every man is: board, hands (and the turn, left out)."""
 assert position_dtype.fields is not None
 assert [position_dtype.fields[name][1] for name in ("board", "hands", "turn")] == [0, SQUARES, PLACEMENT_BYTES - 1]
+# Behind a kept placement: its men but the kings, and how many rows of "a man is missing" its sums hold.
+_MEN_PLACE, _MISSING_PLACE = np.uint64(PLACEMENT_BYTES), np.uint64(PLACEMENT_BYTES + 8)
 _NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
 
 accumulator_dtype = np.dtype(
@@ -44,7 +46,7 @@ accumulator_dtype = np.dtype(
         ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
         ("removed_list", np.uint64),
         ("kept", np.uint64),  # address of what `refresh` keeps: [perspective][king square], each of `kept_bytes`
-        ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 missing men, padding
+        ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 men and missing rows
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
         ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
@@ -128,23 +130,9 @@ def _list_hand(net, rows, count, perspective, colour, kind, fewer, more, king_of
 
 
 @jit
-def _list_missing(pos, net, known, added, removed, added_count, removed_count, king_offset):
-    """Put rows of "a man of the set is missing" on the lists; (missing men, lengths). `known` are summed already."""
-    low, high = occupied(pos)
-    men = np.int64(popcount(low) + popcount(high))
-    men -= np.int64(pos.king[0] < SQUARES) + np.int64(pos.king[1] < SQUARES)
-    for colour in range(2):
-        for kind in range(HAND_KINDS):
-            men += np.int64(pos.hands[colour, kind])
-    missing = _MEN - men
-    row = net.rows + np.uint64(net.missing_row + king_offset)
-    for _ in range(known, missing):
-        _store_address(added, added_count, row)
-        added_count += 1
-    for _ in range(missing, known):
-        _store_address(removed, removed_count, row)
-        removed_count += 1
-    return missing, added_count, removed_count
+def _is_man(piece):
+    """1 for a piece that a set of 38 men has, 0 for a king or an empty square."""
+    return np.int64(piece != EMPTY and piece % KINDS != KING)
 
 
 @jit
@@ -161,6 +149,7 @@ def refresh(pos, accumulators, net, perspective):
     placement = np.uint64(pos.board.ctypes.data)
     added, removed = accumulators.added_list, accumulators.removed_list
     added_count, removed_count = np.int64(0), np.int64(0)
+    men = np.int64(load_word(snapshot + _MEN_PLACE))
     for word in range(PLACEMENT_BYTES // 8):
         place = np.uint64(8 * word)
         present, past = load_word(placement + place), load_word(snapshot + place)
@@ -172,6 +161,7 @@ def refresh(pos, accumulators, net, perspective):
             new, old = np.int64((present >> shift) & _BYTE), np.int64((past >> shift) & _BYTE)
             index = 8 * word + np.int64(shift >> np.uint64(3))
             if index < SQUARES:
+                men += _is_man(new) - _is_man(old)
                 if old != EMPTY:
                     code = old * SQUARES + index
                     removed_count = _list_row(net, removed, removed_count, perspective, code, king_offset)
@@ -179,18 +169,23 @@ def refresh(pos, accumulators, net, perspective):
                     code = new * SQUARES + index
                     added_count = _list_row(net, added, added_count, perspective, code, king_offset)
             elif index < SQUARES + 2 * HAND_KINDS:
+                men += new - old
                 colour, kind = (index - SQUARES) // HAND_KINDS, (index - SQUARES) % HAND_KINDS
                 added_count = _list_hand(net, added, added_count, perspective, colour, kind, old, new, king_offset)
                 removed_count = _list_hand(
                     net, removed, removed_count, perspective, colour, kind, new, old, king_offset
                 )
+    store_word(snapshot + _MEN_PLACE, np.uint64(men))
     if net.missing_row >= 0:
-        missing_address = snapshot + np.uint64(PLACEMENT_BYTES)
-        known = np.int64(load_word(missing_address))
-        missing, added_count, removed_count = _list_missing(
-            pos, net, known, added, removed, added_count, removed_count, king_offset
-        )
-        store_word(missing_address, np.uint64(missing))
+        row, missing = net.rows + np.uint64(net.missing_row + king_offset), _MEN - men
+        summed = np.int64(load_word(snapshot + _MISSING_PLACE))
+        for _ in range(summed, missing):
+            _store_address(added, added_count, row)
+            added_count += 1
+        for _ in range(missing, summed):
+            _store_address(removed, removed_count, row)
+            removed_count += 1
+        store_word(snapshot + _MISSING_PLACE, np.uint64(missing))
     slot = np.int64(pos.ply) & (SLOTS - 1)
     sums, none = sums_address(accumulators, slot, perspective), np.int64(0)
     sum_rows(entry, entry, added, added_count, removed, removed_count, net.width)

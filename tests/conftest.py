@@ -1,7 +1,8 @@
-"""Fixtures for every room: an nn.bin of any dimensions, written here by its published layout alone."""
+"""For every room: an nn.bin of any dimensions, written here by its published layout; Ctrl-C for what tests start."""
 
 from __future__ import annotations
 
+import signal
 import struct
 from collections.abc import Callable
 
@@ -9,6 +10,10 @@ import numpy as np
 import pytest
 
 FEATURES = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8, 125_388), "k_p": ("K+P", 0x3F5717FF, 1710)}
+
+
+# Jobs that a shell starts in the background ignore Ctrl-C, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def nnue_words(features: str, width: int, first: int, second: int, sparse: str = "") -> str:
