@@ -277,7 +277,7 @@ def test_a_mate_proved_at_the_root_is_played(session):
         "go byoyomi 60000",
     )
     lines = session.until("bestmove")
-    assert "score mate 11" in lines[-2]
+    assert 0 < int(lines[-2].split("score mate ")[1].split()[0]) <= 11
     assert lines[-1].split()[1] == lines[-2].split(" pv ")[1].split()[0]
     session.send("position startpos", "go ponder byoyomi 100", "ponderhit")
     assert session.bestmove() != "bestmove resign"
