@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,52 +76,85 @@ def compiling_alone() -> Iterator[None]:
         yield
 
 
-def compile_beside() -> None:
-    """Compile (or load) what the engine's search does not need: the mate solver and the evaluation in batches."""
+def compile_beside() -> Iterator[None]:
+    """Compile (or load) in steps what a second process can: what the search comes to last, then what it never calls."""
+    small_network().evaluate(["startpos"])
+    yield
+    _find_mates()
+    yield
     from search.mate import MateSolver
 
     MateSolver(1).solve(_MATE_PROBLEM)
-    small_network().evaluate(["startpos"])
+    yield
+
+
+def _find_mates() -> None:
+    """Ask for mates in one and in three as the search does."""
+    from search.mate_in_three import find_mate_in_three
+    from search.node import find_mate_here
+    from search.sfen import set_sfen
+    from search.thread import SearchThread
+    from search.transposition import TranspositionTable
+
+    thread, root = SearchThread(small_network(), TranspositionTable(1)), np.int64(0)
+    set_sfen(thread.position, _BUSY_POSITION)
+    find_mate_here(thread.position, thread.record, root)
+    find_mate_in_three(thread.position, thread.record, root)
 
 
 @contextlib.contextmanager
-def _rest_compiled() -> Iterator[None]:
-    """If no process has, compile the rest in a process of its own while the caller compiles the search.
+def _second_process() -> Iterator[None]:
+    """At the first time a process beside this one compiles what it can, and the caller loads what is ready.
 
-    The process has a cache directory of its own, as two that write one function's index would spoil it; afterwards
-    what the caller has not compiled itself is moved over, each function's index with its code.
+    The process has a cache directory of its own, as two that write one function's index would spoil it; at the end of
+    each of its steps what the caller has not compiled itself by then is linked into the caller's.
     """
-    compiled = CACHE_DIRECTORY / "rest"
-    if compiled.exists() or not os.access(CACHE_DIRECTORY, os.W_OK):
+    complete = CACHE_DIRECTORY / "complete"
+    if complete.exists() or not os.access(CACHE_DIRECTORY, os.W_OK):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="rest-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(prefix="beside-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
         paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "LITESHOGI_CACHE": place, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        code = "from search.warmup import compile_beside; compile_beside()"
-        process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
+        code = "from search.warmup import compile_beside\nfor _ in compile_beside(): print(flush=True)"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        taker = threading.Thread(target=_take_over, args=(process, Path(place)), daemon=True)
+        taker.start()
         try:
             yield
-            process.wait()
+            taker.join()
         finally:
             process.kill()
             process.wait()
-        for index in Path(place).rglob("*.nbi"):
-            target = CACHE_DIRECTORY / index.relative_to(next(Path(place).iterdir()))
+            taker.join()
+    for _ in compile_beside():  # loads it, or compiles what is missing
+        pass
+    with contextlib.suppress(OSError):
+        complete.touch()
+
+
+def _take_over(process: subprocess.Popen[bytes], place: Path) -> None:
+    """Link what the process has compiled into this process's cache, each time it says so."""
+    assert process.stdout is not None
+    for _ in process.stdout:
+        for index in place.rglob("*.nbi"):
+            target = CACHE_DIRECTORY / index.relative_to(next(place.iterdir()))
             if target.exists():
                 continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):  # the index last: it names the others
-                shutil.move(file, target.parent / file.name)
-    compile_beside()  # loads it, or compiles what is missing
-    with contextlib.suppress(OSError):
-        compiled.touch()
+            # Linking fails where the caller has written a file meanwhile: its own stay. The index comes last, as it
+            # names the others. A file system without links costs time alone.
+            with contextlib.suppress(OSError):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):
+                    os.link(file, target.parent / file.name)
 
 
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
-    with compiling_alone(), _rest_compiled():
+    with compiling_alone(), _second_process():
         from search.engine import Engine
 
         engine = Engine(small_network(), hash_mb=1, threads=1)
