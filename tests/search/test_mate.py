@@ -85,12 +85,11 @@ def test_a_pawn_drop_does_not_mate(solver):
 
 def test_a_full_table_costs_no_truth():
     small = MateSolver(1)
-    size = small.table.record.nbytes
     for sfen in _positions(150, 9, (120, 250)):
         result = small.solve(sfen, nodes=50_000)
         if result.status is MateStatus.MATE:
             _assert_mates(sfen, result.moves)
-    assert small.table.record.nbytes == size
+    assert small.table.filled() > 900  # thousandths: it was full indeed
 
 
 def test_it_stops_when_it_is_told(solver):
