@@ -95,6 +95,8 @@ OPTIONS: tuple[Option, ...] = (
     Spin("NetworkDelay", 120, 0, 10_000),
     Spin("NetworkDelay2", 1120, 0, 10_000),
     Spin("MinimumThinkingTime", 0, 0, 100_000),
+    Spin("DepthLimit", 0, 0, 1000),
+    Spin("NodesLimit", 0, 0, 1 << 53),
     Spin("Mate_Root_Search", 0, 0, 1 << 30),
     Spin("MaxMovesToDraw", 0, 0, 100_000),
     Combo("EnteringKingRule", "CSARule27", ENTERING_KING_RULES),

@@ -397,7 +397,10 @@ class Protocol:
             solver.begin(engine.position, nodes, engine.stop)
         try:
             best = engine.search(
-                nodes=limits.nodes, depth=limits.depth, searchmoves=limits.searchmoves, on_info=self._info
+                nodes=self._limited(limits.nodes, "NodesLimit"),
+                depth=self._limited(limits.depth, "DepthLimit"),
+                searchmoves=limits.searchmoves,
+                on_info=self._info,
             )
         finally:
             mate = solver.end() if solver is not None and beside else None
@@ -408,6 +411,11 @@ class Protocol:
         best = with_mate(best, mate)
         self._info(best)
         return best
+
+    def _limited(self, asked: int | None, name: str) -> int | None:
+        """The smaller of what `go` asked for and what an option allows every search, whose 0 is no limit."""
+        allowed = self._options.number(name) or None
+        return min(filter(None, (asked, allowed)), default=None)
 
     def _book_move(self, engine: Engine) -> Analysis | None:
         """The book's move for the position that was set, its candidates told as lines; None if it has none."""

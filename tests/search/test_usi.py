@@ -173,6 +173,17 @@ def test_a_game(session):
     assert session.bestmove() != "bestmove resign"
 
 
+def test_limits_of_every_search(session):
+    session.send("setoption name DepthLimit value 3", "position startpos", "go byoyomi 60000")
+    assert session.until("bestmove")[-2].split()[2] == "3"
+    session.send("go depth 2")  # what is asked for may be less, not more
+    assert session.until("bestmove")[-2].split()[2] == "2"
+    session.send("setoption name DepthLimit value 0", "setoption name NodesLimit value 2000", "go byoyomi 60000")
+    words = session.until("bestmove")[-2].split()
+    assert int(words[words.index("nodes") + 1]) <= 2000
+    assert int(words[2]) > 3
+
+
 def test_the_ponder_move_is_named_when_the_gui_ponders(session):
     session.send("position startpos", "go depth 5")
     assert " ponder " not in session.bestmove()
