@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.arena import run_arena, write_engine
+from experiments.arena_games import write_games
 
 ELO = 400 / math.log(10)
 
@@ -44,7 +45,7 @@ class Match:
     seed: int = 1
     """Order of the openings."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/match")
-    """Directory of the run; run the same command again to go on with it."""
+    """Directory of the run, with the games as KIF in kif/; run the same command again to go on with it."""
     json: bool = False
     """Print one JSON object and nothing else."""
 
@@ -61,6 +62,7 @@ class Match:
         ]
         configuration.write_text(json.dumps(self._configuration(engines), indent=1), encoding="utf-8")
         run_arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
+        write_games(self.output / "games" / "game.db", self.output / "kif")
         report = count_results(self._summary())
         print(json.dumps(report) if self.json else as_text(report))
 

@@ -1,0 +1,56 @@
+"""The games of a ShogiArena run as KIF files with the engines' scores: GUIs and `liteshogi convert` read them."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from rsshogi.core import Move
+from rsshogi.record import GameResult, Record, RecordMetadata
+
+_GAMES = """select game.id, initial_position_sfen, game_result, black.player_name, white.player_name
+from game join player black on black.id = black_player_id join player white on white.id = white_player_id
+order by game.id"""
+_MOVES = "select next_move, eval, next_move_time_ms from game_move where game_id = ? order by ply"
+
+
+def read_games(database: Path) -> Iterator[Record]:
+    """The games that came to an end, in the order in which they did. OSError if the database cannot be read."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            for number, sfen, ending, black, white in connection.execute(_GAMES).fetchall():
+                result = GameResult.from_str(ending)
+                if not result.is_win() and not result.is_draw():
+                    continue
+                rows = [row for row in connection.execute(_MOVES, (number,)) if row[0] != int(Move.MOVE_END)]
+                moves, scores, times = zip(*rows, strict=True) if rows else ((), (), ())
+                yield Record.from_usi_main_line(
+                    sfen,
+                    [Move(move).to_usi() for move in moves],
+                    _told(result, (sfen.split()[1] == "w") ^ (len(moves) % 2 == 1)),
+                    move_times_ms=list(times),
+                    evals=list(scores),
+                    metadata=RecordMetadata(black_player=black, white_player=white),
+                )
+    except (sqlite3.Error, ValueError) as error:
+        raise OSError(f"{database}: {error}") from error
+
+
+def _told(result: GameResult, white_to_move: bool) -> GameResult:
+    """The result as a notation can tell it: who wins when to move saw the opponent break a rule (perpetual check)."""
+    if result == GameResult.BLACK_WIN and not white_to_move:
+        return GameResult.BLACK_WIN_BY_ILLEGAL_MOVE
+    if result == GameResult.WHITE_WIN and white_to_move:
+        return GameResult.WHITE_WIN_BY_ILLEGAL_MOVE
+    return result
+
+
+def write_games(database: Path, directory: Path) -> int:
+    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns how many."""
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for count, record in enumerate(read_games(database), 1):
+        (directory / f"{count:04}.kifu").write_text(record.to_kif(), encoding="utf-8")
+    return count
