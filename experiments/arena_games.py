@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import cshogi
 from rsshogi.core import Move
 from rsshogi.record import GameResult, Record, RecordMetadata
 
@@ -25,26 +26,31 @@ def read_games(database: Path) -> Iterator[Record]:
                 if not result.is_win() and not result.is_draw():
                     continue
                 rows = [row for row in connection.execute(_MOVES, (number,)) if row[0] != int(Move.MOVE_END)]
-                moves, scores, times = zip(*rows, strict=True) if rows else ((), (), ())
+                moves = [Move(row[0]).to_usi() for row in rows]
                 yield Record.from_usi_main_line(
                     sfen,
-                    [Move(move).to_usi() for move in moves],
-                    _told(result, (sfen.split()[1] == "w") ^ (len(moves) % 2 == 1)),
-                    move_times_ms=list(times),
-                    evals=list(scores),
+                    moves,
+                    _told(result, sfen, moves),
+                    move_times_ms=[row[2] for row in rows],
+                    evals=[row[1] for row in rows],
                     metadata=RecordMetadata(black_player=black, white_player=white),
                 )
     except (sqlite3.Error, ValueError) as error:
         raise OSError(f"{database}: {error}") from error
 
 
-def _told(result: GameResult, white_to_move: bool) -> GameResult:
-    """The result as a notation can tell it: who wins when to move saw the opponent break a rule (perpetual check)."""
-    if result == GameResult.BLACK_WIN and not white_to_move:
-        return GameResult.BLACK_WIN_BY_ILLEGAL_MOVE
-    if result == GameResult.WHITE_WIN and white_to_move:
-        return GameResult.WHITE_WIN_BY_ILLEGAL_MOVE
-    return result
+def _told(result: GameResult, sfen: str, moves: list[str]) -> GameResult:
+    """The result as a notation tells it. Who is to move and has won declared, or saw the opponent break a rule (perpetual
+    check): ShogiArena calls all three a win."""
+    board = cshogi.Board(sfen)
+    for move in moves:
+        board.push_usi(move)
+    black = board.turn == cshogi.BLACK
+    if result != (GameResult.BLACK_WIN if black else GameResult.WHITE_WIN):
+        return result
+    if board.is_nyugyoku():
+        return GameResult.BLACK_WIN_BY_DECLARATION if black else GameResult.WHITE_WIN_BY_DECLARATION
+    return GameResult.BLACK_WIN_BY_ILLEGAL_MOVE if black else GameResult.WHITE_WIN_BY_ILLEGAL_MOVE
 
 
 def write_games(database: Path, directory: Path) -> int:

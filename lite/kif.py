@@ -140,9 +140,12 @@ class _Reader:
                 continue
             kind = _PIECES.get(item[0], HAND_KINDS)
             digits = item[1:]
-            if kind >= HAND_KINDS or any(sign not in _NUMBERS for sign in digits) or len(digits) > 2:
+            if kind < HAND_KINDS and re.fullmatch("[0-9]{1,2}", digits):  # rsshogi's writer: 歩11
+                count = int(digits)
+            elif kind < HAND_KINDS and len(digits) <= 2 and all(sign in _NUMBERS for sign in digits):
+                count = sum(_NUMBERS[sign] for sign in digits) if digits else 1
+            else:
                 raise GameError(f"cannot read the pieces in hand {item!r}")
-            count = sum(_NUMBERS[sign] for sign in digits) if digits else 1
             if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
                 raise GameError(f"no hand holds so many pieces: {text[:40]!r}")
             hand[kind] += count

@@ -14,6 +14,7 @@ from lite.game import Game
 from lite.games import read_games as read_notation
 
 PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
+DECLARABLE = "9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1"
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +58,14 @@ def _database(path, ending, moves, sfen=PERPETUAL):
     return path
 
 
-def test_perpetual_check_is_told_as_a_broken_rule(tmp_path):
-    moves = ["4h5h", "5a4a", "5h4h"]
-    for ending, outcome in (("WHITE_WIN", "反則勝ち"), ("BLACK_WIN", "投了")):
-        database = _database(tmp_path / f"{ending}.db", ending, moves)
-        (record,) = read_games(database)
-        assert outcome in record.to_kif()
+def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
+    for name, ending, sfen, moves, told in (
+        ("mated", "BLACK_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "投了"),
+        ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "反則勝ち"),
+        ("declared", "WHITE_WIN", DECLARABLE, ["1i2i"], "入玉勝ち"),
+    ):
+        (record,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen))
+        assert told in record.to_kif(), name
 
 
 def test_games_that_broke_off_are_left_out(tmp_path):

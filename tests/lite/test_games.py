@@ -195,6 +195,11 @@ def test_kif_handicaps_and_diagrams() -> None:
     game = read_kif(text, "a.kif")
     assert game.start_sfen == "4k4/9/4P4/9/9/9/9/9/4K4 b 2G2r2b2g4s4n4l17p 1"
     assert game.result == 1
+    arabic = text.replace("歩十七", "歩17")
+    assert arabic != text
+    assert read_kif(arabic, "a.kif").start_sfen == game.start_sfen
+    with pytest.raises(GameError, match="歩170"):
+        read_kif(text.replace("歩十七", "歩170"), "a.kif")
     with pytest.raises(GameError, match="diagram"):
         read_kif("手合割：その他\n   1 ５二金打\n", "a.kif")
 
