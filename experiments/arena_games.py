@@ -40,8 +40,8 @@ def read_games(database: Path) -> Iterator[Record]:
 
 
 def _told(result: GameResult, sfen: str, moves: list[str]) -> GameResult:
-    """The result as a notation tells it. Who is to move and has won declared, or saw the opponent break a rule (perpetual
-    check): ShogiArena calls all three a win."""
+    """The result as a notation tells it: who wins when to move has declared, or saw the opponent break a rule
+    (perpetual check). ShogiArena calls every one a win."""
     board = cshogi.Board(sfen)
     for move in moves:
         board.push_usi(move)

@@ -36,7 +36,11 @@ VERBS = {
     "demo": "experiments.demo:Demo",
 }
 """A verb, or a verb and the flag that picks its variant, and the dataclass of its options."""
-EXTRAS = {"torch": "train", "cshogi": "train", "onnx": "export", "onnxruntime": "export", "shogiarena": "experiments"}
+EXTRAS = {
+    **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
+    **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
+    **dict.fromkeys(("shogiarena", "rsshogi"), "experiments"),
+}
 """Which extra brings a missing module."""
 
 
