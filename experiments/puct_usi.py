@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import tyro
 
 from search.options import OPTIONS, Check, FileName, Option, Spin
-from search.usi import FALLBACK_HASH, Protocol, main
+from search.usi import FALLBACK_HASH, Protocol
+from search.usi_process import main
 
 if TYPE_CHECKING:
     from experiments.onnx_network import OnnxNetwork

@@ -52,7 +52,7 @@ def main() -> None:
             print(
                 "LiteShogi speaks USI here: add it to a shogi GUI, or type `usi`. Verbs: liteshogi --help", flush=True
             )
-        from search.usi import main as speak_usi
+        from search.usi_process import main as speak_usi
 
         speak_usi()
         return

@@ -61,13 +61,13 @@ TRIED_LIMIT = 64
 
 
 @jit
-def _reduction(thread, depth, number):
+def late_move_reduction(thread, depth, number):
     """Plies (int64) by which the move of this number at a node of this depth is to be searched less deeply."""
     return np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
 
 
 @jit
-def _copy_pv(thread, ply, move):
+def copy_pv(thread, ply, move):
     """The line of the child behind a move becomes the node's."""
     thread.pv[ply, 0] = move
     length = np.int64(thread.pv_length[ply + 1])
@@ -77,7 +77,7 @@ def _copy_pv(thread, ply, move):
 
 
 @jit
-def _play(pos, thread, ply, move):
+def play(pos, thread, ply, move):
     """Do a move of the tree: count it and remember it for the continuation histories."""
     thread.continuation[ply + 1] = moved_piece(pos, move) * SQUARES + (move & 127)
     do_move(pos, move)
@@ -324,7 +324,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 break
             if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
                 continue
-            _play(pos, thread, ply, move)
+            play(pos, thread, ply, move)
             score = -quiesce(pos, thread, accumulators, network, ply + 1, np.int64(0), -probcut_beta, -probcut_beta + 1)
             if score >= probcut_beta and not thread.stop:
                 score = -search_node(
@@ -361,7 +361,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         checking = gives_check(pos, move)
         number += 1
         history = np.int64(0) if tactical else quiet_history(pos, thread, ply, move)
-        reduction = _reduction(thread, depth, number)
+        reduction = late_move_reduction(thread, depth, number)
 
         # 12. Pruning at shallow depth, once some move is known not to lose at once.
         if best > -MATE_BOUND and ply > 0:
@@ -422,7 +422,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         elif quiets < TRIED_LIMIT:
             thread.tried_quiet[ply, quiets] = move
             quiets += 1
-        _play(pos, thread, ply, move)
+        play(pos, thread, ply, move)
         if checking and extension == 0 and steps & CHECK_EXTENSION and depth < 10 and ply < 2 * thread.root_depth:
             extension = np.int64(1)
         next_depth = depth - 1 + extension
@@ -458,7 +458,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             if score > alpha:
                 best_move = move
                 if is_pv:
-                    _copy_pv(thread, ply, move)
+                    copy_pv(thread, ply, move)
                 if score >= beta:
                     break
                 alpha = score
@@ -478,66 +478,4 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     if excluded == 0:
         bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best > first_alpha else UPPER)
         _keep(pos, thread, ply, depth, key, raw_evaluation, best, best_move, bound)
-    return best
-
-
-@jit
-def search_root(pos, thread, accumulators, network, depth, alpha, beta):
-    """One iteration over `thread.root_moves[root_first:root_count]`: the score (int64) of the best, moved to the front.
-
-    All numbers are int64. If `thread.stop` was set the score is void, but the front move and pv[0] are the best so far.
-    """
-    thread.root_depth = depth
-    thread.root_ply = pos.ply
-    thread.null_until = 0
-    thread.seldepth = 0
-    thread.continuation[0] = NO_CONTINUATION
-    for place in range(len(thread.excluded)):
-        thread.excluded[place] = 0
-    first, count = np.int64(thread.root_first), np.int64(thread.root_count)
-    thread.evaluation[0] = NO_EVALUATION if in_check(pos) else evaluate(pos, accumulators, network)
-    best = np.int64(-INFINITE)
-    first_alpha = alpha
-    for index in range(first, count):
-        move = np.int64(thread.root_moves[index])
-        number = index - first + 1
-        tactical = is_tactical(pos, move)
-        _play(pos, thread, np.int64(0), move)
-        next_depth = depth - 1
-        score = np.int64(0)
-        if number > 1:
-            reduced = next_depth
-            if depth >= 3 and number > 3 and not tactical and not in_check(pos):
-                reduction = _reduction(thread, depth, number) - 1
-                reduced = min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
-            score = -search_node(
-                pos, thread, accumulators, network, np.int64(1), reduced, -alpha - 1, -alpha, np.int64(1)
-            )
-            if score > alpha and reduced < next_depth and not thread.stop:
-                score = -search_node(
-                    pos, thread, accumulators, network, np.int64(1), next_depth, -alpha - 1, -alpha, np.int64(0)
-                )
-        if (number == 1 or score > alpha) and not thread.stop:
-            score = -search_node(
-                pos, thread, accumulators, network, np.int64(1), next_depth, -beta, -alpha, np.int64(0)
-            )
-        undo_move(pos, move)
-        if thread.stop:
-            return best
-        if score > best:
-            best = score
-            if score > alpha or number == 1:
-                _copy_pv(thread, np.int64(0), move)
-                for place in range(index, first, -1):
-                    thread.root_moves[place] = thread.root_moves[place - 1]
-                thread.root_moves[first] = move
-            if score > alpha:
-                alpha = score
-                if score >= beta:
-                    break
-    if not thread.stop:
-        bound = np.int64(LOWER if best >= beta else EXACT if best > first_alpha else UPPER)
-        front = np.int64(thread.root_moves[first])
-        if first == 0:
-            store(thread.table, pos.key, front, best, np.int64(NO_EVALUATION), depth, bound, np.int64(0))
     return best

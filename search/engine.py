@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from search.alphabeta import search_root
 from search.clock import Budget
 from search.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
 from search.network import EvalNetwork, load_network
 from search.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.position import STACK, copy_position, do_move
+from search.root import search_root
 from search.score import INFINITE, MATE, MAX_PLY, is_mate, mate_plies, win_rate
 from search.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
 from search.thread import SearchThread

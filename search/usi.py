@@ -9,14 +9,10 @@ search runs, `quit` and the end of input while anything does. Whatever cannot be
 from __future__ import annotations
 
 import contextlib
-import os
-import queue
 import re
-import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +21,7 @@ from search.clock import OWN_DELAY, Budget, Limits, Margins, after_pondering, pl
 from search.options import DEFAULT_FV_SCALE, ENTERING_KING_RULES, NO_BOOK, Option, OptionValues
 from search.paging import back_table, grow_table
 from search.usi_go import parse_go, shown
-from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS, Output, listen
+from search.usi_streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -506,34 +502,3 @@ class Protocol:
 def _import_engine() -> None:
     with contextlib.suppress(Exception):  # `isready` imports again and says what is wrong
         import search.engine  # noqa: F401
-
-
-def speak(
-    lines: Iterable[str],
-    write: Callable[[str], None],
-    new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol,
-) -> None:
-    """Hold a session over lines of text, until `quit` or their end."""
-    protocol = new_protocol(write)
-    for line in lines:
-        if not protocol.handle(line):
-            break
-    protocol.close()
-
-
-def main(new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
-    """Speak USI on standard input and output until `quit`, the end of input, or a signal."""
-    if sys.stdout is None:
-        return
-    for stream in (sys.stdin, sys.stdout):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:  # Windows with a Japanese locale would use cp932
-            reconfigure(encoding="utf-8", errors="replace", newline="\n" if stream is sys.stdout else None)
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            # The system ends the process at once; a Python handler would wait for compiled code to come back.
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
-    heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(sys.stdout), new_protocol)
-    os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them

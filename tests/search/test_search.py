@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.alphabeta import search_root
 from search.feature_sets import feature_set
 from search.jit import CACHE_DIRECTORY
 from search.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
 from search.network import EvalNetwork, Layer
 from search.node import path_score
 from search.position import do_move, in_check
+from search.root import search_root
 from search.score import INFINITE, MATE, is_mate, mate_plies
 from search.see import PIECE_VALUE
 from search.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
@@ -146,7 +146,7 @@ def test_every_recursive_function_is_compiled_once(thread):
     """A bare literal argument would compile another form, which Numba's cache cannot load (numba issue 6061)."""
     run(thread, "startpos", 4)
     assert len(search_root.overloads) == 1
-    for name in ("alphabeta.search_node", "quiescence.quiesce", "alphabeta.search_root"):
+    for name in ("alphabeta.search_node", "quiescence.quiesce", "root.search_root"):
         assert len(list(CACHE_DIRECTORY.rglob(f"{name}-*.nbc"))) == 1
 
 
