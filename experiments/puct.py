@@ -19,13 +19,12 @@ import numpy as np
 from experiments.onnx_network import OnnxNetwork
 from experiments.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
 from experiments.puct_memory import MOST_VISITS, Tree
+from experiments.puct_report import RootMove, best_lines, decided, list_root_moves
 from experiments.puct_tree import (
     COLLISION,
     EXPANDED,
     FULL,
     LEAF,
-    PROVED_LOSS,
-    PROVED_WIN,
     SETTLED,
     UNPROVED,
     abandon,
@@ -41,8 +40,8 @@ from search.mate_search import mate_dtype
 from search.mate_table import MateTable
 from search.movegen import MAX_MOVES
 from search.position import copy_position, do_move, new_position
-from search.score import MATE, score_of_rate, win_rate
-from search.sfen import move_from_usi, move_to_usi
+from search.score import MATE, win_rate
+from search.sfen import move_from_usi
 from search.shogi import HAND_KINDS, SQUARES
 from search.warmup import small_network
 
@@ -91,22 +90,6 @@ class Settings:
     """Nodes of the mate search at a leaf that has checks; 0: mates in one alone."""
     root_mate_nodes: int = 20_000
     """Nodes of the mate search at the root; 0: none."""
-
-
-@dataclass(frozen=True)
-class RootMove:
-    """What the search knows of a move at the root; rates are the mover's."""
-
-    move: str
-    visits: int
-    prior: float
-    win_rate: float
-    """A draw counts half. That of the root where the move has not been tried."""
-    draw_rate: float
-    value: float
-    """Win rate with what a draw is worth to the mover."""
-    mate: int = 0
-    """Plies to a proved mate, negative when the mover is mated; 0: none is proved."""
 
 
 class _Worker:
@@ -221,7 +204,7 @@ class PuctEngine(Engine):
     def root_moves(self) -> list[RootMove]:
         """The moves of the position that was searched last, best first."""
         with self._turn:
-            return self._root_moves_found()
+            return list_root_moves(self.tree, int(self.position["turn"]))
 
     # The search
 
@@ -235,9 +218,9 @@ class PuctEngine(Engine):
         begun = time.perf_counter()
         declared = self._declaration(self.position)
         if declared:
-            return _decided(declared, MATE - 1)
+            return decided(declared, MATE - 1)
         if not len(self._root_moves(self.position, ())):
-            return _decided(None, -MATE)
+            return decided(None, -MATE)
         mate = None if searchmoves else self._root_mate(begun)
         if mate is not None:
             if on_info:
@@ -275,7 +258,7 @@ class PuctEngine(Engine):
             for line in lines:
                 on_info(line)
         if self.on_listing is not None:
-            self.on_listing(self._root_moves_found())
+            self.on_listing(list_root_moves(self.tree, int(self.position["turn"])))
         return lines[0]
 
     def _enter_root(self, searchmoves: Sequence[str]) -> None:
@@ -325,7 +308,7 @@ class PuctEngine(Engine):
             return None
         moves = found.moves
         return replace(
-            _decided(moves[0], MATE - len(moves)),
+            decided(moves[0], MATE - len(moves)),
             ponder_move=moves[1] if len(moves) > 1 else None,
             depth=len(moves),
             seldepth=len(moves),
@@ -465,60 +448,12 @@ class PuctEngine(Engine):
                 return first - second > rate * (budget.optimum - elapsed)
             return not (unsure or second > CLOSE * first)
 
-    def _root_moves_found(self) -> list[RootMove]:
-        tree = self.tree
-        shift = float(tree.record["draw_worth"][int(self.position["turn"])]) - 0.5
-        root = tree.root
-        found = []
-        visited = max(1, int(root["visits"]))
-        for move, prior, index in tree.moves_from(int(tree.record["root"])):
-            visits, mate = 0, 0
-            win, draw = float(root["win"]) / visited, float(root["draw"]) / visited
-            child = tree.nodes[index]
-            if index >= 0 and child["visits"]:
-                visits = int(child["visits"])
-                win, draw = 1 - float(child["win"]) / visits, float(child["draw"]) / visits
-                if child["proof"] == PROVED_LOSS:
-                    mate = int(child["plies"]) + 1
-                elif child["proof"] == PROVED_WIN:
-                    mate = -int(child["plies"]) - 1
-            found.append(RootMove(move_to_usi(move), visits, prior, win, draw, win + draw * shift, mate))
-        found.sort(key=_goodness, reverse=True)
-        return found
-
     def _lines_found(self, begun: float) -> list[Analysis]:
         """The best lines, as many as MultiPV asks for; with time and playouts so far."""
         with self._turn:
-            tree = self.tree
             milliseconds = int((time.perf_counter() - begun) * 1000)
-            lines: list[Analysis] = []
-            ranked = self._root_moves_found()
-            if self._wanted:
-                ranked = [one for one in ranked if move_from_usi(one.move) in self._wanted] or ranked
-            for rank, one in enumerate(ranked[: self.multi_pv], 1):
-                pv = tuple(move_to_usi(move) for move in tree.line(move_from_usi(one.move)))
-                rate = min(1.0, max(0.0, one.value))
-                score = score_of_rate(rate)
-                if one.mate:
-                    score, rate = (MATE - one.mate, 1.0) if one.mate > 0 else (-MATE - one.mate, 0.0)
-                lines.append(
-                    PuctAnalysis(
-                        best_move=one.move,
-                        ponder_move=pv[1] if len(pv) > 1 else None,
-                        score=score,
-                        depth=len(pv),
-                        seldepth=int(tree.record["deepest"]),
-                        nodes=int(tree.record["visits"]),
-                        milliseconds=milliseconds,
-                        hashfull=tree.filled(),
-                        pv=pv,
-                        rank=rank,
-                        win_rate=rate,
-                        draw_rate=one.draw_rate,
-                        even_rate=one.win_rate,
-                    )
-                )
-        return lines
+            turn = int(self.position["turn"])
+            return best_lines(self.tree, turn, self._wanted, self.multi_pv, milliseconds)
 
     def _with_mate(self, found: Analysis) -> Analysis:
         """The line of a mate that a leaf's mate search has proved, to its end."""
@@ -532,35 +467,3 @@ class PuctEngine(Engine):
             return found
         pv = found.pv + mate.moves
         return replace(found, pv=pv, score=MATE - len(pv), depth=len(pv))
-
-
-@dataclass(frozen=True)
-class PuctAnalysis(Analysis):
-    """What a search found, with what it thinks of draws."""
-
-    draw_rate: float = 0.0
-    even_rate: float = 0.5
-    """Win rate when a draw counts as half a win."""
-
-
-def _decided(move: str | None, score: int) -> PuctAnalysis:
-    return PuctAnalysis(
-        best_move=move,
-        ponder_move=None,
-        score=score,
-        depth=0,
-        seldepth=0,
-        nodes=0,
-        milliseconds=0,
-        hashfull=0,
-        pv=(move,) if move else (),
-        win_rate=float(score > 0),
-        even_rate=float(score > 0),
-    )
-
-
-def _goodness(one: RootMove) -> tuple[int, float, float]:
-    """What root moves are ordered by: short mates, visits, and mates against the mover that are long."""
-    if one.mate:
-        return (2, -one.mate, 0.0) if one.mate > 0 else (0, -one.mate, 0.0)
-    return (1, one.visits, one.value if one.visits else one.prior)

@@ -23,7 +23,8 @@ from search.usi_process import main
 
 if TYPE_CHECKING:
     from experiments.onnx_network import OnnxNetwork
-    from experiments.puct import PuctEngine, RootMove, Settings
+    from experiments.puct import PuctEngine, Settings
+    from experiments.puct_report import RootMove
     from search.engine import Analysis, Engine
 
 GIVEN = "given"
@@ -125,7 +126,7 @@ class PuctProtocol(Protocol):
             )
 
     def _chances(self, found: Analysis) -> tuple[int, int, int]:
-        from experiments.puct import PuctAnalysis
+        from experiments.puct_report import PuctAnalysis
 
         if not isinstance(found, PuctAnalysis):
             return super()._chances(found)

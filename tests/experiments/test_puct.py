@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from experiments import puct_tree
 from experiments.planes import LABELS, move_label
-from experiments.puct import PuctAnalysis, PuctEngine, Settings
+from experiments.puct import PuctEngine, Settings
 from experiments.puct_memory import Tree
+from experiments.puct_report import PuctAnalysis
 from experiments.puct_tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
 from search.clock import Budget
 from search.declaration import NO_RULE
