@@ -291,6 +291,8 @@ def load_network(path: Path | str = "default", fv_scale: int | None = None) -> E
     Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = DEFAULT_NETWORK if str(path) == "default" else Path(path)
+    if path.is_dir():
+        raise FileNotFoundError(f"{path}: a directory; if it is a training run, `liteshogi fold {path} -o NET`")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such network file")
     from search.nnue_file import is_nnue, read_nnue

@@ -125,6 +125,8 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
         load_network(path)
     with pytest.raises(FileNotFoundError, match="no such network file"):
         load_network(tmp_path / "nowhere.safetensors")
+    with pytest.raises(FileNotFoundError, match="liteshogi fold"):
+        load_network(tmp_path)
 
 
 WRONG = [
