@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,12 @@ def write_games(database: Path, directory: Path) -> int:
     """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns how many."""
     directory.mkdir(parents=True, exist_ok=True)
     count = 0
-    for count, record in enumerate(read_games(database), 1):
-        (directory / f"{count:04}.kifu").write_text(record.to_kif(), encoding="utf-8")
+    for number, record in enumerate(read_games(database), 1):
+        try:
+            text = record.to_kif()
+        except ValueError as error:
+            print(f"warning: {database}: game {number} cannot be told in KIF: {error}", file=sys.stderr)
+            continue
+        (directory / f"{number:04}.kifu").write_text(text, encoding="utf-8")
+        count += 1
     return count

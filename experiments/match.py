@@ -62,9 +62,9 @@ class Match:
         ]
         configuration.write_text(json.dumps(self._configuration(engines), indent=1), encoding="utf-8")
         run_arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
-        write_games(self.output / "games" / "game.db", self.output / "kif")
         report = count_results(self._summary())
-        print(json.dumps(report) if self.json else as_text(report))
+        print(json.dumps(report) if self.json else as_text(report), flush=True)
+        write_games(self.output / "games" / "game.db", self.output / "kif")
 
     def _write_engine(self, name: str, command: str, options: tuple[str, ...]) -> str:
         """An engine's description; JSON is YAML too."""

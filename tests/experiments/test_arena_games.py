@@ -68,6 +68,12 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
         assert told in record.to_kif(), name
 
 
+def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, capsys):
+    database = _database(tmp_path / "game.db", "WHITE_WIN_BY_DECLARATION", ["4h5h", "5a4a"])  # black is to move
+    assert write_games(database, tmp_path / "kif") == 0
+    assert "game 1 cannot be told in KIF" in capsys.readouterr().err
+
+
 def test_games_that_broke_off_are_left_out(tmp_path):
     assert list(read_games(_database(tmp_path / "game.db", "ERROR", ["5h4h"]))) == []
 
