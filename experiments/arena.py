@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,12 +14,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
-def engine_path(command: str) -> Path:
-    """The program of an engine's command, `liteshogi` being this installation's; FileNotFoundError if there is none."""
-    path = Path(sys.executable).with_name("liteshogi") if command == "liteshogi" else Path(command)
+def engine_command(command: str) -> tuple[Path, list[str]]:
+    """An engine's program and its arguments, `liteshogi` being this installation's; FileNotFoundError if there is none.
+
+    A path alone may hold spaces. Files among the arguments become absolute, as the engine runs elsewhere.
+    """
+    text = command.replace("\\", "/") if os.name == "nt" else command  # a backslash is shlex's escape
+    words = [command] if Path(command).is_file() else shlex.split(text) or [command]
+    path = Path(sys.executable).with_name("liteshogi") if words[0] == "liteshogi" else Path(words[0])
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such engine")
-    return path.absolute()
+    return path.absolute(), [str(Path(word).absolute()) if Path(word).is_file() else word for word in words[1:]]
 
 
 def write_engine(directory: Path, name: str, command: str, options: Mapping[str, str | int], **more: object) -> str:
@@ -26,12 +32,13 @@ def write_engine(directory: Path, name: str, command: str, options: Mapping[str,
 
     It runs where its program lies, unless `more` says otherwise: further keys of ShogiArena's description.
     """
-    path = engine_path(command)
-    if command == "liteshogi":
+    path, arguments = engine_command(command)
+    if command.split()[:1] == ["liteshogi"]:
         options = {"NetworkDelay": 0, "NetworkDelay2": 0, **options}
     description = {
         "name": name,
         "engine_path": str(path),
+        "engine_args": arguments,
         "working_directory": str(path.parent),
         "options": dict(options),
         **more,

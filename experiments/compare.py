@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ from experiments.comparison import (
     measure_steps,
     summarise_runs,
 )
+from experiments.comparison_games import GameOptions, play_games
 from experiments.pictures import draw_comparison
 from experiments.resnet import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.train_resnet import TrainResnet
@@ -120,6 +121,8 @@ class Compare:
     """Cores to use."""
     time_rounds: int = 5
     """Steps of each variant that its training time is the median of."""
+    play: tyro.conf.OmitArgPrefixes[GameOptions] = field(default_factory=GameOptions)
+    """Games of the networks."""
     json: bool = False
     """Print the figures as one JSON object and nothing else on standard output."""
 
@@ -153,6 +156,7 @@ class Compare:
                 options = variant.seeded(seed, self.output / "runs")
                 print(f"{variant.name}, seed {seed} ({options.output})", file=sys.stderr, flush=True)
                 results[variant.name].append(finish_run(options))
+        played = {variant.name: self._games(variant) for variant in variants} if self.play.games else {}
         print("measuring times", file=sys.stderr, flush=True)
         variants = [_with_targets(variant, results[variant.name][0]["figures"]) for variant in variants]
         steps = measure_steps(variants, self.time_rounds)
@@ -167,6 +171,7 @@ class Compare:
                 "evaluation_us": measure_inference(variant),
                 "log": [run["log"] for run in results[variant.name]],
                 "calibration": [run["figures"].get("draw", {}).get("calibration") for run in results[variant.name]],
+                "games": played.get(variant.name),
                 "targets": [name for name in TARGET_BITS if name in results[variant.name][0]["figures"]],
             }
             for variant in variants
@@ -184,6 +189,15 @@ class Compare:
             },
             "rows": [row | {"figures": summary[row["variant"]]} for row in rows],
         }
+
+    def _games(self, variant: Variant) -> dict[str, Any] | None:
+        """The games of a residual network's first seed; None for other networks."""
+        if isinstance(variant.options, Train):
+            return None
+        print(f"{variant.name}: {self.play.games} games", file=sys.stderr, flush=True)
+        run = variant.seeded(self.seeds[0], self.output / "runs").output
+        folder = f"{variant.name}-{self.play.playouts}-against-depth-{self.play.opponent_depth}"
+        return play_games(run, self.play, self.output / "games" / folder)
 
     def variants(self) -> list[Variant]:
         """The variants of the preset, the one that others are measured against first."""
@@ -282,10 +296,20 @@ def as_markdown(report: dict[str, Any]) -> str:
         ("evaluation, µs of one core", "evaluation_us", ",.3f"),
     ):
         lines.append(f"| {heading} | " + " | ".join(format(row[name], form) for row in rows) + " |")
+    if any(row["games"] for row in rows):
+        lines.append("| games, won - drawn - lost | " + " | ".join(_games_cell(row["games"]) for row in rows) + " |")
     if report["preset"] == "auxiliary":
         targets = (", ".join(row["targets"]) or "none" for row in rows)
         lines.append("| targets with positives | " + " | ".join(targets) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _games_cell(report: dict[str, Any] | None) -> str:
+    """40 - 2 - 158 (-235 ± 59 Elo)."""
+    if report is None:
+        return "-"
+    elo = "" if report["elo"] is None else f" ({report['elo']:+.0f} ± {report['elo_error']:.0f} Elo)"
+    return f"{report['wins']} - {report['draws']} - {report['losses']}{elo}"
 
 
 def _cell(figure: dict[str, Any], percent: bool) -> str:

@@ -25,7 +25,8 @@ class Match:
     """Play two USI engines against each other and report points, Elo and its error."""
 
     first: tyro.conf.Positional[str]
-    """Command of the first engine: a path, or `liteshogi` for this installation's."""
+    """Command of the first engine: a path, or `liteshogi` for this installation's, perhaps with arguments:
+    'liteshogi puct model.onnx'."""
     second: tyro.conf.Positional[str]
     """Command of the second engine."""
     games: int = 20
@@ -50,6 +51,12 @@ class Match:
     """Print one JSON object and nothing else."""
 
     def run(self) -> None:
+        report = self.play()
+        print(json.dumps(report) if self.json else as_text(report), flush=True)
+        write_games(self.output / "games" / "game.db", self.output / "kif")
+
+    def play(self) -> dict[str, Any]:
+        """Play what is left of the games; the report of all."""
         if self.games < 1 or self.byoyomi < 1 or self.parallel < 1:
             raise ValueError("--games, --byoyomi and --parallel must be at least 1")
         if self.openings is not None and not self.openings.is_file():
@@ -62,9 +69,7 @@ class Match:
         ]
         configuration.write_text(json.dumps(self._configuration(engines), indent=1), encoding="utf-8")
         run_arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
-        report = count_results(self._summary())
-        print(json.dumps(report) if self.json else as_text(report), flush=True)
-        write_games(self.output / "games" / "game.db", self.output / "kif")
+        return count_results(self._summary())
 
     def _write_engine(self, name: str, command: str, options: tuple[str, ...]) -> str:
         """An engine's description; JSON is YAML too."""

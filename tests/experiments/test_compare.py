@@ -12,6 +12,7 @@ import pytest
 from experiments import comparison
 from experiments.compare import SAMPLE, Compare
 from experiments.comparison import Variant, choose_games, finish_run, mean_and_error, summarise_runs
+from experiments.comparison_games import GameOptions
 from experiments.resnet import ResnetConfig
 from experiments.train_resnet import ResnetRun, TrainResnet
 from lite.reader import read_all
@@ -134,7 +135,13 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for preset in ("nets", "squeeze", "auxiliary", "draw"):
-        tiny(preset, tmp_path, seeds=(0,)).run()
+        tiny(preset, tmp_path, seeds=(0,), play=GameOptions(2 * (preset == "squeeze"), None, 4, 1)).run()
     said = capsys.readouterr().out
-    for words in ("half-kp-256x2-32-32", "lite-16-4-32", "resnet-1x8-se8-bias", "evaluation, µs of one core"):
+    for words in (
+        "half-kp-256x2-32-32",
+        "lite-16-4-32",
+        "resnet-1x8-se8-bias",
+        "evaluation, µs of one core",
+        "games, won - drawn",
+    ):
         assert words in said

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.arena import engine_command
 from experiments.match import Match, count_results, elo_of
 
 
@@ -38,6 +39,22 @@ def test_a_summary_is_counted_for_the_first_engine():
     report = count_results({"engines": engines, "failed_games": 0, "raw_result_counts": {"BLACK_WIN": 9}})
     assert (report["wins"], report["draws"], report["losses"], report["points"]) == (6, 1, 3, 6.5)
     assert report["elo"] > 0
+
+
+def test_an_engine_is_a_path_or_a_command_with_arguments(tmp_path, monkeypatch):
+    program = tmp_path / "an engine"
+    program.write_text("")
+    (tmp_path / "model.onnx").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert engine_command(str(program)) == (program, [])
+    assert engine_command("'an engine' puct model.onnx --fast") == (
+        program,
+        ["puct", str(tmp_path / "model.onnx"), "--fast"],
+    )
+    assert engine_command("liteshogi puct model.onnx")[0].name.startswith("liteshogi")
+    for nobody in ("", "nobody puct"):
+        with pytest.raises(FileNotFoundError, match="no such engine"):
+            engine_command(nobody)
 
 
 def test_what_cannot_be_played_is_refused_in_words(tmp_path):
