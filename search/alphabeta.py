@@ -55,7 +55,7 @@ from search.transposition import (
     store,
 )
 
-NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, MATE_IN_THREE_DEPTH = 3, 5, 7, 4
+NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, MATE_IN_THREE_DEPTH = 3, 5, 7, 6
 TRIED_LIMIT = 64
 """Quiet and tactical moves that a cut remembers as tried in vain."""
 
