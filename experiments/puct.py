@@ -19,7 +19,7 @@ import numpy as np
 from experiments.onnx_network import OnnxNetwork
 from experiments.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
 from experiments.puct_memory import MOST_VISITS, Tree
-from experiments.puct_report import RootMove, best_lines, decided, list_root_moves
+from experiments.puct_report import RootMove, best_lines, list_root_moves
 from experiments.puct_tree import (
     COLLISION,
     EXPANDED,
@@ -216,11 +216,6 @@ class PuctEngine(Engine):
         on_info: Callable[[Analysis], None] | None,
     ) -> Analysis:
         begun = time.perf_counter()
-        declared = self._declaration(self.position)
-        if declared:
-            return decided(declared, MATE - 1)
-        if not len(self._root_moves(self.position, ())):
-            return decided(None, -MATE)
         mate = None if searchmoves else self._root_mate(begun)
         if mate is not None:
             if on_info:
@@ -307,14 +302,16 @@ class PuctEngine(Engine):
         if found.status is not MateStatus.MATE:
             return None
         moves = found.moves
-        return replace(
-            decided(moves[0], MATE - len(moves)),
+        return Analysis(
+            moves[0],
+            MATE - len(moves),
             ponder_move=moves[1] if len(moves) > 1 else None,
             depth=len(moves),
             seldepth=len(moves),
             nodes=found.nodes,
             milliseconds=int((time.perf_counter() - begun) * 1000),
             pv=moves,
+            win_rate=1.0,
         )
 
     def _assist(self, worker: _Worker, nodes: int | None) -> None:

@@ -1,4 +1,4 @@
-"""What a PUCT search tells of its tree: the moves at the root, the best lines, and what the rules decide at once.
+"""What a PUCT search tells of its tree: the moves at the root and the best lines.
 
 Whoever calls holds the tree's lock.
 """
@@ -91,23 +91,6 @@ def best_lines(tree: Tree, turn: int, wanted: set[int], count: int, milliseconds
             )
         )
     return lines
-
-
-def decided(move: str | None, score: int) -> PuctAnalysis:
-    """A move, or none, that needs no search."""
-    return PuctAnalysis(
-        best_move=move,
-        ponder_move=None,
-        score=score,
-        depth=0,
-        seldepth=0,
-        nodes=0,
-        milliseconds=0,
-        hashfull=0,
-        pv=(move,) if move else (),
-        win_rate=float(score > 0),
-        even_rate=float(score > 0),
-    )
 
 
 def _goodness(one: RootMove) -> tuple[int, float, float]:

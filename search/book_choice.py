@@ -12,6 +12,7 @@ import numpy as np
 from search.book import Book, BookMove
 from search.engine import Analysis
 from search.movegen import is_legal
+from search.options import OptionValues
 from search.position import do_move
 from search.sfen import get_sfen, move_from_usi
 
@@ -39,6 +40,22 @@ class BookRules:
     ignore_ply: bool = True
     flipped: bool = True
     """Look for the position with the sides exchanged, too."""
+
+    @classmethod
+    def from_options(cls, options: OptionValues) -> BookRules:
+        """What a GUI has set."""
+        number, flag = options.number, options.flag
+        return cls(
+            moves=number("BookMoves"),
+            ignore_percent=number("BookIgnoreRate"),
+            narrow=flag("NarrowBook"),
+            value_difference=number("BookEvalDiff"),
+            value_limits=(number("BookEvalBlackLimit"), number("BookEvalWhiteLimit")),
+            depth_limit=number("BookDepthLimit"),
+            by_count=flag("ConsiderBookMoveCount"),
+            ignore_ply=flag("IgnoreBookPly"),
+            flipped=flag("FlippedBook"),
+        )
 
 
 @dataclass(frozen=True)
@@ -77,18 +94,7 @@ def choose(
         for rank, move in enumerate(found, 1)
     )
     line = (chosen.move, reply) if reply else (chosen.move,)
-    analysis = Analysis(
-        best_move=chosen.move,
-        ponder_move=reply,
-        score=chosen.value,
-        depth=0,
-        seldepth=0,
-        nodes=0,
-        milliseconds=0,
-        hashfull=0,
-        pv=line,
-    )
-    return BookHit(analysis, lines)
+    return BookHit(Analysis(chosen.move, chosen.value, ponder_move=reply, pv=line), lines)
 
 
 def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:

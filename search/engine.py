@@ -45,16 +45,17 @@ class Analysis:
 
     best_move: str | None
     """USI move, `win` for a declaration, None where there is no legal move."""
-    ponder_move: str | None
     score: int
     """Centipawns, or a mate score (see `search.score`)."""
-    depth: int
-    seldepth: int
-    nodes: int
-    milliseconds: int
-    hashfull: int
+    ponder_move: str | None = None
+    depth: int = 0
+    """0: known without a search."""
+    seldepth: int = 0
+    nodes: int = 0
+    milliseconds: int = 0
+    hashfull: int = 0
     """Thousandths."""
-    pv: tuple[str, ...]
+    pv: tuple[str, ...] = ()
     rank: int = 1
     """1 for the best line, 2 for the second (MultiPV)."""
     win_rate: float = 0.5
@@ -205,9 +206,18 @@ class Engine:
         or `stop` is called. `searchmoves` (USI) leaves out all other moves; those that are not legal are passed over.
         """
         try:
-            return self._search(nodes, depth, searchmoves, on_info)
+            return self._decided() or self._search(nodes, depth, searchmoves, on_info)
         finally:
             self.limit(None)
+
+    def _decided(self) -> Analysis | None:
+        """What the rules settle without a search: a declaration, or that there is no legal move."""
+        declared = self._declaration(self.position)
+        if declared:
+            return Analysis(declared, MATE - 1, pv=(declared,), win_rate=1.0)
+        if not len(self._root_moves(self.position, ())):
+            return Analysis(None, -MATE, win_rate=0.0)
+        return None
 
     def _search(
         self,
@@ -218,12 +228,7 @@ class Engine:
     ) -> Analysis:
         begun = time.perf_counter()
         main = self._threads[0]
-        declared = self._declaration(main.position)
-        if declared:
-            return _without_search(declared, MATE - 1)
         roots = self._root_moves(main.position, searchmoves)
-        if not len(roots):
-            return _without_search(None, -MATE)
         if self.rules != self._searched_rules:
             self.table.clear()  # its scores hold other values of a draw, or other ends of a game
         self._searched, self._searched_rules = True, self.rules
@@ -457,18 +462,3 @@ def _put_first(record: np.void, firsts: list[str]) -> None:
     lead = [move_from_usi(usi) for usi in firsts]
     rest = [int(move) for move in record["root_moves"][:count] if int(move) not in lead]
     record["root_moves"][:count] = lead + rest
-
-
-def _without_search(move: str | None, score: int) -> Analysis:
-    return Analysis(
-        best_move=move,
-        ponder_move=None,
-        score=score,
-        depth=0,
-        seldepth=0,
-        nodes=0,
-        milliseconds=0,
-        hashfull=0,
-        pv=(move,) if move else (),
-        win_rate=float(score > 0),
-    )

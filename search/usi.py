@@ -419,21 +419,8 @@ class Protocol:
             return None
         from search.book_choice import BookRules, choose
 
-        number, flag = self._options.number, self._options.flag
-        limits = (number("BookEvalBlackLimit"), number("BookEvalWhiteLimit"))
-        rules = BookRules(
-            moves=number("BookMoves"),
-            ignore_percent=number("BookIgnoreRate"),
-            narrow=flag("NarrowBook"),
-            value_difference=number("BookEvalDiff"),
-            value_limits=limits,
-            depth_limit=number("BookDepthLimit"),
-            by_count=flag("ConsiderBookMoveCount"),
-            ignore_ply=flag("IgnoreBookPly"),
-            flipped=flag("FlippedBook"),
-        )
         try:
-            found = choose(self._book, engine.position, rules, self._say)
+            found = choose(self._book, engine.position, BookRules.from_options(self._options), self._say)
         except (OSError, ValueError) as error:
             self._say(f"BookFile: {error}; thinking for itself")
             return None

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import queue
 import random
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,86 +15,18 @@ import pytest
 from search.movegen import is_legal
 from search.position import do_move
 from search.sfen import move_from_usi, position_from_sfen
+from tests.usi_session import PATIENCE, Process
 
-PATIENCE = 240.0
-"""Seconds to wait for a line: a first start compiles, and a busy machine is no error."""
 COMMAND = [sys.executable, "-m", "liteshogi"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of POSIX")
 
 
-class Process:
-    """The engine as a child process; lines in and out as text."""
-
-    def __init__(self, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | environment
-        )
-        self._lines: queue.Queue[str | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line.decode("utf-8").rstrip("\n"))
-        self._lines.put(None)
-
-    def send(self, *lines: str | bytes) -> Process:
-        assert self.process.stdin is not None
-        for line in lines:
-            self.process.stdin.write((line.encode() if isinstance(line, str) else line) + b"\n")
-        self.process.stdin.flush()
-        return self
-
-    def until(self, beginning: str) -> list[str]:
-        """The lines up to the first that begins so."""
-        found = []
-        while True:
-            line = self._lines.get(timeout=PATIENCE)
-            assert line is not None, f"the process ended before {beginning!r}: {found[-5:]}"
-            found.append(line)
-            if line.startswith(beginning):
-                return found
-
-    def rest(self) -> list[str]:
-        """All lines up to the end of the output."""
-        found = []
-        while (line := self._lines.get(timeout=PATIENCE)) is not None:
-            found.append(line)
-        return found
-
-    def go(self, text: str) -> tuple[str, str | None]:
-        """`go`, and the move and ponder move that it is answered by."""
-        return answer(self.send(f"go {text}").until("bestmove")[-1])
-
-    def close_input(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-
-    def code(self) -> int:
-        """The exit status, once it has ended."""
-        return self.process.wait(PATIENCE)
-
-
-def answer(line: str) -> tuple[str, str | None]:
-    words = line.split()
+def go(engine: Process, limits: str) -> tuple[str, str | None]:
+    """The move and the ponder move that `go` is answered by."""
+    words = engine.send(f"go {limits}").until("bestmove")[-1].split()
     assert words[0] == "bestmove"
     assert len(words) == 2 or (len(words) == 4 and words[2] == "ponder")
     return words[1], words[3] if len(words) == 4 else None
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[..., Process]]:
-    started: list[Process] = []
-
-    def start(**environment: str) -> Process:
-        started.append(Process(**environment))
-        return started[-1]
-
-    yield start
-    for process in started:
-        process.process.kill()
-        process.process.wait()
 
 
 @pytest.fixture
@@ -122,7 +51,7 @@ def test_a_game_as_shogihome_plays_it(start):
     expected = None
     for ply in range(12):
         line = f"position startpos moves {' '.join(moves)}" if moves else "position startpos"
-        move, ponder = engine.send(line).go(clocks)
+        move, ponder = go(engine.send(line), clocks)
         assert is_legal(pos, np.int64(move_from_usi(move))), (move, moves)
         do_move(pos, np.int64(move_from_usi(move)))
         moves.append(move)
@@ -135,26 +64,26 @@ def test_a_game_as_shogihome_plays_it(start):
         engine.send("stop" if ply % 2 else f"ponderhit {clocks}").until("bestmove")
     assert expected is not None
     engine.send("gameover draw", "quit")
-    assert engine.code() == 0
+    assert engine.ended() == 0
 
 
 def test_gameover_may_come_while_it_thinks(engine):
     engine.send("position startpos", "go infinite").until("info depth 2")
     engine.send("gameover win").until("bestmove")
     engine.send("isready").until("readyok")
-    engine.send("usinewgame", "position startpos moves 2g2f").go("btime 100 wtime 100")
+    go(engine.send("usinewgame", "position startpos moves 2g2f"), "btime 100 wtime 100")
 
 
 def test_stop_after_stop_after_go(engine):
     for _ in range(20):
         engine.send("position startpos", "go infinite", "stop").until("bestmove")
     engine.send("stop", "quit")
-    assert engine.rest() == []
-    assert engine.code() == 0
+    assert engine.ended() == 0
+    assert engine.waiting() == []
 
 
 def test_an_increment_and_byoyomi_at_once(engine):
-    assert engine.send("position startpos").go("btime 900 wtime 900 binc 50 winc 50 byoyomi 50")[0] != "resign"
+    assert go(engine.send("position startpos"), "btime 900 wtime 900 binc 50 winc 50 byoyomi 50")[0] != "resign"
 
 
 def test_analysis_with_several_lines(engine):
@@ -167,11 +96,12 @@ def test_analysis_with_several_lines(engine):
 def test_bytes_that_are_no_text_and_lines_without_end(engine):
     generator = random.Random(5)
     for _ in range(300):
-        engine.send(generator.randbytes(generator.randint(0, 200)).replace(b"quit", b"stop"))
-    engine.send(b"position sfen " + b"\xff" * 100_000, b"setoption name EvalFile value \xe3\x81", b"go \x00 depth 1")
+        engine.send_bytes(generator.randbytes(generator.randint(0, 200)).replace(b"quit", b"stop") + b"\n")
+    engine.send_bytes(b"position sfen " + b"\xff" * 100_000 + b"\n")
+    engine.send_bytes(b"setoption name EvalFile value \xe3\x81\ngo \x00 depth 1\n")
     engine.send("position startpos " + "moves 7g7f " * 300_000)
     engine.send("stop", "isready").until("readyok")
-    assert engine.send("position startpos").go("depth 3")[0] != "resign"
+    assert go(engine.send("position startpos"), "depth 3")[0] != "resign"
 
 
 def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
@@ -198,8 +128,8 @@ def test_a_script_that_says_everything_at_once_gets_everything_answered():
 def test_the_end_of_input_ends_it(engine, before):
     engine.send(*before)
     engine.close_input()
-    assert engine.code() == 0
-    assert [line.split()[0] for line in engine.rest() if line.startswith("bestmove")] == ["bestmove"] * bool(before)
+    assert engine.ended() == 0
+    assert [line.split()[0] for line in engine.waiting() if line.startswith("bestmove")] == ["bestmove"] * bool(before)
 
 
 @pytest.mark.parametrize("last", ["quit", None])
@@ -211,8 +141,8 @@ def test_it_can_be_ended_while_it_compiles(start, tmp_path, last):
         engine.send(last)
     else:
         engine.close_input()
-    assert engine.code() == 0
-    assert "readyok" not in engine.rest()
+    assert engine.ended() == 0
+    assert "readyok" not in engine.waiting()
 
 
 def test_a_gui_that_stops_reading_ends_it():
@@ -235,7 +165,7 @@ def test_signals_end_it_at_once(engine, name, thinking):
     if thinking:
         engine.send("position startpos", "go infinite").until("info depth 2")
     engine.process.send_signal(getattr(signal, name))
-    assert engine.code() == -getattr(signal, name)
+    assert engine.ended() == -getattr(signal, name)
 
 
 @posix
@@ -262,6 +192,6 @@ def test_four_engines_that_start_cold_together_compile_once(start, tmp_path: Pat
     waited = [engine.until("readyok") for engine in engines]
     assert any("" in lines for lines in waited), "nobody said that it is still there"
     for engine in engines:
-        assert engine.send("position startpos").go("depth 4")[0] != "resign"
+        assert go(engine.send("position startpos"), "depth 4")[0] != "resign"
         engine.send("quit")
-        assert engine.code() == 0
+        assert engine.ended() == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from search.usi_streams import SCRIPT_SECONDS
+from tests.usi_session import InProcess
 
 COMMAND = [sys.executable, "-m", "liteshogi"]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and closed streams of POSIX")
@@ -136,14 +137,14 @@ def test_the_second_start_compiles_nothing(start):
     assert files() == before
 
 
-def test_a_waiting_gui_gets_empty_lines(monkeypatch, protocol):
+def test_a_waiting_gui_gets_empty_lines(monkeypatch):
     import search.usi
     import search.warmup
 
     release = threading.Event()
     monkeypatch.setattr(search.usi, "KEEP_ALIVE_SECONDS", 0.02)
     monkeypatch.setattr(search.warmup, "warm_up", release.wait)
-    session = type(protocol)()
+    session = InProcess()
     session.send("isready")
     session.until("")
     session.until("")

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,49 +20,16 @@ from experiments.puct_usi import PUCT_OPTIONS, PuctProtocol
 from search.movegen import is_legal
 from search.position import do_move
 from search.sfen import move_from_usi, position_from_sfen
-
-PATIENCE = 120.0
-"""Seconds that a test waits for a line before it fails; a busy machine is no error."""
+from tests.usi_session import PATIENCE, InProcess
 
 
-class Session:
-    """A protocol in this process and the lines that it wrote."""
-
-    def __init__(self, model: Path) -> None:
-        self._lines: list[str] = []
-        self._arrived = threading.Condition()
-        self.protocol = PuctProtocol(self._write, lambda: OnnxNetwork(model))
-
-    def _write(self, line: str) -> None:
-        with self._arrived:
-            self._lines.append(line)
-            self._arrived.notify_all()
-
-    def send(self, *lines: str) -> Session:
-        for line in lines:
-            assert self.protocol.handle(line + "\n")
-        return self
-
-    def until(self, beginning: str) -> list[str]:
-        """The lines up to the first that begins so; they are taken out."""
-        end = time.monotonic() + PATIENCE
-        with self._arrived:
-            while True:
-                for number, line in enumerate(self._lines, 1):
-                    if line.startswith(beginning):
-                        taken, self._lines = self._lines[:number], self._lines[number:]
-                        return taken
-                assert self._arrived.wait(end - time.monotonic()), f"no {beginning!r} after {self._lines[-5:]}"
-
-    def waiting(self) -> list[str]:
-        """The lines that are there."""
-        with self._arrived:
-            return list(self._lines)
+def session_with(model: Path) -> InProcess:
+    return InProcess(lambda write: PuctProtocol(write, lambda: OnnxNetwork(model)))
 
 
 @pytest.fixture
-def session(tiny_onnx: Path) -> Iterator[Session]:
-    session = Session(tiny_onnx)
+def session(tiny_onnx: Path) -> Iterator[InProcess]:
+    session = session_with(tiny_onnx)
     session.send("setoption name USI_Hash value 8", "isready").until("readyok")
     yield session
     session.protocol.close()
@@ -77,7 +43,7 @@ def legal_after(moves: str, move: str) -> bool:
 
 
 def test_options_are_declared_as_guis_read_them(tiny_onnx: Path) -> None:
-    session = Session(tiny_onnx)
+    session = session_with(tiny_onnx)
     lines = session.send("usi").until("usiok")
     assert lines[0] == "id name LiteShogi PUCT"
     names = [line.split()[2] for line in lines if line.startswith("option name")]
@@ -88,7 +54,7 @@ def test_options_are_declared_as_guis_read_them(tiny_onnx: Path) -> None:
         assert "" not in line.split(" ")
 
 
-def test_a_game_by_usi(session: Session) -> None:
+def test_a_game_by_usi(session: InProcess) -> None:
     moves = ""
     session.send("usinewgame")
     for _ in range(6):
@@ -105,7 +71,7 @@ def test_a_game_by_usi(session: Session) -> None:
     assert not [line for line in session.waiting() if line.startswith("info string")]
 
 
-def test_limits(session: Session) -> None:
+def test_limits(session: InProcess) -> None:
     session.send("position startpos")
     for command, fewest, most in (
         ("go nodes 123", 123, 123),
@@ -120,7 +86,7 @@ def test_limits(session: Session) -> None:
     assert lines[-1] in ("bestmove 1g1f", "bestmove 9g9f")
 
 
-def test_stop_ponder_and_ponderhit(session: Session) -> None:
+def test_stop_ponder_and_ponderhit(session: InProcess) -> None:
     session.send("setoption name USI_Ponder value true", "position startpos moves 7g7f", "go infinite")
     time.sleep(0.3)
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
@@ -142,7 +108,7 @@ def test_stop_ponder_and_ponderhit(session: Session) -> None:
     assert legal_after("2g2f", session.until("bestmove")[-1].split()[1])
 
 
-def test_every_root_move_is_listed_on_request(session: Session) -> None:
+def test_every_root_move_is_listed_on_request(session: InProcess) -> None:
     session.send("setoption name DebugMessage value true", "position startpos", "go nodes 200")
     lines = session.until("bestmove")
     pattern = r"info string (\S+) visits (\d+) prior (\S+) win (\S+) draw (\S+) value (\S+)"
@@ -155,7 +121,7 @@ def test_every_root_move_is_listed_on_request(session: Session) -> None:
     assert found[0][0] == lines[-1].split()[1]
 
 
-def test_draw_values_multipv_and_chances(session: Session) -> None:
+def test_draw_values_multipv_and_chances(session: InProcess) -> None:
     session.send("setoption name MultiPV value 3", "setoption name UCI_ShowWDL value true")
     values = {}
     for name, value in (("Draw_Value_Black", 0), ("Draw_Value_Black", 1000), ("Draw_Value_White", 1000)):
@@ -170,7 +136,7 @@ def test_draw_values_multipv_and_chances(session: Session) -> None:
     assert values["Draw_Value_Black", 1000] == values["Draw_Value_White", 1000]  # black is to move
 
 
-def test_mates_and_ends(session: Session) -> None:
+def test_mates_and_ends(session: InProcess) -> None:
     session.send("position sfen 8k/9/8G/9/9/9/9/9/K8 b G 1", "go byoyomi 1000")
     lines = session.until("bestmove")
     assert [line for line in lines if "score mate 1 " in line]
@@ -182,7 +148,7 @@ def test_mates_and_ends(session: Session) -> None:
     assert session.send("go mate 1000").until("checkmate")
 
 
-def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: Session, tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess, tmp_path: Path) -> None:
     session.send(f"setoption name DNN_Model value {tmp_path / 'none.onnx'}")
     assert "there is no such file; going on with the model of the command line" in session.until("info string")[-1]
     (tmp_path / "text.onnx").write_text("this is no network")
@@ -229,7 +195,7 @@ def _foreign(path: Path, value: str = "output_value") -> None:
     onnx.save(model, str(path))
 
 
-def test_a_network_from_elsewhere_is_playable(session: Session, tmp_path: Path) -> None:
+def test_a_network_from_elsewhere_is_playable(session: InProcess, tmp_path: Path) -> None:
     _foreign(tmp_path / "foreign.onnx")
     session.send(f"setoption name DNN_Model value {tmp_path / 'foreign.onnx'}", "position startpos")
     lines = session.send("setoption name UCI_ShowWDL value true", "go nodes 300").until("bestmove")
@@ -286,7 +252,7 @@ def test_playing_needs_no_torch(tiny_onnx: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("milliseconds", [30, 100])
 def test_no_move_oversteps_its_time(tiny_onnx: Path, milliseconds: int) -> None:
-    session = Session(tiny_onnx)
+    session = session_with(tiny_onnx)
     session.send("setoption name NetworkDelay value 0", "setoption name NetworkDelay2 value 0", "isready").until(
         "ready"
     )

@@ -124,10 +124,10 @@ def test_a_mate_at_the_root_ends_the_search():
     mate = beside.end()
     assert mate is not None
     assert mate.plies == 11
-    seen = Analysis("1a1b", None, 120, 3, 3, 500, 1, 0, ("1a1b",))
+    seen = Analysis("1a1b", 120, depth=3, nodes=500, pv=("1a1b",))
     better = with_mate(seen, mate)
     assert (better.best_move, better.score, better.pv) == (mate.moves[0], MATE - 11, mate.moves)
-    shorter = Analysis("1a1b", None, MATE - 5, 7, 7, 500, 1, 0, ("1a1b",))
+    shorter = Analysis("1a1b", MATE - 5, depth=7, nodes=500, pv=("1a1b",))
     assert with_mate(shorter, mate) is shorter
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from search.alphabeta import search_node
 from search.feature_sets import feature_set
-from search.jit import CACHE_DIRECTORY
 from search.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
 from search.network import EvalNetwork, Layer
 from search.node import path_score
 from search.position import do_move, in_check
+from search.quiescence import quiesce
 from search.root import search_root
 from search.score import INFINITE, MATE, is_mate, mate_plies
 from search.see import PIECE_VALUE
@@ -146,8 +149,11 @@ def test_every_recursive_function_is_compiled_once(thread):
     """A bare literal argument would compile another form, which Numba's cache cannot load (numba issue 6061)."""
     run(thread, "startpos", 4)
     assert len(search_root.overloads) == 1
-    for name in ("alphabeta.search_node", "quiescence.quiesce", "root.search_root"):
-        assert len(list(CACHE_DIRECTORY.rglob(f"{name}-*.nbc"))) == 1
+    for function in (search_node, quiesce, search_root):
+        # Other checkouts of the same sources keep theirs beside this one's.
+        directory = Path(function.stats.cache_path)
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        assert len(list(directory.glob(f"{name}-*.nbc"))) == 1
 
 
 def test_scores_are_bounded(thread):

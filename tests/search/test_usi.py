@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 
@@ -17,59 +16,15 @@ from search.movegen import is_legal
 from search.options import OPTIONS, OptionValues
 from search.score import score_of_rate
 from search.sfen import get_sfen, move_from_usi, position_from_sfen
-from search.usi import MAX_LINE, Protocol, parse_go
+from search.usi import MAX_LINE, parse_go
+from tests.usi_session import InProcess
 
-PATIENCE = 60.0
-"""Seconds that a test waits for a line before it fails; a busy machine is no error."""
 MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
 
 
-class Session:
-    """A protocol and the lines that it wrote."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._arrived = threading.Condition()
-        self.protocol = Protocol(self._write)
-
-    def _write(self, line: str) -> None:
-        with self._arrived:
-            self._lines.append(line)
-            self._arrived.notify_all()
-
-    def send(self, *lines: str) -> Session:
-        for line in lines:
-            assert self.protocol.handle(line + "\n")
-        return self
-
-    def until(self, beginning: str) -> list[str]:
-        """The lines up to the first that begins so; they are taken out."""
-        end = time.monotonic() + PATIENCE
-        with self._arrived:
-            while True:
-                for number, line in enumerate(self._lines, 1):
-                    if line.startswith(beginning):
-                        taken, self._lines = self._lines[:number], self._lines[number:]
-                        return taken
-                assert self._arrived.wait(end - time.monotonic()), f"no {beginning!r} after {self._lines[-5:]}"
-
-    def now(self) -> list[str]:
-        """The lines that are there."""
-        with self._arrived:
-            taken, self._lines = self._lines, []
-        return taken
-
-    def words(self) -> str:
-        """What `info string` says in the lines that are there."""
-        return "\n".join(line for line in self.now() if line.startswith("info string"))
-
-    def bestmove(self) -> str:
-        return self.until("bestmove")[-1]
-
-
 @pytest.fixture
-def session() -> Iterator[Session]:
-    session = Session()
+def session() -> Iterator[InProcess]:
+    session = InProcess()
     session.send("setoption name USI_Hash value 2", "isready").until("readyok")
     yield session
     session.protocol.close()
@@ -119,7 +74,7 @@ def test_declarations_are_such_as_guis_can_read():
 def test_values_that_make_no_sense_are_refused_in_words(name, text, complaint):
     with pytest.raises(ValueError, match=complaint):
         OptionValues().set(name, text)
-    session = Session().send(f"setoption name {name} value {text}")
+    session = InProcess().send(f"setoption name {name} value {text}")
     assert complaint in session.words()
 
 
@@ -170,7 +125,7 @@ def test_a_game(session):
     move = lines[-1].split()[1]
     assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(move)))
     session.send(f"position startpos moves {move} 3c3d", "go nodes 500")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_limits_of_every_search(session):
@@ -186,9 +141,9 @@ def test_limits_of_every_search(session):
 
 def test_the_ponder_move_is_named_when_the_gui_ponders(session):
     session.send("position startpos", "go depth 5")
-    assert " ponder " not in session.bestmove()
+    assert " ponder " not in session.until("bestmove")[-1]
     session.send("setoption name USI_Ponder value true", "go depth 5")
-    assert " ponder " in session.bestmove()
+    assert " ponder " in session.until("bestmove")[-1]
 
 
 def test_multipv(session):
@@ -200,18 +155,18 @@ def test_multipv(session):
 def test_an_infinite_search_keeps_its_move_until_stop(session):
     session.send(MATED, "go infinite")
     time.sleep(0.2)
-    assert not [line for line in session.now() if line.startswith("bestmove")]
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
     session.send("stop")
-    assert session.bestmove() == "bestmove resign"
+    assert session.bestmove() == "resign"
 
 
 def test_stop_is_answered_once_and_only_when_thinking(session):
     session.send("position startpos", "go infinite")
     session.until("info depth 2")
     session.send("stop")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
     session.send("stop", "stop", "gameover win")
-    assert session.now() == []
+    assert session.waiting() == []
 
 
 @pytest.mark.parametrize("clocks", ["", " btime 300 wtime 300 byoyomi 100"])
@@ -220,9 +175,9 @@ def test_pondering(session, clocks):
     session.send("position startpos moves 7g7f", go)
     session.until("info depth 3")
     time.sleep(0.4)
-    assert not [line for line in session.now() if line.startswith("bestmove")]
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
     session.send("ponderhit" + clocks)
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_a_ponder_miss(session):
@@ -241,7 +196,7 @@ def test_a_ponderhits_clock_does_not_stop_the_next_search(session):
     session.bestmove()
     session.send("go infinite")
     time.sleep(0.7)
-    assert not [line for line in session.now() if line.startswith("bestmove")]
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
     session.send("stop")
     session.bestmove()
 
@@ -264,12 +219,12 @@ def test_what_cannot_be_done_is_said_and_a_go_still_answered(session):
     assert "'sideways' is no limit that is known here" in lines[0]
     assert "byoyomi needs a whole number" in lines[1]
     session.send("go depth 2 searchmoves 1a1b")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_mates_are_solved(session):
     def ask(position: str, go: str = "go mate 60000") -> str:
-        session.now()
+        session.waiting()
         return session.send(f"position sfen {position}", go).until("checkmate")[-1]
 
     assert ask("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1") == "checkmate G*5b"
@@ -278,7 +233,7 @@ def test_mates_are_solved(session):
     assert ask("9/9/4P4/9/9/9/9/9/4K4 b G 1") == "checkmate nomate"
     session.send("go mate infinite", "stop").until("checkmate")
     session.send("position startpos", "go depth 2")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_a_mate_proved_at_the_root_is_played(session):
@@ -291,9 +246,9 @@ def test_a_mate_proved_at_the_root_is_played(session):
     assert 0 < int(lines[-2].split("score mate ")[1].split()[0]) <= 11
     assert lines[-1].split()[1] == lines[-2].split(" pv ")[1].split()[0]
     session.send("position startpos", "go ponder byoyomi 100", "ponderhit")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
     session.send("setoption name Mate_Root_Search value 0", "position startpos", "go depth 2")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_illegal_positions_leave_the_last_one(session):
@@ -311,28 +266,28 @@ def test_illegal_positions_leave_the_last_one(session):
     assert engine is not None
     assert get_sfen(engine.position).split()[1:] == ["w", "-", "2"]
     session.send("go depth 2")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
 
 
 def test_no_legal_move_is_resigned(session):
     session.send(MATED, "go btime 1000 wtime 1000")
-    assert session.bestmove() == "bestmove resign"
+    assert session.bestmove() == "resign"
 
 
 def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
     lost = "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s 1"
     session.send(lost, "go depth 2")
-    assert session.bestmove() != "bestmove resign"
+    assert session.bestmove() != "resign"
     session.send("setoption name ResignValue value 500", lost, "go depth 2")
-    assert session.bestmove() == "bestmove resign"
+    assert session.bestmove() == "resign"
 
 
 def test_declaration_is_played_by_the_rule_in_force(session):
     entered = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
     session.send(entered, "go depth 2")
-    assert session.bestmove() == "bestmove win"
+    assert session.bestmove() == "win"
     session.send("setoption name EnteringKingRule value NoEnteringKing", entered, "go depth 2")
-    assert session.bestmove() not in ("bestmove win", "bestmove resign")
+    assert session.bestmove() not in ("win", "resign")
 
 
 def test_draw_values_follow_the_side_of_the_engine(session):
@@ -352,7 +307,7 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
     damaged = tmp_path / "some net.safetensors"
     damaged.write_bytes(b"not a network at all" * 10)
     for path in (str(damaged), str(tmp_path / "missing.safetensors")):
-        session.now()
+        session.waiting()
         said = session.send(f"setoption name EvalFile value {path}").words()
         assert path in said
         assert "liteshogi fold" in said
@@ -378,7 +333,7 @@ def test_a_table_that_does_not_fit_is_refused_in_words(session):
 
 
 def test_a_table_that_does_not_fit_at_the_start():
-    session = Session().send(f"setoption name USI_Hash value {1 << 20}", "setoption name Threads value 2", "isready")
+    session = InProcess().send(f"setoption name USI_Hash value {1 << 20}", "setoption name Threads value 2", "isready")
     assert "does not fit" in "\n".join(session.until("readyok"))
     session.send("position startpos", "go depth 3").bestmove()
 
@@ -395,14 +350,14 @@ def test_options_during_a_search_wait_for_its_end(session):
 
 
 def test_commands_before_isready():
-    session = Session().send("setoption name USI_Hash value 1", "go depth 2")
+    session = InProcess().send("setoption name USI_Hash value 1", "go depth 2")
     session.bestmove()
     session.send("ponderhit", "stop", "usinewgame", "position startpos", "go nodes 100").bestmove()
 
 
 def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     monkeypatch.setattr("search.usi.KEEP_ALIVE_SECONDS", 0.01)
-    session = Session()
+    session = InProcess()
     ready = session.protocol._ready_engine
 
     def slowly():
@@ -416,7 +371,7 @@ def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
 
 
 def test_a_network_that_cannot_be_loaded_at_all_still_gets_readyok(monkeypatch):
-    session = Session()
+    session = InProcess()
 
     def broken():
         raise ImportError("no module named numba")
@@ -430,7 +385,9 @@ def test_a_network_that_cannot_be_loaded_at_all_still_gets_readyok(monkeypatch):
 def test_unknown_and_monstrous_lines(session):
     assert "unknown command 'hello'" in session.send("hello world").words()
     assert "too long" in session.send("position startpos moves " + "7g7f " * MAX_LINE).words()
-    assert session.send("", "   ", "\t").now() == []
+    assert session.send("", "   ", "\t").waiting() == []
+    assert session.protocol.handle("hello")
+    assert not session.protocol.handle("quit")
     assert session.send("\ufeffusi").until("usiok")
 
 
@@ -452,9 +409,9 @@ def test_nonsense_never_silences_it(session):
             continue
         session.send(line)
     session.send("setoption name Threads value 1", "isready").until("readyok")
-    session.now()
+    session.waiting()
     session.send("setoption name EvalFile value default", "position startpos", "go depth 3")
-    assert session.bestmove().split()[1] != "resign"
+    assert session.bestmove() != "resign"
 
 
 def test_sfens_of_every_kind_are_answered_and_followed_by_a_legal_move(session):
@@ -468,9 +425,9 @@ def test_sfens_of_every_kind_are_answered_and_followed_by_a_legal_move(session):
             text[place : place + generator.randint(0, 2)] = generator.choice(letters)
         session.send("position sfen " + "".join(text)[: generator.choice((200, 200, 40))])
         if generator.random() < 0.1:
-            session.now()
+            session.waiting()
             session.send("go nodes 200")
-            move = session.bestmove().split()[1]
+            move = session.bestmove()
             engine = session.protocol._engine
             assert engine is not None
             assert move in ("resign", "win") or is_legal(engine.position, np.int64(move_from_usi(move)))

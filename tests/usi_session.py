@@ -1,0 +1,152 @@
+"""A USI session for tests, with a real process behind pipes or with a protocol in this one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from search.usi import Protocol
+
+PATIENCE = 240.0
+"""Seconds until a line that does not come is a hang; a busy machine or a cold cache is none."""
+
+
+class Session:
+    """Lines that were sent and lines that came back, in order; `send` is left to the two kinds of session."""
+
+    def __init__(self) -> None:
+        self.transcript: list[str] = []
+        self._unread: list[str] = []
+        self._arrived = threading.Condition()
+        self._ended = False
+        self._settled = 0
+
+    def send(self, *lines: str) -> Session:
+        raise NotImplementedError
+
+    def receive(self, line: str | None) -> None:
+        """Take a line in; None at the end of the stream."""
+        with self._arrived:
+            if line is None:
+                self._ended = True
+            else:
+                self._unread.append(line)
+                self.transcript.append("< " + line[:300])
+            del self.transcript[:-200]
+            self._arrived.notify_all()
+
+    def until(self, beginning: str) -> list[str]:
+        """The lines up to the first that begins so; they are taken out. AssertionError if none comes."""
+        end = time.monotonic() + PATIENCE
+        with self._arrived:
+            looked_at = 0
+            while True:
+                for number in range(looked_at, len(self._unread)):
+                    if self._unread[number].startswith(beginning):
+                        taken, self._unread = self._unread[: number + 1], self._unread[number + 1 :]
+                        return taken
+                looked_at = len(self._unread)
+                missing = f"no {beginning!r} after:\n" + "\n".join(self.transcript[-30:])
+                assert not self._ended, missing
+                assert self._arrived.wait(end - time.monotonic()), missing
+
+    def waiting(self) -> list[str]:
+        """The lines that are there; they are taken out."""
+        with self._arrived:
+            taken, self._unread = self._unread, []
+        return taken
+
+    def words(self) -> str:
+        """What `info string` says in the lines that are there; they are taken out."""
+        return "\n".join(line for line in self.waiting() if line.startswith("info string"))
+
+    def bestmove(self) -> str:
+        """The move of the next `bestmove`."""
+        return self.until("bestmove ")[-1].split()[1]
+
+    def settle(self) -> list[str]:
+        """Have everything that was sent before obeyed: the lines it has caused."""
+        self._settled += 1
+        # An unknown command is answered in its turn, and by words that nothing else can cause.
+        return self.send("isready", f"settle{self._settled}").until(
+            f"info string unknown command 'settle{self._settled}'"
+        )
+
+
+class InProcess(Session):
+    """The protocol in this process; `make` gets what its lines are to be written to."""
+
+    def __init__(self, make: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
+        super().__init__()
+        self.protocol = make(self.receive)
+
+    def send(self, *lines: str) -> Session:
+        for line in lines:
+            self.transcript.append("> " + line[:300])
+            self.protocol.handle(line)
+        return self
+
+
+class Process(Session):
+    """`liteshogi` as a GUI starts it; `arguments` go to Python, `environment` is added to this process's."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        super().__init__()
+        self.process = subprocess.Popen(
+            [sys.executable, *arguments, "-m", "liteshogi"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **environment},
+        )
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_output, self._read_complaints)
+        ]
+        self.complaints = b""
+        for reader in self._readers:
+            reader.start()
+
+    def _read_output(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.receive(line.decode("utf-8").rstrip("\n"))
+        self.receive(None)
+
+    def _read_complaints(self) -> None:
+        assert self.process.stderr is not None
+        self.complaints = self.process.stderr.read()
+
+    def send(self, *lines: str) -> Session:
+        return self.send_bytes("".join(line + "\n" for line in lines).encode("utf-8", "surrogateescape"))
+
+    def send_bytes(self, data: bytes) -> Session:
+        assert self.process.stdin is not None
+        self.transcript.extend("> " + line[:300] for line in data.decode("utf-8", "replace").splitlines())
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+        return self
+
+    def close_input(self) -> None:
+        """The end of input."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
+    def ended(self) -> int:
+        """Wait for the process's end; its exit status. Nothing may have been said on standard error."""
+        status = self.process.wait(PATIENCE)
+        for reader in self._readers:
+            reader.join(PATIENCE)
+        assert self.complaints == b"", self.complaints.decode("utf-8", "replace")
+        return status
+
+    def kill(self) -> None:
+        """End it whatever happens, when a test is over."""
+        self.process.kill()
+        self.process.wait()
+        self.close_input()
