@@ -33,6 +33,7 @@ VERBS = {
     "tune": "experiments.tune:Tune",
     "analyse": "experiments.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
+    "warmup --puct": "experiments.puct_warmup:WarmupPuct",
     "demo": "experiments.demo:Demo",
 }
 """A verb, or a verb and the flag that picks its variant, and the dataclass of its options."""

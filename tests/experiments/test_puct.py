@@ -18,6 +18,7 @@ from experiments.puct import PuctEngine, Settings
 from experiments.puct_memory import Tree
 from experiments.puct_report import PuctAnalysis
 from experiments.puct_tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
+from experiments.puct_warmup import even_network
 from search.clock import Budget
 from search.declaration import NO_RULE
 from search.engine import Rules
@@ -42,13 +43,6 @@ class Guess:
             policy[number] = noise.normal(0, 2, LABELS)
             rates[number] = noise.random(2)
         return policy, rates[:, 0], rates[:, 0] * (1 - rates[:, 0]) * rates[:, 1]
-
-
-class Level:
-    """A network that thinks every position even and every move as good as the others."""
-
-    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
-        return np.zeros((len(input1), LABELS), np.float32), np.full(len(input1), 0.5, np.float32), None
 
 
 def play(sfen: str, moves: Sequence[str]) -> np.void:
@@ -258,7 +252,7 @@ REPEATING = ("5i4h", "5a4b", "4h5i")
 def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
     visits = {}
     for worth in (-20_000, 20_000):
-        engine = PuctEngine(Level(), 16, threads, NO_MATES)
+        engine = PuctEngine(even_network, 16, threads, NO_MATES)
         engine.rules = Rules(draw_value=(-worth, worth))
         found = engine.analyse("startpos", REPEATING, nodes=800)
         assert isinstance(found, PuctAnalysis)
@@ -273,19 +267,17 @@ def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
     assert visits[-20_000] < 20
 
 
-class DrawnByAPawn(Level):
+def drawn_by_a_pawn(input1: np.ndarray, input2: np.ndarray) -> Outputs:
     """A network that sees a draw wherever black has moved its pawn to 7f, and even chances everywhere."""
-
-    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
-        policy, wins, _ = super().__call__(input1, input2)
-        square = move_from_usi("7g7f") & 127
-        flat = input1.reshape(len(input1), 62, 81)
-        return policy, wins, np.maximum(flat[:, 0, square] * (flat[:, 31, square] == 0), flat[:, 31, 80 - square]) * 0.9
+    policy, wins, _ = even_network(input1, input2)
+    square = move_from_usi("7g7f") & 127
+    flat = input1.reshape(len(input1), 62, 81)
+    return policy, wins, np.maximum(flat[:, 0, square] * (flat[:, 31, square] == 0), flat[:, 31, 80 - square]) * 0.9
 
 
 @pytest.mark.parametrize(("worth", "liked"), [(1200, True), (-1200, False)])
 def test_draws_that_are_foretold_are_sought_or_shunned(worth: int, liked: bool) -> None:
-    engine = PuctEngine(DrawnByAPawn(), 16, settings=NO_MATES)
+    engine = PuctEngine(drawn_by_a_pawn, 16, settings=NO_MATES)
     engine.rules = Rules(draw_value=(worth, -worth))
     engine.analyse("startpos", nodes=2000)
     moves = {one.move: one for one in engine.root_moves()}
@@ -303,7 +295,7 @@ def test_games_end_at_the_move_limit_in_the_tree(engine: PuctEngine) -> None:
 
 
 def test_a_declaration_is_a_win() -> None:
-    engine = PuctEngine(Level(), 4, settings=NO_MATES)
+    engine = PuctEngine(even_network, 4, settings=NO_MATES)
     entered = "2SGK1S2/PPPP1PPP1/9/9/9/9/9/9/4k4 {} 2RBG2P 1"
     found = engine.analyse(entered.format("b"), nodes=10)
     assert found.best_move == "win"
@@ -365,13 +357,12 @@ def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine
 
 
 def test_it_stops_where_no_other_move_can_catch_up() -> None:
-    class Sure(Level):
-        def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
-            policy, wins, draws = super().__call__(input1, input2)
-            policy[:, move_label(np.int64(move_from_usi("2g2f")), np.int64(0))] = 30
-            return policy, wins, draws
+    def sure(input1: np.ndarray, input2: np.ndarray) -> Outputs:
+        policy, wins, draws = even_network(input1, input2)
+        policy[:, move_label(np.int64(move_from_usi("2g2f")), np.int64(0))] = 30
+        return policy, wins, draws
 
-    engine = PuctEngine(Sure(), 16, settings=NO_MATES)
+    engine = PuctEngine(sure, 16, settings=NO_MATES)
     engine.set_position("startpos")
     engine.ready(Budget(20_000, 60_000))
     found = engine.search()

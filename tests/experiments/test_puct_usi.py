@@ -250,6 +250,35 @@ def test_playing_needs_no_torch(tiny_onnx: Path) -> None:
 
 
 @pytest.mark.slow
+def test_warmed_up_it_compiles_nothing_in_a_game(tiny_onnx: Path, tmp_path: Path) -> None:
+    def liteshogi(*arguments: str, lines: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "liteshogi", *arguments],
+            input=lines,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env=os.environ | {"LITESHOGI_CACHE": str(tmp_path)},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def compiled() -> dict[Path, int]:
+        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+
+    liteshogi("warmup", "--puct")
+    before = compiled()
+    assert before
+    options = "setoption name Threads value 2\nsetoption name MultiPV value 2\nisready\nusinewgame\n"
+    moves = "position startpos\ngo nodes 300\nposition startpos moves 7g7f 3c3d\ngo searchmoves 2g2f nodes 300\n"
+    mates = "position sfen 8k/9/8G/9/9/9/9/9/K8 b G 1\ngo nodes 300\ngo mate 1000\nquit\n"
+    output = liteshogi("puct", str(tiny_onnx), lines=options + moves + mates)
+    assert output.count("bestmove ") == 3
+    assert "checkmate G*1b" in output
+    assert compiled() == before
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("milliseconds", [30, 100])
 def test_no_move_oversteps_its_time(tiny_onnx: Path, milliseconds: int) -> None:
     session = session_with(tiny_onnx)
