@@ -188,8 +188,8 @@ def refresh(pos, accumulators, net, perspective):
         store_word(snapshot + _MISSING_PLACE, np.uint64(missing))
     slot = np.int64(pos.ply) & (SLOTS - 1)
     sums, none = sums_address(accumulators, slot, perspective), np.int64(0)
-    sum_rows(entry, entry, added, added_count, removed, removed_count, net.width)
-    sum_rows(sums, entry, added, none, removed, none, net.width)
+    sum_rows(entry, entry, added, added_count, removed, removed_count, net.width, net.lane_bytes)
+    sum_rows(sums, entry, added, none, removed, none, net.width, net.lane_bytes)
     accumulators.keys[slot, perspective] = pos.key
     accumulators.king_offsets[slot, perspective] = king_offset
     accumulators.refreshes += 1
@@ -224,6 +224,7 @@ def update(pos, accumulators, net, perspective):
                 accumulators.removed_list,
                 removed,
                 net.width,
+                net.lane_bytes,
             )
             accumulators.keys[slot, perspective] = pos.key
             accumulators.king_offsets[slot, perspective] = king_offset

@@ -2,8 +2,9 @@
 
 All work on raw addresses (uint64), with dimensions at run time, and equal `evaluate_reference` to the bit:
 
-- `sum_rows(target, source, added, added_count, removed, removed_count, width)`: target = source + rows - rows, `width`
-  (a multiple of 32) int16 lanes, wrapping; `added` and `removed` are addresses of lists of row addresses (uint64).
+- `sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes)`: target = source + rows -
+  rows, `width` (a multiple of 32) int16 lanes, wrapping; `added` and `removed` are addresses of lists of row addresses
+  (uint64), whose lanes are int16 or, where `lane_bytes` is 1, int8.
 - `activate(source, extra, shift, target, width)`: u8 target = clip((source + extra) >> shift, 0, 127), int16 lanes.
 - `affine(inputs, input_count, weights, biases, output_count, target)`: int32 target = weights @ u8 inputs + biases.
 - `affine_clipped(..., output_count, shift, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).

@@ -25,18 +25,20 @@ _store_uint8, _store_int16, _store_int32 = (
 
 
 @jit
-def sum_rows(target, source, added, added_count, removed, removed_count, width):
+def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
     """See `search.kernels`."""
     for lane in range(width):
         _store_int16(target, lane, _load_int16(source, lane))
     for index in range(added_count):
         row = _load_address(added, index)
         for lane in range(width):
-            _store_int16(target, lane, np.int16(_load_int16(target, lane) + _load_int16(row, lane)))
+            part = _load_int16(row, lane) if lane_bytes == 2 else np.int16(_load_int8(row, lane))
+            _store_int16(target, lane, np.int16(_load_int16(target, lane) + part))
     for index in range(removed_count):
         row = _load_address(removed, index)
         for lane in range(width):
-            _store_int16(target, lane, np.int16(_load_int16(target, lane) - _load_int16(row, lane)))
+            part = _load_int16(row, lane) if lane_bytes == 2 else np.int16(_load_int8(row, lane))
+            _store_int16(target, lane, np.int16(_load_int16(target, lane) - part))
 
 
 @jit

@@ -30,29 +30,43 @@ _UNROLL = 4
 
 
 def _make_sum_tile(tile: int) -> Any:
-    """An intrinsic that does `tile` blocks of `sum_rows`, kept in registers over all rows, `offset` bytes into them."""
+    """An intrinsic that does `tile` blocks of `sum_rows`, kept in registers over all rows, from lane `first` on."""
+
+    def places(builder, first, lane_bytes):
+        start = builder.mul(first, ir.Constant(i64, lane_bytes))
+        return [builder.add(start, ir.Constant(i64, lane_bytes * BLOCK * step)) for step in range(tile)]
+
+    def sum_all(builder, sums, lists, first, lane_bytes):
+        lanes = vector(i16, BLOCK)
+        stored = vector(i8, BLOCK) if lane_bytes == 1 else lanes
+        for rows, count, operation in lists:
+            with cgutils.for_range(builder, count) as loop:
+                row = load(builder, rows, builder.mul(loop.index, ir.Constant(i64, 8)), i64)
+                for place, total in zip(places(builder, first, lane_bytes), sums, strict=True):
+                    part = load(builder, row, place, stored)
+                    part = builder.sext(part, lanes) if lane_bytes == 1 else part
+                    builder.store(operation(builder.load(total), part), total)
 
     @intrinsic
-    def sum_tile(context, target, source, added, added_count, removed, removed_count, offset):
+    def sum_tile(context, target, source, added, added_count, removed, removed_count, first, lane_bytes):
         def emit(context, builder, signature, arguments):
-            target, source, added, added_count, removed, removed_count, offset = arguments
+            target, source, added, added_count, removed, removed_count, first, lane_bytes = arguments
+            lists = (added, added_count, builder.add), (removed, removed_count, builder.sub)
             lanes = vector(i16, BLOCK)
-            places = [builder.add(offset, ir.Constant(i64, 64 * step)) for step in range(tile)]
-            sums = [cgutils.alloca_once(builder, lanes) for _ in places]
-            for place, total in zip(places, sums, strict=True):
+            sums = [cgutils.alloca_once(builder, lanes) for _ in range(tile)]
+            for place, total in zip(places(builder, first, 2), sums, strict=True):
                 builder.store(load(builder, source, place, lanes), total)
-            for rows, count, operation in ((added, added_count, builder.add), (removed, removed_count, builder.sub)):
-                with cgutils.for_range(builder, count) as loop:
-                    row = load(builder, rows, builder.mul(loop.index, ir.Constant(i64, 8)), i64)
-                    for place, total in zip(places, sums, strict=True):
-                        builder.store(operation(builder.load(total), load(builder, row, place, lanes)), total)
-            for place, total in zip(places, sums, strict=True):
+            with builder.if_else(builder.icmp_signed("==", lane_bytes, ir.Constant(i64, 1))) as (narrow, wide):
+                with narrow:
+                    sum_all(builder, sums, lists, first, 1)
+                with wide:
+                    sum_all(builder, sums, lists, first, 2)
+            for place, total in zip(places(builder, first, 2), sums, strict=True):
                 store(builder, target, place, builder.load(total))
             return context.get_dummy_value()
 
-        address = types.uint64
-        count = types.int64
-        return types.void(address, address, address, count, address, count, count), emit
+        address, count = types.uint64, types.int64
+        return types.void(address, address, address, count, address, count, count, count), emit
 
     return sum_tile
 
@@ -61,20 +75,20 @@ _sum_one, _sum_two, _sum_three, _sum_four = (_make_sum_tile(tile) for tile in (1
 
 
 @jit
-def sum_rows(target, source, added, added_count, removed, removed_count, width):
+def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
     """See `search.kernels`."""
     blocks = width // BLOCK
-    offset = np.int64(0)
+    first = np.int64(0)
     while blocks >= 4:
-        _sum_four(target, source, added, added_count, removed, removed_count, offset)
-        offset += 256
+        _sum_four(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+        first += 4 * BLOCK
         blocks -= 4
     if blocks == 3:
-        _sum_three(target, source, added, added_count, removed, removed_count, offset)
+        _sum_three(target, source, added, added_count, removed, removed_count, first, lane_bytes)
     elif blocks == 2:
-        _sum_two(target, source, added, added_count, removed, removed_count, offset)
+        _sum_two(target, source, added, added_count, removed, removed_count, first, lane_bytes)
     elif blocks == 1:
-        _sum_one(target, source, added, added_count, removed, removed_count, offset)
+        _sum_one(target, source, added, added_count, removed, removed_count, first, lane_bytes)
 
 
 @intrinsic

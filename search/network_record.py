@@ -1,8 +1,8 @@
 """A network as jitted code sees it: one record of addresses, dimensions and shifts.
 
-The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines with a row of
-zeros after the last; layers are packed as the kernel of this machine reads them. The
-record keeps it all alive.
+The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines, as int8 if
+every number of the table fits: one of NNUE's size is in no cache, and half the bytes are half the waiting. Layers are
+packed as the kernel of this machine reads them. The record keeps it all alive.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ network_dtype = np.dtype(
     [
         ("rows", np.uint64),  # address of the table
         ("bias", np.uint64),  # address of the bias
-        ("zero_row", np.uint64),
-        ("check_row", np.uint64),  # the zero row's address if the set has none
+        ("zero_row", np.uint64),  # address of int16 zeros
+        ("check_row", np.uint64),  # address of int16, the zero row's if the set has none
         ("missing_row", np.int64),  # byte offset in the table, -1 if the set has none
         ("code_offsets", np.uint64),  # address of int32 [2][CODES + 1]: byte offset of a code's row, -1 if none
         ("king_offsets", np.int64, (2, NO_KING + 1)),  # [perspective, own king's square seen by black], bytes
         ("width", np.int64),  # lanes of a row
-        ("row_bytes", np.int64),
+        ("lane_bytes", np.int64),  # of the table: 2 for int16, 1 for int8
         ("perspectives", np.int64),
         ("input_shift", np.int64),
         ("layer_count", np.int64),
@@ -61,20 +61,21 @@ class NetworkMemory:
 
     def __init__(self, net: EvalNetwork) -> None:
         features, width = net.feature_set, net.width
-        row_bytes = 2 * width
+        narrow = net.rows.astype(np.int8)
+        table, lane_bytes = (narrow, 1) if np.array_equal(narrow, net.rows) else (net.rows, 2)
+        row_bytes = lane_bytes * width
         block = features.king_stride or features.rows
         if block * row_bytes >= 1 << 31:
             raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
         self._arrays: list[np.ndarray] = []
-        table = self._keep(np.concatenate((net.rows, np.zeros((1, width), np.int16))))
-        zero_row = self._address(table) + features.rows * row_bytes
+        zero_row = self._address(self._keep(np.zeros(width, np.int16)))
         self.record = owning_record(network_dtype, self._arrays)
         record = self.record
-        record["rows"] = self._address(table)
+        record["rows"] = self._address(self._keep(table))
         record["bias"] = self._address(self._keep(net.bias))
         record["zero_row"] = zero_row
         check = features.check_row
-        record["check_row"] = zero_row if check is None else self._address(table) + check * row_bytes
+        record["check_row"] = zero_row if check is None else self._address(self._keep(net.rows[check]))
         record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
         codes = features.codes_to_rows.astype(np.int64)
         assert codes.shape == (2, CODES + 1)
@@ -82,7 +83,7 @@ class NetworkMemory:
         record["code_offsets"] = self._address(self._keep(offsets))
         own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
         record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
-        record["width"], record["row_bytes"] = width, row_bytes
+        record["width"], record["lane_bytes"] = width, lane_bytes
         record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
         record["layer_count"] = len(net.layers)
         inputs = width * net.perspectives

@@ -33,16 +33,18 @@ def address(array):
     return np.uint64(array.ctypes.data)
 
 for width in (32, 64, 96, 128, 160, 256, 544):
+    narrow = aligned(generator.integers(-128, 128, (40, width)).astype(np.int8))
     rows = aligned(generator.integers(-32768, 32768, (40, width)).astype(np.int16))
     source, target = rows[0], aligned(np.zeros(width, np.int16))
     for added, removed in ((0, 0), (1, 1), (2, 0), (0, 3), (20, 19)):
         lists = generator.integers(0, 40, added + removed + 1)
-        places = aligned(np.array([address(rows[i]) for i in lists], np.uint64))
-        kernels.sum_rows(address(target), address(source), address(places), INT(added), address(places[added:]),
-                         INT(removed), INT(width))
         plus, minus = lists[:added], lists[added:added + removed]
-        expected = source + rows[plus].sum(0, dtype=np.int16) - rows[minus].sum(0, dtype=np.int16)
-        assert (target == expected).all(), ("sum_rows", width, added, removed)
+        for table in (narrow, rows):
+            places = aligned(np.array([address(table[i]) for i in lists], np.uint64))
+            kernels.sum_rows(address(target), address(source), address(places), INT(added), address(places[added:]),
+                             INT(removed), INT(width), INT(table.itemsize))
+            expected = source + table[plus].sum(0, dtype=np.int16) - table[minus].sum(0, dtype=np.int16)
+            assert (target == expected).all(), ("sum_rows", width, added, removed, table.dtype)
     for shift in (0, 1, 6, 15):
         out = aligned(np.full(width + 64, 99, np.uint8))
         kernels.activate(address(rows[1]), address(rows[2]), INT(shift), address(out), INT(width))
