@@ -35,7 +35,7 @@ from experiments.train_resnet import TrainResnet
 from lite.network import NetworkConfig
 from lite.optimiser import OptimiserConfig
 from lite.train import Train
-from search.network import write_atomically
+from search.files import write_atomically
 
 SAMPLE = Path(__file__).parent / "sample"
 

@@ -29,7 +29,7 @@ from lite.test import judge_net
 from lite.train import Run, Train, TrainingOptions, ValueRun
 from search.bench_evaluation import find_games, random_network
 from search.bench_evaluation import measure as measure_evaluation
-from search.network import write_atomically
+from search.files import write_atomically
 
 INFERENCE_BATCH = 256
 

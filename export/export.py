@@ -49,7 +49,7 @@ class Export:
 
     def _nnue(self) -> tuple[dict[str, Any], str]:
         from export.nnue import nnue_architecture, write_nnue
-        from search.network import load_network
+        from search.network_file import load_network
 
         net = load_network(self.network)
         write_nnue(net, self.output)

@@ -18,6 +18,7 @@ from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
 from lite.checkpoint import json_safe, load_model
 from search.network import EvalNetwork
+from search.network_file import save_network
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9
@@ -60,7 +61,7 @@ class Fold:
             net = quantise(folded, priced, scale, json_safe(provenance))
         figures = describe(folded, net, priced, error)
         net.provenance["fold"] = figures
-        net.save(self.output)
+        save_network(net, self.output)
         if self.keep_float:
             folded.save(self.output.with_suffix(".float.safetensors"))
         print(json.dumps(figures) if self.json else as_text(figures, self.output))

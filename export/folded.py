@@ -18,7 +18,7 @@ from safetensors.numpy import save
 
 from export.positions import Sample
 from search.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
-from search.network import write_atomically
+from search.files import write_atomically
 from search.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
 
 LIMITS = {"relu": np.inf, "clipped_relu": 1.0}

@@ -15,7 +15,9 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from search.network import EvalNetwork, write_atomically
+from search.files import write_atomically
+from search.network import EvalNetwork
+from search.network_file import save_network
 from search.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
 
 
@@ -80,7 +82,7 @@ class Import:
         with open(self.source, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         net.provenance[PROVENANCE] |= {"file": self.source.name, "sha256": digest}
-        net.save(self.output)
+        save_network(net, self.output)
         architecture = str(nnue_architecture(net))
         figures = {"architecture": architecture, "fv_scale": net.output_divisor, "sha256": digest}
         if self.json:

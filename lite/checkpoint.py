@@ -15,8 +15,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from lite.network import ValueNetwork, network_from_config
-from search.network import write_atomically
+from lite.build import network_from_config
+from lite.network import ValueNetwork
+from search.files import write_atomically
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"

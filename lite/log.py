@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from search.network import write_atomically
+from search.files import write_atomically
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0

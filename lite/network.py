@@ -73,7 +73,7 @@ class ValueNetwork(nn.Module):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `build_network` needs to make this net again, as JSON."""
+        """What `lite.build` needs to make this net again, as JSON."""
         return asdict(self.network_config)
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -286,29 +286,6 @@ def _exporting() -> bool:
 def _sum_rows_to_export(table: torch.Tensor, rows: torch.Tensor, padding: int) -> torch.Tensor:
     """An embedding bag in operations that ONNX has, for any number of positions; `padding` marks "no row"."""
     return (table[rows] * (rows != padding).unsqueeze(2).to(table.dtype)).sum(1)
-
-
-def build_network(config: NetworkConfig) -> ValueNetwork:
-    """The untrained network that a configuration describes."""
-    if config.network == "dense":
-        return DensePieceSquareNetwork(config.width, tuple(config.hidden), config.perspectives)
-    if config.network in ("half_kp", "k_p"):
-        from lite.nnue import NnueNetwork
-
-        return NnueNetwork(config.network, config.width, config.hidden)
-    return LiteValueNetwork(config.dims, config.layout, config.network == "untied", config.perspectives)
-
-
-def network_from_config(config: dict[str, Any]) -> ValueNetwork:
-    """The same from the JSON that `ValueNetwork.config` gave."""
-    values = dict(config)
-    for name in ("dims", "hidden"):
-        if name in values:
-            values[name] = tuple(values[name])
-    try:
-        return build_network(NetworkConfig(**values))
-    except TypeError as error:
-        raise ValueError(f"not a network configuration: {error}") from None
 
 
 def listed_inputs(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:

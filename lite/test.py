@@ -17,7 +17,8 @@ from lite.decode import Batch
 from lite.metrics import Metrics, as_text
 from lite.network import listed_inputs
 from lite.reader import Reader
-from search.network import evaluate_reference, load_network
+from search.network import evaluate_reference
+from search.network_file import load_network
 
 Predictor = Callable[[Batch], np.ndarray]
 """Logits f (B,) of the mover's win for a batch."""

@@ -22,6 +22,7 @@ import torch
 import tyro
 from torch import nn
 
+from lite.build import build_network
 from lite.checkpoint import (
     json_safe,
     load_state,
@@ -33,7 +34,7 @@ from lite.checkpoint import (
 from lite.decode import Batch
 from lite.log import Progress, RunLog
 from lite.metrics import Metrics, log_losses
-from lite.network import NetworkConfig, ValueNetwork, build_network
+from lite.network import NetworkConfig, ValueNetwork
 from lite.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
 from lite.reader import Reader
 from lite.targets import blend, fit_cp_per_logit

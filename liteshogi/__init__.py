@@ -1,7 +1,7 @@
 """LiteShogi: a lite value network for shogi, its engine and its toolkit. The names below are the Python API.
 
-    from liteshogi import Engine, load_network
-    load_network("default").evaluate(["startpos"])
+    from liteshogi import Engine, evaluate_sfens, load_network
+    evaluate_sfens(load_network("default"), ["startpos"])
     Engine("default").analyse("startpos", nodes=100_000)
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from search.engine import Analysis, Engine
-    from search.network import EvalNetwork, load_network
+    from search.network import EvalNetwork
+    from search.network_file import load_network
+    from search.static_evaluation import evaluate_sfens
 
 __version__ = "0.1.0"
-__all__ = ["Analysis", "Engine", "EvalNetwork", "__version__", "load_network"]
+__all__ = ["Analysis", "Engine", "EvalNetwork", "__version__", "evaluate_sfens", "load_network"]
 
 _HOMES = {
     "Analysis": "search.engine",
     "Engine": "search.engine",
     "EvalNetwork": "search.network",
-    "load_network": "search.network",
+    "evaluate_sfens": "search.static_evaluation",
+    "load_network": "search.network_file",
 }
 
 

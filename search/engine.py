@@ -18,7 +18,8 @@ import numpy as np
 from search.clock import Budget
 from search.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
-from search.network import EvalNetwork, load_network
+from search.network import EvalNetwork
+from search.network_file import load_network
 from search.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.position import STACK, copy_position, do_move
 from search.root import search_root
@@ -425,7 +426,7 @@ def _iterate(thread: SearchThread, depth: int, alpha: int, beta: int) -> int:
             thread.position,
             thread.record,
             thread.accumulators.record,
-            thread.network.record,
+            thread.network_record,
             np.int64(depth),
             np.int64(alpha),
             np.int64(beta),

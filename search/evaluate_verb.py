@@ -10,7 +10,7 @@ from typing import Annotated
 
 import tyro
 
-from search.network import load_network
+from search.network_file import load_network
 from search.static_evaluation import evaluate_sfens
 
 

@@ -1,4 +1,4 @@
-"""The evaluated network: a table of rows, then a small integer network. Its file, its checks, its reference arithmetic.
+"""The evaluated network: a table of rows, then a small integer network. Its checks and its reference arithmetic.
 
     sum_p   = bias + rows of the perspective p's features            int16, wrapping (mover's also + check row)
     x       = clip(sum_p >> input_shift, 0, 127)                      u8, mover's lanes first, then the other side's
@@ -7,31 +7,22 @@
     logit   = truncate(output / output_divisor) * logit_per_output    of the mover's win
     score   = logit * cp_per_logit                                    centipawns, in integer arithmetic (`centipawns`)
 
-`evaluate_reference` is this in NumPy; every kernel equals it to the bit. One safetensors file holds a network; reading
-checks everything, with a checksum over all of it, and runs no code of the file.
+`evaluate_reference` is this in NumPy; every kernel equals it to the bit. Its file is in `search.network_file`, its form
+for compiled code in `search.network_record`.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from search.feature_sets import FeatureSet, feature_set
+from search.feature_sets import FeatureSet
 from search.score import MAX_EVALUATION
 
-FORMAT = "liteshogi evaluation network"
-VERSION = "1"
 LANES = 32
 """The rows' width is a multiple of this many int16."""
 MAX_WIDTH = 4096
@@ -43,8 +34,6 @@ SCORE_SHIFT = 24
 """Centipawns per output are a fixed-point number with this many bits after the point."""
 _OUTPUT_LIMIT = 1 << 28
 _FACTOR_RANGE = (2.0**-13, 2.0**10)
-
-DEFAULT_NETWORK = Path(__file__).parent / "networks" / "default.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,41 +82,18 @@ class EvalNetwork:
         """Fixed-point centipawns of one unit of the divided output, SCORE_SHIFT bits after the point."""
         return round(self.logit_per_output * self.cp_per_logit * (1 << SCORE_SHIFT))
 
-    @cached_property
-    def memory(self) -> Any:
-        """The arrays as jitted code wants them (`search.network_record.NetworkMemory`), made at the first use."""
-        from search.network_record import NetworkMemory
-
-        return NetworkMemory(self)
-
-    @property
-    def record(self) -> np.void:
-        """The record (`search.network_record.network_dtype`) for jitted functions."""
-        record: np.void = self.memory.record
-        return record
-
     def logit(self, output: float) -> float:
         """Logit of the mover's win of a raw output."""
         return math.trunc(output / self.output_divisor) * self.logit_per_output
 
-    def evaluate(self, sfens: Sequence[str]) -> list[int]:
-        """Centipawns, from the mover's view, of each position (SFEN). Raises ValueError for what is no SFEN."""
-        from search.static_evaluation import evaluate_sfens
 
-        return [found.score_cp for found in evaluate_sfens(self, sfens)]
-
-    def save(self, path: Path | str) -> None:
-        """Write the file whole or not at all."""
-        _write(Path(path), _tensors(self), _description(self))
-
-
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
 
 
 def _check_array(array: Any, name: str, dtype: type, shape: tuple[int, ...]) -> None:
-    _require(
+    require(
         isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape,
         f"{name} must be {np.dtype(dtype).name} {list(shape)}, "
         f"found {getattr(array, 'dtype', type(array).__name__)} {list(getattr(array, 'shape', ()))}",
@@ -140,33 +106,33 @@ def _is_whole(number: Any, low: int, high: int) -> bool:
 
 def _check(net: EvalNetwork) -> None:
     """All that must hold for the kernels to be safe and exact."""
-    _require(
+    require(
         net.activation == "clipped_relu",
         f"the activation {net.activation!r} cannot be evaluated: this program knows clipped_relu",
     )
-    _require(_is_whole(net.perspectives, 1, 2), f"perspectives must be 1 or 2, found {net.perspectives!r}")
-    _require(_is_whole(net.input_shift, 0, 15), f"input_shift must be 0 to 15, found {net.input_shift!r}")
-    _require(net.outputs in OUTPUT_NAMES, f"outputs must be value, or value and draw, found {net.outputs!r}")
-    _require(_is_whole(net.output_divisor, 1, 1 << 20), f"output_divisor {net.output_divisor!r} is not 1 to {1 << 20}")
+    require(_is_whole(net.perspectives, 1, 2), f"perspectives must be 1 or 2, found {net.perspectives!r}")
+    require(_is_whole(net.input_shift, 0, 15), f"input_shift must be 0 to 15, found {net.input_shift!r}")
+    require(net.outputs in OUTPUT_NAMES, f"outputs must be value, or value and draw, found {net.outputs!r}")
+    require(_is_whole(net.output_divisor, 1, 1 << 20), f"output_divisor {net.output_divisor!r} is not 1 to {1 << 20}")
     for name in ("logit_per_output", "cp_per_logit"):
         number = getattr(net, name)
         usable = isinstance(number, float | int) and not isinstance(number, bool) and 0 < number < 1e9
-        _require(usable, f"{name} must be a positive number, found {number!r}")
+        require(usable, f"{name} must be a positive number, found {number!r}")
     factor = net.logit_per_output * net.cp_per_logit
-    _require(
+    require(
         _FACTOR_RANGE[0] <= factor <= _FACTOR_RANGE[1],
         f"logit_per_output * cp_per_logit is {factor:g} centipawns per output; "
         f"{_FACTOR_RANGE[0]:g} to {_FACTOR_RANGE[1]:g} can be computed",
     )
-    _require(isinstance(net.provenance, dict), "provenance must be a JSON object")
-    _require(isinstance(net.rows, np.ndarray) and net.rows.ndim == 2, "rows must be a table, int16 [features, N]")
+    require(isinstance(net.provenance, dict), "provenance must be a JSON object")
+    require(isinstance(net.rows, np.ndarray) and net.rows.ndim == 2, "rows must be a table, int16 [features, N]")
     width = net.width
-    _require(
+    require(
         0 < width <= MAX_WIDTH and width % LANES == 0, f"rows of {width} lanes: 32, 64, ... {MAX_WIDTH} can be summed"
     )
     _check_array(net.rows, "rows", np.int16, (net.feature_set.rows, width))
     _check_array(net.bias, "bias", np.int16, (width,))
-    _require(
+    require(
         isinstance(net.layers, tuple) and 1 <= len(net.layers) <= MAX_LAYERS,
         f"{len(net.layers)} layers after the rows: 1 to {MAX_LAYERS} can be evaluated",
     )
@@ -174,141 +140,16 @@ def _check(net: EvalNetwork) -> None:
     for number, layer in enumerate(net.layers, 1):
         last = number == len(net.layers)
         name = f"layer {number}"
-        _require(
+        require(
             isinstance(layer.weight, np.ndarray) and layer.weight.ndim == 2,
             f"{name}: weight must be int8 [outputs, inputs]",
         )
         outputs = len(net.outputs) if last else layer.weight.shape[0]
-        _require(1 <= outputs <= MAX_LAYER, f"{name}: {outputs} outputs: 1 to {MAX_LAYER} can be evaluated")
+        require(1 <= outputs <= MAX_LAYER, f"{name}: {outputs} outputs: 1 to {MAX_LAYER} can be evaluated")
         _check_array(layer.weight, f"{name}: weight", np.int8, (outputs, inputs))
         _check_array(layer.bias, f"{name}: bias", np.int32, (outputs,))
-        _require(_is_whole(layer.shift, 0, 0 if last else 31), f"{name}: shift {layer.shift!r}")
+        require(_is_whole(layer.shift, 0, 0 if last else 31), f"{name}: shift {layer.shift!r}")
         inputs = outputs
-
-
-# The file
-
-
-def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
-    tensors = {"rows": net.rows, "bias": net.bias}
-    for number, layer in enumerate(net.layers, 1):
-        tensors |= {f"layer{number}.weight": layer.weight, f"layer{number}.bias": layer.bias}
-    if net.feature_set.name == "king_piece_square":
-        tensors["king_buckets"] = net.feature_set.king_bucket[:81]
-    return {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-
-
-def _description(net: EvalNetwork) -> dict[str, Any]:
-    return {
-        "feature_set": net.feature_set.name,
-        "perspectives": net.perspectives,
-        "input_shift": net.input_shift,
-        "activation": net.activation,
-        "shifts": [layer.shift for layer in net.layers],
-        "outputs": list(net.outputs),
-        "output_divisor": net.output_divisor,
-        "logit_per_output": net.logit_per_output,
-        "cp_per_logit": net.cp_per_logit,
-        "provenance": net.provenance,
-    }
-
-
-def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
-    """CRC-32 over the description and every array with its name, type and shape."""
-    total = zlib.crc32(description.encode())
-    for name in sorted(tensors):
-        array = tensors[name]
-        total = zlib.crc32(f"\0{name} {array.dtype.str} {array.shape}\0".encode(), total)
-        total = zlib.crc32(np.ascontiguousarray(array).data.cast("B"), total)
-    return f"{total:08x}"
-
-
-def _write(path: Path, tensors: dict[str, np.ndarray], description: dict[str, Any]) -> None:
-    data = json.dumps(description, sort_keys=True)
-    header = {"format": FORMAT, "version": VERSION, "data": data, "checksum": _checksum(tensors, data)}
-    write_atomically(path, save(tensors, header))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """All of `content` at `path`, or what was there before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    with safe_open(path, "numpy") as file:
-        header = file.metadata() or {}
-        found = header.get("format", "a safetensors file of another program")
-        if found != FORMAT:
-            remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
-            raise ValueError(f"this is {found}, not a {FORMAT}{remedy}")
-        if header.get("version") != VERSION:
-            raise ValueError(f"a network file of version {header.get('version')}; this program reads version {VERSION}")
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    if header["checksum"] != _checksum(tensors, header["data"]):
-        raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")
-    return tensors, json.loads(header["data"])
-
-
-def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
-    shifts = data["shifts"]
-    _require(isinstance(shifts, list) and 1 <= len(shifts) <= MAX_LAYERS, f"shifts {shifts!r}")
-    features = feature_set(data["feature_set"], tensors.get("king_buckets"))
-    layers = tuple(
-        Layer(tensors[f"layer{number}.weight"], tensors[f"layer{number}.bias"], shift)
-        for number, shift in enumerate(shifts, 1)
-    )
-    net = EvalNetwork(
-        features,
-        tensors["rows"],
-        tensors["bias"],
-        layers,
-        data["perspectives"],
-        data["input_shift"],
-        tuple(data["outputs"]),
-        data["activation"],
-        data["output_divisor"],
-        data["logit_per_output"],
-        data["cp_per_logit"],
-        data["provenance"],
-    )
-    _require(set(_tensors(net)) == set(tensors), f"unexpected arrays {sorted(set(tensors) - set(_tensors(net)))}")
-    return net
-
-
-def load_network(path: Path | str = "default", fv_scale: int | None = None) -> EvalNetwork:
-    """The network of a file, an nn.bin of YaneuraOu too, or the one that is shipped (`default`).
-
-    fv_scale: the divisor of an nn.bin's output, see `search.nnue_file.read_nnue`; other files hold their own.
-    Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
-    """
-    path = DEFAULT_NETWORK if str(path) == "default" else Path(path)
-    if path.is_dir():
-        raise FileNotFoundError(f"{path}: a directory; if it is a training run, `liteshogi fold {path} -o NET`")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such network file")
-    from search.nnue_file import is_nnue, read_nnue
-
-    if is_nnue(path):
-        return read_nnue(path, fv_scale)
-    try:
-        return _build(*_read(path))
-    except ValueError as error:
-        if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-            raise ValueError(f"{path}: not a {FORMAT}: {error}") from None
-        raise ValueError(f"{path}: {error}") from None
-    except KeyError as error:
-        raise ValueError(f"{path}: not a {FORMAT}: {error} is missing in it") from None
-    except (SafetensorError, TypeError, AttributeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path}: not a {FORMAT}, or only a part of one ({error}); copy or fold it again") from None
 
 
 # The reference arithmetic

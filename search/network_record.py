@@ -7,6 +7,8 @@ packed as the kernel of this machine reads them. The record keeps it all alive.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from search.feature_sets import NO_KING, NO_ROW
@@ -56,55 +58,57 @@ def owning_record(dtype: np.dtype, owned: list[np.ndarray]) -> np.void:
     return record
 
 
-class NetworkMemory:
-    """The arrays that `record` (of `network_dtype`) points to."""
+_records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
 
-    def __init__(self, net: EvalNetwork) -> None:
-        features, width = net.feature_set, net.width
-        narrow = net.rows.astype(np.int8)
-        table, lane_bytes = (narrow, 1) if np.array_equal(narrow, net.rows) else (net.rows, 2)
-        row_bytes = lane_bytes * width
-        block = features.king_stride or features.rows
-        if block * row_bytes >= 1 << 31:
-            raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
-        self._arrays: list[np.ndarray] = []
-        zero_row = self._address(self._keep(np.zeros(width, np.int16)))
-        self.record = owning_record(network_dtype, self._arrays)
-        record = self.record
-        record["rows"] = self._address(self._keep(table))
-        record["bias"] = self._address(self._keep(net.bias))
-        record["zero_row"] = zero_row
-        check = features.check_row
-        record["check_row"] = zero_row if check is None else self._address(self._keep(net.rows[check]))
-        record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
-        codes = features.codes_to_rows.astype(np.int64)
-        assert codes.shape == (2, CODES + 1)
-        offsets = np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32)
-        record["code_offsets"] = self._address(self._keep(offsets))
-        own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
-        record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
-        record["width"], record["lane_bytes"] = width, lane_bytes
-        record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
-        record["layer_count"] = len(net.layers)
-        inputs = width * net.perspectives
-        for index, layer in enumerate(net.layers):
-            outputs = padded_outputs(len(layer.bias))
-            record["weights"][index] = self._address(self._keep(pack_weights(layer.weight, inputs)))
-            record["biases"][index] = self._address(self._keep(pack_biases(layer.bias)))
-            record["inputs"][index], record["outputs"][index] = inputs, outputs
-            record["shifts"][index] = layer.shift
-            inputs = outputs
-        record["output_divisor"] = net.output_divisor
-        record["centipawns_per_output"] = net.centipawns_per_output
-        record["has_draw"] = len(net.outputs) == 2
 
-    def _keep(self, array: np.ndarray) -> np.ndarray:
-        """A copy on cache lines."""
-        copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
-        copy[...] = array
-        self._arrays.append(copy)
-        return copy
+def network_record(net: EvalNetwork) -> np.void:
+    """The record (of `network_dtype`) of a network for jitted functions, made at the first call; threads share it."""
+    if net not in _records:
+        _records[net] = _make_record(net)
+    return _records[net]
 
-    @staticmethod
-    def _address(array: np.ndarray) -> int:
-        return int(array.ctypes.data)
+
+def _make_record(net: EvalNetwork) -> np.void:
+    features, width = net.feature_set, net.width
+    narrow = net.rows.astype(np.int8)
+    table, lane_bytes = (narrow, 1) if np.array_equal(narrow, net.rows) else (net.rows, 2)
+    row_bytes = lane_bytes * width
+    block = features.king_stride or features.rows
+    if block * row_bytes >= 1 << 31:
+        raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
+    arrays: list[np.ndarray] = []
+    record = owning_record(network_dtype, arrays)
+    record["rows"] = _place(table, arrays)
+    record["bias"] = _place(net.bias, arrays)
+    record["zero_row"] = _place(np.zeros(width, np.int16), arrays)
+    check = features.check_row
+    record["check_row"] = record["zero_row"] if check is None else _place(net.rows[check], arrays)
+    record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
+    codes = features.codes_to_rows.astype(np.int64)
+    assert codes.shape == (2, CODES + 1)
+    record["code_offsets"] = _place(np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32), arrays)
+    own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
+    record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
+    record["width"], record["lane_bytes"] = width, lane_bytes
+    record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
+    record["layer_count"] = len(net.layers)
+    inputs = width * net.perspectives
+    for index, layer in enumerate(net.layers):
+        outputs = padded_outputs(len(layer.bias))
+        record["weights"][index] = _place(pack_weights(layer.weight, inputs), arrays)
+        record["biases"][index] = _place(pack_biases(layer.bias), arrays)
+        record["inputs"][index], record["outputs"][index] = inputs, outputs
+        record["shifts"][index] = layer.shift
+        inputs = outputs
+    record["output_divisor"] = net.output_divisor
+    record["centipawns_per_output"] = net.centipawns_per_output
+    record["has_draw"] = len(net.outputs) == 2
+    return record
+
+
+def _place(array: np.ndarray, arrays: list[np.ndarray]) -> int:
+    """The address of a copy on cache lines, which goes to `arrays`."""
+    copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
+    copy[...] = array
+    arrays.append(copy)
+    return int(copy.ctypes.data)

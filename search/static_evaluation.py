@@ -11,6 +11,7 @@ import numpy as np
 from search.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
 from search.jit import jit
 from search.network import EvalNetwork
+from search.network_record import network_record
 from search.position import new_position
 from search.score import win_rate
 from search.sfen import set_sfen
@@ -35,13 +36,13 @@ class Evaluation:
 
 def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
     """The static evaluation of each SFEN (or `startpos`). Raises ValueError in words for what is none."""
-    accumulators = Accumulators(net)
+    accumulators, weights = Accumulators(net), network_record(net)
     pos, record = new_position(), accumulators.record
     found = []
     for sfen in sfens:
         set_sfen(pos, sfen)
-        output = int(evaluate_output(pos, record, net.record))
-        score = int(centipawns(np.int64(output), net.record))
+        output = int(evaluate_output(pos, record, weights))
+        score = int(centipawns(np.int64(output), weights))
         draw = None
         if len(net.outputs) == 2:
             draw = 1 / (1 + math.exp(-max(-50.0, min(50.0, net.logit(int(record["draw_output"]))))))
@@ -87,5 +88,5 @@ def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_c
     outputs = np.zeros((len(pieces), len(net.outputs)), np.int32)
     pos, accumulators = new_position(), Accumulators(net)
     pieces, hands, in_check = (np.ascontiguousarray(array, np.uint8) for array in (pieces, hands, in_check))
-    _evaluate_batch(pos, accumulators.record, net.record, pieces, hands, in_check, outputs)
+    _evaluate_batch(pos, accumulators.record, network_record(net), pieces, hands, in_check, outputs)
     return outputs

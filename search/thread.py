@@ -13,6 +13,7 @@ from search.jit import jit
 from search.memory import aligned_zeros
 from search.movegen import MAX_MOVES
 from search.network import EvalNetwork
+from search.network_record import network_record
 from search.parameters import parameters_dtype
 from search.position import new_position
 from search.score import MAX_PLY
@@ -93,7 +94,7 @@ class SearchThread:
 
     def use_network(self, network: EvalNetwork) -> None:
         """Evaluate with another network."""
-        self.network = network
+        self.network_record = network_record(network)
         self.accumulators = Accumulators(network)
 
     def clear(self) -> None:

@@ -78,7 +78,9 @@ def compiling_alone() -> Iterator[None]:
 
 def compile_beside() -> Iterator[None]:
     """Compile (or load) in steps what a second process can: what the search comes to last, then what it never calls."""
-    small_network().evaluate(["startpos"])
+    from search.static_evaluation import evaluate_sfens
+
+    evaluate_sfens(small_network(), ["startpos"])
     yield
     _find_mates()
     yield

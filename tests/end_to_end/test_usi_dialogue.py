@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from search.movegen import is_legal
+from search.network_file import save_network
 from search.position import do_move
 from search.sfen import move_from_usi, position_from_sfen
 from tests.usi_session import PATIENCE, Process
@@ -109,7 +110,7 @@ def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
 
     path = tmp_path / "評価 関数" / "駒得.safetensors"
     path.parent.mkdir()
-    small_network().save(path)
+    save_network(small_network(), path)
     engine = start(PYTHONIOENCODING="cp932", PYTHONUTF8="1")
     engine.send("usi", f"setoption name EvalFile value {path}", "isready")
     assert any(str(path) in line and "piece_square" in line for line in engine.until("readyok"))

@@ -15,7 +15,9 @@ from lite.network import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
 from search import accumulator
 from search.accumulator import Accumulators, evaluate, evaluate_output
 from search.movegen import MAX_MOVES, legal_moves
-from search.network import EvalNetwork, evaluate_reference, load_network
+from search.network import EvalNetwork, evaluate_reference
+from search.network_file import load_network, save_network
+from search.network_record import network_record
 from search.position import do_move, undo_move
 from search.sfen import position_from_sfen
 from search.shogi import EMPTY, KINDS
@@ -51,10 +53,10 @@ def walk_and_compare(net: EvalNetwork, seed: int, plies: int = 150) -> None:
             break
         aside, move = (np.int64(buffer[generator.randrange(count)]) for _ in range(2))
         do_move(pos, aside)
-        evaluate_output(pos, accumulators.record, net.record)
+        evaluate_output(pos, accumulators.record, network_record(net))
         undo_move(pos, aside)
         do_move(pos, move)
-        outputs.append(int(evaluate_output(pos, accumulators.record, net.record)))
+        outputs.append(int(evaluate_output(pos, accumulators.record, network_record(net))))
         board, hands = pos["board"].astype(np.int64), pos["hands"].reshape(-1).copy()
         if pos["turn"]:
             board, hands = np.where(board == EMPTY, EMPTY, (board + KINDS) % (2 * KINDS))[::-1], np.roll(hands, 7)
@@ -68,12 +70,12 @@ def walk_and_compare(net: EvalNetwork, seed: int, plies: int = 150) -> None:
 def test_trained_odd_dimensions_compile_nothing(name: str, positions: Sample, tmp_path) -> None:
     functions = (accumulator.update, accumulator.refresh, accumulator.forward, evaluate_output, evaluate)
     shipped = quantise(fold(LiteValueNetwork((16, 4, 32)).eval()), positions.part(0, 100))
-    evaluate(position_from_sfen("startpos"), Accumulators(shipped).record, shipped.record)
+    evaluate(position_from_sfen("startpos"), Accumulators(shipped).record, network_record(shipped))
     walk_and_compare(shipped, 0, 20)
     before = [len(function.overloads) for function in functions]
     torch.manual_seed(2)
     trained = train(ODD[name](), positions)
-    quantise(fold(trained), positions.part(0, 2000)).save(tmp_path / "net.safetensors")
+    save_network(quantise(fold(trained), positions.part(0, 2000)), tmp_path / "net.safetensors")
     net = load_network(tmp_path / "net.safetensors")
     for seed in range(3):
         walk_and_compare(net, seed)

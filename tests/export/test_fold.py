@@ -18,7 +18,7 @@ from export.quantise import quantised_logits
 from lite.checkpoint import save_model
 from lite.network import ValueNetwork
 from search.feature_sets import NAMES, feature_set
-from search.network import load_network
+from search.network_file import load_network
 from search.shogi import EMPTY
 
 

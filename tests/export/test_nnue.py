@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from export.export import Export
 from export.nnue import Import, nnue_bytes, write_nnue
 from search.bench_evaluation import random_network
-from search.network import Layer, load_network
+from search.network import Layer
+from search.network_file import load_network, save_network
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_whatever_is_read_is_written_as_it_was(
     except ValueError:
         return
     assert nnue_bytes(net) == content
-    net.save(tmp_path / "net.safetensors")
+    save_network(net, tmp_path / "net.safetensors")
     assert nnue_bytes(load_network(tmp_path / "net.safetensors")) == content
 
 

@@ -10,14 +10,13 @@ import torch
 from torch import nn
 
 from lite.bench_training import synthetic_batch
+from lite.build import build_network, network_from_config
 from lite.network import (
     DensePieceSquareNetwork,
     LiteValueNetwork,
     NetworkConfig,
     ValueNetwork,
-    build_network,
     listed_inputs,
-    network_from_config,
 )
 
 

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from lite.bench_training import synthetic_batch
+from lite.build import build_network
 from lite.checkpoint import load_model, save_model
 from lite.decode import Batch
-from lite.network import NetworkConfig, build_network, listed_inputs
+from lite.network import NetworkConfig, listed_inputs
 from lite.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, RELATIVE_ROWS, NnueNetwork, list_feature_rows
 from lite.optimiser import OptimiserConfig
 from lite.train import Train

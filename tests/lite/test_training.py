@@ -27,6 +27,7 @@ from lite.train import Train
 from lite.train import ValueRun as Run
 from search.feature_sets import feature_set
 from search.network import EvalNetwork, Layer, evaluate_reference
+from search.network_file import save_network
 
 
 def random_games(path: Path, games: int, seed: int) -> Path:
@@ -341,7 +342,7 @@ def test_a_folded_net_is_tested_by_its_integers(tmp_path):
         output_divisor=16,
         logit_per_output=0.01,
     )
-    net.save(tmp_path / "n.safetensors")
+    save_network(net, tmp_path / "n.safetensors")
     batch = synthetic_batch(50)
     outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
     logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)

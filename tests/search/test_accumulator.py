@@ -15,6 +15,8 @@ from search.bench_evaluation import random_network
 from search.evaluate_verb import Evaluate
 from search.movegen import MAX_MOVES, legal_moves
 from search.network import EvalNetwork, centipawns_reference, evaluate_reference
+from search.network_file import save_network
+from search.network_record import network_record
 from search.position import do_move, do_null_move, undo_move, undo_null_move
 from search.sfen import get_sfen, position_from_sfen
 from search.shogi import EMPTY, KINDS
@@ -59,7 +61,7 @@ class Witness:
 
     def look(self, pos: np.void) -> None:
         record = self.accumulators.record
-        output = int(evaluate_output(pos, record, self.net.record))
+        output = int(evaluate_output(pos, record, network_record(self.net)))
         self.found.append([output, int(record["draw_output"])][: len(self.net.outputs)])
         self.views.append(movers_view(pos))
 
@@ -141,7 +143,7 @@ def test_another_game_in_the_same_accumulators(nets: dict[str, EvalNetwork], pla
 def test_only_the_needed_perspectives_are_summed(nets: dict[str, EvalNetwork]) -> None:
     for name, refreshes in (("lite", 1), ("half_kp", 2)):
         accumulators = Accumulators(nets[name])
-        evaluate_output(position_from_sfen("startpos"), accumulators.record, nets[name].record)
+        evaluate_output(position_from_sfen("startpos"), accumulators.record, network_record(nets[name]))
         assert accumulators.record["refreshes"] == refreshes
 
 
@@ -152,10 +154,10 @@ def test_loading_any_network_compiles_nothing(nets: dict[str, EvalNetwork]) -> N
     def overloads() -> list[int]:
         return [len(function.overloads) for function in functions]
 
-    evaluate(pos, Accumulators(nets["lite"]).record, nets["lite"].record)
+    evaluate(pos, Accumulators(nets["lite"]).record, network_record(nets["lite"]))
     before = overloads()
     for net in (*nets.values(), random_network("k_p", 224, (9, 100, 3), 2)):
-        evaluate(pos, Accumulators(net).record, net.record)
+        evaluate(pos, Accumulators(net).record, network_record(net))
     assert overloads() == before
     # What the cache hands out comes with its callees inside: they have none of their own then.
     assert max(before) == before[-1] == 1
@@ -166,7 +168,7 @@ def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
     outputs = [0, 1, -1, 2**31 - 1, -(2**31), *generator.integers(-100_000, 100_000, 200).tolist()]
     for divisor, logit in ((1, 1 / 1000), (16, 1 / 600), (24, 0.01), (7, 1e-5 * 20)):
         net = dataclasses.replace(nets["lite"], output_divisor=divisor, logit_per_output=logit)
-        found = [int(accumulator.centipawns(np.int64(output), net.record)) for output in outputs]
+        found = [int(accumulator.centipawns(np.int64(output), network_record(net))) for output in outputs]
         assert found == centipawns_reference(net, outputs)
 
 
@@ -175,17 +177,17 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
     sfens, expected = [], []
     for pos, _ in play_random("startpos", 4, 12):
         sfens.append(get_sfen(pos))
-        expected.append(int(evaluate(pos, Accumulators(net).record, net.record)))
-    assert net.evaluate(sfens) == expected
+        expected.append(int(evaluate(pos, Accumulators(net).record, network_record(net))))
     found = evaluate_sfens(net, sfens)
+    assert [one.score_cp for one in found] == expected
     assert all(0 < one.win_rate < 1 and one.draw is not None and 0 <= one.draw <= 1 for one in found)
-    net.save(tmp_path / "net.safetensors")
+    save_network(net, tmp_path / "net.safetensors")
     (tmp_path / "sfens.txt").write_text("\n".join(sfens[1:]) + "\n\n")
     Evaluate(str(tmp_path / "net.safetensors"), (sfens[0],), tmp_path / "sfens.txt", json=True).run()
     printed = json.loads(capsys.readouterr().out)
     assert [one["score_cp"] for one in printed] == expected
     assert set(printed[0]) == {"sfen", "output", "score_cp", "win_rate", "draw"}
     with pytest.raises(ValueError, match="needs board"):
-        net.evaluate(["startpos b"])
+        evaluate_sfens(net, ["startpos b"])
     with pytest.raises(ValueError, match="no positions"):
         Evaluate("default").run()

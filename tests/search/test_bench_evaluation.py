@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from search.bench_evaluation import BenchEvaluation, random_games, random_network, read_games
+from search.network_file import save_network
 
 
 def test_games_of_both_formats(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert random_games(3, 30).plies == 90
     path = tmp_path / "games.txt"
     path.write_text("startpos moves 7g7f 3c3d 8h2b+ 3a2b\n" * 3)
-    random_network("k_p", 64, (8,), 2).save(tmp_path / "net.safetensors")
+    save_network(random_network("k_p", 64, (8,), 2), tmp_path / "net.safetensors")
     BenchEvaluation(str(tmp_path / "net.safetensors"), path, runs=1, json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp"} <= set(figures)

@@ -261,6 +261,7 @@ from search.warmup import small_network, warm_up
 warm_up()
 event.register("numba:compile", Listener())
 from search.engine import Engine, Rules
+from search.static_evaluation import evaluate_sfens
 for network in (small_network(), "default"):
     engine = Engine(network, 1, 2)
     for rule in range(4):
@@ -270,7 +271,7 @@ for network in (small_network(), "default"):
         engine.ready()
         engine.search(depth=2, searchmoves=("G*1b",))
         engine.analyse("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 1", nodes=9)
-    engine.network.evaluate(["startpos"])
+    evaluate_sfens(engine.network, ["startpos"])
 print(compiled)
 """
 

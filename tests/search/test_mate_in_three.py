@@ -8,7 +8,7 @@ import cshogi
 import numpy as np
 
 from search.mate_in_three import find_mate_in_three
-from search.network import load_network
+from search.network_file import load_network
 from search.node import find_mate_here
 from search.sfen import move_to_usi, set_sfen
 from search.thread import SearchThread

@@ -13,7 +13,8 @@ from safetensors.numpy import save_file
 
 from search.bench_evaluation import random_network
 from search.feature_sets import king_piece_square
-from search.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference, load_network
+from search.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference
+from search.network_file import load_network, save_network
 
 SMALL = ("k_p", 32, (8,), 2)
 
@@ -26,7 +27,7 @@ def small() -> EvalNetwork:
 @pytest.fixture(scope="module")
 def content(small: EvalNetwork, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("net") / "small.safetensors"
-    small.save(path)
+    save_network(small, path)
     return path.read_bytes()
 
 
@@ -52,7 +53,7 @@ def same(first: EvalNetwork, second: EvalNetwork) -> bool:
 
 def test_a_network_comes_back_as_it_was_saved(tmp_path: Path, small: EvalNetwork) -> None:
     changed = dataclasses.replace(small, output_divisor=16, input_shift=3, provenance={"data": ["一二三", 1.5, None]})
-    changed.save(tmp_path / "a" / "net.safetensors")
+    save_network(changed, tmp_path / "a" / "net.safetensors")
     assert same(load_network(tmp_path / "a" / "net.safetensors"), changed)
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["net.safetensors"]
 
@@ -62,7 +63,7 @@ def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
     layer = Layer(np.ones((2, 32), np.int8), np.zeros(2, np.int32))
     rows = np.zeros((features.rows, 32), np.int16)
     net = EvalNetwork(features, rows, np.zeros(32, np.int16), (layer,), outputs=("value", "draw"))
-    net.save(tmp_path / "net.safetensors")
+    save_network(net, tmp_path / "net.safetensors")
     found = load_network(tmp_path / "net.safetensors")
     assert (found.feature_set.king_bucket == features.king_bucket).all()
     assert found.outputs == ("value", "draw")
@@ -158,7 +159,7 @@ def test_a_whole_file_with_wrong_contents_is_refused(tmp_path: Path, small: Eval
     """The checks hold for files as for objects: a network made wrong on purpose, with a checksum that fits."""
     wrong = dataclasses.replace(small)
     object.__setattr__(wrong, "rows", small.rows[:-1])
-    wrong.save(tmp_path / "wrong.safetensors")
+    save_network(wrong, tmp_path / "wrong.safetensors")
     with pytest.raises(ValueError, match=r"wrong.safetensors: rows must be int16 \[1710, 32\]"):
         load_network(tmp_path / "wrong.safetensors")
 

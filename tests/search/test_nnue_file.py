@@ -15,7 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from search.network import EvalNetwork, evaluate_reference, load_network
+from search.network import EvalNetwork, evaluate_reference
+from search.network_file import load_network
+from search.network_record import network_record
 from search.nnue_file import Architecture, read_nnue
 from search.sfen import get_sfen, position_from_sfen
 from search.shogi import EMPTY, KINDS
@@ -150,7 +152,8 @@ def test_a_score_is_the_output_divided_by_fv_scale(nnue_content: Callable[..., b
     output = evaluate_sfens(read_nnue(tmp_path / "nn.bin"), [HANDICAPS[0]])[0].output
     for fv_scale in (1, 16, 24):
         net = load_network(tmp_path / "nn.bin", fv_scale)
-        assert net.evaluate([HANDICAPS[0]]) == [max(-20000, min(20000, int(output / fv_scale)))]
+        (found,) = evaluate_sfens(net, [HANDICAPS[0]])
+        assert found.score_cp == max(-20000, min(20000, int(output / fv_scale)))
     with pytest.raises(ValueError, match=r"nn\.bin: FV_SCALE 0: 1 to"):
         read_nnue(tmp_path / "nn.bin", 0)
 
@@ -167,7 +170,7 @@ def test_updates_along_a_game_equal_a_fresh_start(
     found, sfens = [], []
     for seed in range(3):
         for pos, _ in play_random("startpos", seed, 120):
-            found.append(int(evaluate_output(pos, accumulators.record, net.record)))
+            found.append(int(evaluate_output(pos, accumulators.record, network_record(net))))
             sfens.append(get_sfen(pos))
     assert accumulators.record["updates"] > 100
     assert accumulators.record["refreshes"] > 10
@@ -200,9 +203,8 @@ def test_words_are_not_needed(words: str | bytes, nnue_content: Callable[..., by
     """As in YaneuraOu; trainers exist that write the same words whatever they trained."""
     (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32))
     (tmp_path / "other.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words))
-    assert load_network(tmp_path / "other.bin").evaluate(HANDICAPS) == load_network(tmp_path / "nn.bin").evaluate(
-        HANDICAPS
-    )
+    other, known = (load_network(tmp_path / name) for name in ("other.bin", "nn.bin"))
+    assert evaluate_sfens(other, HANDICAPS) == evaluate_sfens(known, HANDICAPS)
 
 
 def test_hashes_are_not_needed_where_the_words_fit(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from search.clock import Limits
 from search.movegen import is_legal
+from search.network_file import save_network
 from search.options import OPTIONS, OptionValues
 from search.score import score_of_rate
 from search.sfen import get_sfen, move_from_usi, position_from_sfen
@@ -316,7 +317,7 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
         assert path in "\n".join(session.send("isready").until("readyok"))
     from search.warmup import small_network
 
-    small_network().save(damaged)
+    save_network(small_network(), damaged)
     session.send(f"setoption name EvalFile value {damaged}")
     assert str(damaged) in session.words()
     session.send("go depth 2").bestmove()
