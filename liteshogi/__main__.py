@@ -109,9 +109,18 @@ def _run(arguments: list[str]) -> int:
     except (ValueError, OSError, MemoryError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        print("error: " + (" ".join(str(error).split()) or "not enough memory"), file=sys.stderr)
+        print("error: " + (_in_words(error) or "not enough memory"), file=sys.stderr)
         return 1
     return 0
+
+
+def _in_words(error: Exception) -> str:
+    """What an error says, in one line; the system's own (`[Errno 2] ...: 'name'`) as ours begin, with the file."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        text = place + error.strerror[0].lower() + error.strerror[1:]
+    return " ".join(text.split())
 
 
 def _load(name: str) -> type:

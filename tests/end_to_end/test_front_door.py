@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,12 @@ def test_json_is_alone_on_standard_output():
     assert {"sfen", "output", "score_cp", "win_rate"} <= set(evaluation)
     bench = json.loads(liteshogi("bench", "--depth", "5", "--json").stdout)
     assert {"signature", "nodes", "nps"} <= set(bench)
+
+
+@pytest.mark.parametrize("arguments", [("import", "none.bin", "-o", "net"), ("mate", "--file", "none.bin")])
+def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    done = liteshogi(*arguments)
+    assert done.returncode == 1
+    assert done.stderr == "error: none.bin: no such file or directory\n"
