@@ -39,7 +39,7 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
     """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError."""
     found = file_format(path) or "a safetensors file of another program"
     if found != kind:
-        raise ValueError(f"{path}: this is {found}, not a {kind}")
+        raise ValueError(f"{path}: this is {found}, not a {kind}; give a run of `liteshogi train`, or a file of one")
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata()
