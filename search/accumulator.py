@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from search.bits import trailing_zeros
+from search.bits import popcount, trailing_zeros
 from search.jit import jit
 from search.kernels import activate, affine, affine_clipped, sum_rows
 from search.memory import CACHE_LINE, aligned_zeros, load_word, store_word
@@ -25,6 +25,8 @@ from search.vectors import make_load, make_store
 SLOTS = 256
 MAX_BACK = 10
 """Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
+FAR = 30
+"""Squares and hands that may differ from the position last seen with the king there; an empty board is nearer then."""
 LIST = 128
 _NO_KEY = 0x9E3779B97F4A7C15
 """Marks an empty slot; no likelier to be a position's key than any number."""
@@ -36,6 +38,7 @@ assert [position_dtype.fields[name][1] for name in ("board", "hands", "turn")] =
 # Behind a kept placement: its men but the kings, and how many rows of "a man is missing" its sums hold.
 _MEN_PLACE, _MISSING_PLACE = np.uint64(PLACEMENT_BYTES), np.uint64(PLACEMENT_BYTES + 8)
 _NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
+_LOWEST_BITS = np.uint64(0x0101010101010101)
 
 accumulator_dtype = np.dtype(
     [
@@ -46,6 +49,7 @@ accumulator_dtype = np.dtype(
         ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
         ("removed_list", np.uint64),
         ("kept", np.uint64),  # address of what `refresh` keeps: [perspective][king square], each of `kept_bytes`
+        ("empty", np.uint64),  # address of the same for an empty board
         ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 men and missing rows
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
@@ -68,7 +72,7 @@ class Accumulators:
         lists = aligned_zeros(2 * LIST, np.uint64)
         scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
         kept_bytes = 2 * net.width + 2 * CACHE_LINE
-        kept = aligned_zeros(2 * (SQUARES + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
+        kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
         kept[:, : 2 * net.width] = net.bias.view(np.uint8)
         kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
         self.record = owning_record(accumulator_dtype, [sums, lists, scratch, kept])
@@ -79,7 +83,8 @@ class Accumulators:
         record["outputs"] = scratch.ctypes.data + widest
         for index in range(MAX_LAYERS):
             record["hidden"][index] = scratch.ctypes.data + widest + (4 + index) * MAX_LAYER
-        record["kept"], record["kept_bytes"] = kept.ctypes.data, kept_bytes
+        record["kept"], record["empty"] = kept.ctypes.data, kept[-1].ctypes.data
+        record["kept_bytes"] = kept_bytes
         record["width_bytes"] = 2 * net.width
         reset_accumulators(record)
 
@@ -136,23 +141,37 @@ def _is_man(piece):
 
 
 @jit
+def _distance(placement, other):
+    """Squares and hands in which two placements (addresses) differ."""
+    count = np.uint64(0)
+    for word in range(PLACEMENT_BYTES // 8):
+        place = np.uint64(8 * word)
+        differing = load_word(placement + place) ^ load_word(other + place)
+        for shift in (4, 2, 1):  # the lowest bit of each byte: whether any of its bits is set
+            differing |= differing >> np.uint64(shift)
+        count += popcount(differing & _LOWEST_BITS)
+    return count
+
+
+@jit
 def refresh(pos, accumulators, net, perspective):
     """Bring the sums kept for the perspective's king square up to the position, and copy them to its ply's slot.
 
     Only what differs from the position last seen with the king there is added or taken away ("Finny tables" in
-    chess engines, after Luecx's Koivisto); a square never seen yet differs from the empty board.
+    chess engines, after Luecx's Koivisto); from an empty board where that is nearer.
     """
     king_offset = _king_offset(pos, net, perspective)
     king = np.int64(pos.king[perspective])
     entry = accumulators.kept + np.uint64((perspective * (SQUARES + 1) + king) * accumulators.kept_bytes)
-    snapshot = entry + np.uint64(accumulators.width_bytes)
-    placement = np.uint64(pos.board.ctypes.data)
+    width_bytes, placement = np.uint64(accumulators.width_bytes), np.uint64(pos.board.ctypes.data)
+    known = entry if _distance(placement, entry + width_bytes) <= FAR else accumulators.empty
+    past_snapshot, snapshot = known + width_bytes, entry + width_bytes
     added, removed = accumulators.added_list, accumulators.removed_list
     added_count, removed_count = np.int64(0), np.int64(0)
-    men = np.int64(load_word(snapshot + _MEN_PLACE))
+    men = np.int64(load_word(past_snapshot + _MEN_PLACE))
     for word in range(PLACEMENT_BYTES // 8):
         place = np.uint64(8 * word)
-        present, past = load_word(placement + place), load_word(snapshot + place)
+        present, past = load_word(placement + place), load_word(past_snapshot + place)
         differing = present ^ past
         store_word(snapshot + place, present)
         while differing != _NOTHING:
@@ -178,7 +197,7 @@ def refresh(pos, accumulators, net, perspective):
     store_word(snapshot + _MEN_PLACE, np.uint64(men))
     if net.missing_row >= 0:
         row, missing = net.rows + np.uint64(net.missing_row + king_offset), _MEN - men
-        summed = np.int64(load_word(snapshot + _MISSING_PLACE))
+        summed = np.int64(load_word(past_snapshot + _MISSING_PLACE))
         for _ in range(summed, missing):
             _store_address(added, added_count, row)
             added_count += 1
@@ -188,7 +207,7 @@ def refresh(pos, accumulators, net, perspective):
         store_word(snapshot + _MISSING_PLACE, np.uint64(missing))
     slot = np.int64(pos.ply) & (SLOTS - 1)
     sums, none = sums_address(accumulators, slot, perspective), np.int64(0)
-    sum_rows(entry, entry, added, added_count, removed, removed_count, net.width, net.lane_bytes)
+    sum_rows(entry, known, added, added_count, removed, removed_count, net.width, net.lane_bytes)
     sum_rows(sums, entry, added, none, removed, none, net.width, net.lane_bytes)
     accumulators.keys[slot, perspective] = pos.key
     accumulators.king_offsets[slot, perspective] = king_offset
