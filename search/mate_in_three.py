@@ -12,7 +12,7 @@ from search.mate_in_one import find_mate
 from search.movegen import EVERY, generate
 from search.position import do_move, undo_move
 
-MOST_CHECKS, MOST_ANSWERS = 12, 8
+MOST_CHECKS, MOST_ANSWERS = 12, 4
 
 
 @jit
