@@ -88,7 +88,7 @@ class InProcess(Session):
     def send(self, *lines: str) -> Session:
         for line in lines:
             self.transcript.append("> " + line[:300])
-            self.protocol.handle(line)
+            assert self.protocol.handle(line), f"{line!r} ended the session"
         return self
 
 
