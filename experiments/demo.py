@@ -18,12 +18,12 @@ from typing import Any
 from experiments.game import GameRecord, play_game, save_kif
 from experiments.pictures import draw_training
 from export.fold import Fold
-from lite.log import read_log
-from lite.network import NetworkConfig
-from lite.test import judge_net
-from lite.train import Train
-from search.engine import Engine
-from search.network_file import load_network
+from lite.networks.lite_value import NetworkConfig
+from lite.training.log import read_log
+from lite.training.testing import judge_net
+from lite.training.train import Train
+from search.alphabeta.engine import Engine
+from search.evaluation.network_file import load_network
 
 SAMPLE = Path(__file__).parent / "sample"
 MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"

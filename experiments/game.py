@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from search.declaration import RULE_27, can_declare
-from search.engine import Engine
-from search.movegen import MAX_MOVES, legal_moves
-from search.position import do_move
-from search.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
-from search.sfen import move_from_usi, position_from_sfen
-from search.shogi import START_SFEN
+from search.alphabeta.engine import Engine
+from search.rules.declaration import RULE_27, can_declare
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move
+from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
+from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.shogi import START_SFEN
 
 MOVE_LIMIT = 320
 BLACK_WINS, WHITE_WINS, DRAWN = "black wins", "white wins", "draw"

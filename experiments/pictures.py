@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from search.parameters import Parameter
+from search.alphabeta.parameters import Parameter
 
 COLOURS = {"demo": "#1f6fb4", "default": "#c8553d", "material": "#7a7a7a"}
 
@@ -16,7 +16,7 @@ def draw_training(
 ) -> None:
     """A PNG of a training run: loss and held-out accuracy over the steps, calibration, accuracy by ply.
 
-    `log` is a run's `log.jsonl`, `reports` those of `lite.metrics` by network name (the run's own is "demo").
+    `log` is a run's `log.jsonl`, `reports` those of `lite.training.metrics` by network name (the run's own is "demo").
     """
     import matplotlib
 
@@ -169,7 +169,7 @@ SCORE_LIMITS = (1000, 3000)
 def draw_analysis(report: dict[str, Any], path: Path) -> None:
     """A PNG of an analysed game: black's win rate and the scores over the moves, the bad moves of both sides marked.
 
-    `report` is what `experiments.analyse.figures` returns.
+    `report` is what `experiments.analyse.analyse.figures` returns.
     """
     import matplotlib
 

@@ -40,7 +40,7 @@ class Export:
     def _onnx(self) -> tuple[dict[str, Any], str]:
         from export.onnx_export import CHECKED, export_onnx
         from export.positions import read_sample
-        from lite.checkpoint import load_model
+        from lite.training.checkpoint import load_model
 
         model, _ = load_model(self.network)
         error = export_onnx(model, self.output, read_sample(self.data, CHECKED))
@@ -49,7 +49,7 @@ class Export:
 
     def _nnue(self) -> tuple[dict[str, Any], str]:
         from export.nnue import nnue_architecture, write_nnue
-        from search.network_file import load_network
+        from search.evaluation.network_file import load_network
 
         net = load_network(self.network)
         write_nnue(net, self.output)

@@ -16,9 +16,9 @@ from export.folded import FoldedNetwork, fold, module_logits
 from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
-from lite.checkpoint import json_safe, load_model
-from search.network import EvalNetwork
-from search.network_file import save_network
+from lite.training.checkpoint import json_safe, load_model
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import save_network
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9

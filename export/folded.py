@@ -17,9 +17,9 @@ import torch
 from safetensors.numpy import save
 
 from export.positions import Sample
-from search.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
-from search.files import write_atomically
-from search.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
+from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
+from search.machine.files import write_atomically
+from search.rules.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
 
 LIMITS = {"relu": np.inf, "clipped_relu": 1.0}
 """Where a net's activation is cut off."""
@@ -110,7 +110,7 @@ class FoldedNetwork:
 
 
 def fold(model: Any) -> FoldedNetwork:
-    """The folded form of any net that obeys `lite.network`'s protocol. Raises ValueError for what cannot be folded."""
+    """The folded form of any net that obeys `lite.networks`' protocol. Raises ValueError for what cannot be folded."""
     if model.activation not in LIMITS:
         known = " and ".join(LIMITS)
         raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows {known}")
@@ -127,7 +127,7 @@ def fold(model: Any) -> FoldedNetwork:
 
 def module_logits(model: Any, sample: Sample) -> np.ndarray:
     """Logits f8 (B,) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
-    from lite.network import listed_inputs
+    from lite.networks.lite_value import listed_inputs
 
     exact = copy.deepcopy(model).double().eval()
     parts = []

@@ -1,7 +1,7 @@
 """YaneuraOu's `nn.bin` out, and the verb `import` that brings one in as a network file.
 
-What is written is what `search.nnue_file` reads. A network that was read from an nn.bin is written as the same bytes;
-any other whose arithmetic is that of an nn.bin gets the words and hashes that YaneuraOu writes itself.
+What is written is what `search.evaluation.nnue_file` reads. A network that was read from an nn.bin is written as the
+same bytes; any other whose arithmetic is that of an nn.bin gets the words and hashes that YaneuraOu writes itself.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from search.files import write_atomically
-from search.network import EvalNetwork
-from search.network_file import save_network
-from search.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import save_network
+from search.evaluation.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
+from search.machine.files import write_atomically
 
 
 def nnue_architecture(net: EvalNetwork) -> Architecture:

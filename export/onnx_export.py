@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from export.positions import Sample
-from lite.network import listed_inputs
+from lite.networks.lite_value import listed_inputs
 
 INPUTS, OUTPUT = ("x1", "x2"), "output"
 TOLERANCE = 1e-5

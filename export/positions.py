@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from search.jit import jit
-from search.movegen import MAX_MOVES, legal_moves
-from search.position import do_move
-from search.sfen import position_from_sfen
-from search.shogi import EMPTY, HAND_KINDS, KINDS, SQUARES
+from search.machine.jit import jit
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move
+from search.rules.sfen import position_from_sfen
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, SQUARES
 
 GAME_PLIES = 160
 """Random games are cut here: later ones are mostly dances of kings."""
@@ -77,7 +77,7 @@ def read_sample(paths: Sequence[Path], count: int, seed: int = 1) -> Sample:
     """At most `count` positions of record files, shuffled; random ones if no file is given."""
     if not paths:
         return random_sample(count, seed)
-    from lite.reader import Reader
+    from lite.records.reader import Reader
 
     batches, found = [], 0
     for batch in Reader(tuple(paths), min(count, 8192), shuffle=True, seed=seed):

@@ -18,10 +18,10 @@ import numpy as np
 
 from export.folded import FoldedNetwork
 from export.positions import Sample
-from lite.metrics import log_losses
-from search.network import ACTIVATION_LIMIT, LANES, MAX_LAYER, MAX_LAYERS, EvalNetwork, Layer
+from lite.training.metrics import log_losses
+from search.evaluation.network import ACTIVATION_LIMIT, LANES, MAX_LAYER, MAX_LAYERS, EvalNetwork, Layer
+from search.evaluation.static_evaluation import evaluate_batch
 from search.score import CP_PER_LOGIT
-from search.static_evaluation import evaluate_batch
 
 MIN_ROW_SCALE = 16
 MAX_ROW_SCALE = 2048

@@ -1,9 +1,9 @@
 """From a trained NNUE to the integers of an `nn.bin`, at that format's own scales.
 
 Rows and activations count 127 to one, weights of hidden layers 64 to one, so a sum has 8128 to one and a shift of six
-bits gives activations again. The output has 9600 to one logit (`lite.nnue.OUTPUT_SCALE`), so that YaneuraOu shows a
-value of 600 for it. Training keeps the weights where int8 holds them: nothing is cut off here, only rounded. Shifts
-round down, so half a step is put into the biases.
+bits gives activations again. The output has 9600 to one logit (`lite.networks.nnue.OUTPUT_SCALE`), so that YaneuraOu
+shows a value of 600 for it. Training keeps the weights where int8 holds them: nothing is cut off here, only rounded.
+Shifts round down, so half a step is put into the biases.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from export.folded import FoldedNetwork
 from export.quantise import INT16, INT32, ROUNDING, WEIGHT_LIMIT
-from lite.nnue import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE
-from search.network import ACTIVATION_LIMIT, EvalNetwork, Layer
-from search.nnue_file import FV_SCALE, SHIFT
+from lite.networks.nnue import ACTIVATION_SCALE, OUTPUT_SCALE, WEIGHT_SCALE
+from search.evaluation.network import ACTIVATION_LIMIT, EvalNetwork, Layer
+from search.evaluation.nnue_file import FV_SCALE, SHIFT
 from search.score import CP_PER_LOGIT
 
 

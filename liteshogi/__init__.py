@@ -13,20 +13,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from search.engine import Analysis, Engine
-    from search.network import EvalNetwork
-    from search.network_file import load_network
-    from search.static_evaluation import evaluate_sfens
+    from search.alphabeta.engine import Analysis, Engine
+    from search.evaluation.network import EvalNetwork
+    from search.evaluation.network_file import load_network
+    from search.evaluation.static_evaluation import evaluate_sfens
 
 __version__ = "0.1.0"
 __all__ = ["Analysis", "Engine", "EvalNetwork", "__version__", "evaluate_sfens", "load_network"]
 
 _HOMES = {
-    "Analysis": "search.engine",
-    "Engine": "search.engine",
-    "EvalNetwork": "search.network",
-    "evaluate_sfens": "search.static_evaluation",
-    "load_network": "search.network_file",
+    "Analysis": "search.alphabeta.engine",
+    "Engine": "search.alphabeta.engine",
+    "EvalNetwork": "search.evaluation.network",
+    "evaluate_sfens": "search.evaluation.static_evaluation",
+    "load_network": "search.evaluation.network_file",
 }
 
 

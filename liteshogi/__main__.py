@@ -8,32 +8,32 @@ import sys
 from typing import Any
 
 VERBS = {
-    "train": "lite.train:Train",
-    "train --resnet": "experiments.train_resnet:TrainResnet",
-    "test": "lite.test:Test",
-    "test --resnet": "experiments.judge_resnet:JudgeResnet",
-    "convert": "lite.convert:Convert",
-    "stat": "lite.stat:Stat",
+    "train": "lite.training.train:Train",
+    "train --resnet": "experiments.resnet.train:TrainResnet",
+    "test": "lite.training.testing:Test",
+    "test --resnet": "experiments.resnet.judge:JudgeResnet",
+    "convert": "lite.datasets.convert:Convert",
+    "stat": "lite.datasets.stat:Stat",
     "fold": "export.fold:Fold",
     "export": "export.export:Export",
-    "export --resnet": "experiments.resnet_onnx:ExportResnet",
+    "export --resnet": "experiments.resnet.onnx:ExportResnet",
     "import": "export.nnue:Import",
-    "eval": "search.evaluate_verb:Evaluate",
-    "bench": "search.bench:Bench",
-    "bench --steps": "search.bench_steps:BenchSteps",
-    "bench --eval": "search.bench_evaluation:BenchEvaluation",
-    "bench --train": "lite.bench_training:BenchTraining",
-    "bench --read": "lite.bench_reading:BenchReading",
-    "bench --planes": "experiments.bench_planes:BenchPlanes",
-    "perft": "search.perft:Perft",
-    "mate": "search.mate_verb:Mate",
-    "match": "experiments.match:Match",
-    "puct": "experiments.puct_usi:Puct",
-    "compare": "experiments.compare:Compare",
-    "tune": "experiments.tune:Tune",
-    "analyse": "experiments.analyse:Analyse",
+    "eval": "search.evaluation.evaluate_verb:Evaluate",
+    "bench": "search.alphabeta.bench:Bench",
+    "bench --steps": "search.alphabeta.bench_steps:BenchSteps",
+    "bench --eval": "search.evaluation.bench:BenchEvaluation",
+    "bench --train": "lite.training.bench:BenchTraining",
+    "bench --read": "lite.records.bench:BenchReading",
+    "bench --planes": "experiments.resnet.bench_planes:BenchPlanes",
+    "perft": "search.rules.perft:Perft",
+    "mate": "search.mate.mate_verb:Mate",
+    "match": "experiments.arena.match:Match",
+    "puct": "search.usi.puct:Puct",
+    "compare": "experiments.compare.compare:Compare",
+    "tune": "experiments.arena.tune:Tune",
+    "analyse": "experiments.analyse.analyse:Analyse",
     "warmup": "search.warmup:Warmup",
-    "warmup --puct": "experiments.puct_warmup:WarmupPuct",
+    "warmup --puct": "search.puct.warm_up_verb:WarmupPuct",
     "demo": "experiments.demo:Demo",
 }
 """A verb, or a verb and the flag that picks its variant, and the dataclass of its options."""
@@ -53,7 +53,7 @@ def main() -> None:
             print(
                 "LiteShogi speaks USI here: add it to a shogi GUI, or type `usi`. Verbs: liteshogi --help", flush=True
             )
-        from search.usi_process import main as speak_usi
+        from search.usi.process import main as speak_usi
 
         speak_usi()
         return

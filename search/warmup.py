@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from search.feature_sets import feature_set
-from search.jit import CACHE_DIRECTORY
-from search.network import LANES, EvalNetwork, Layer
-from search.see import PIECE_VALUE
-from search.shogi import KINDS, SQUARES
+from search.alphabeta.see import PIECE_VALUE
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import LANES, EvalNetwork, Layer
+from search.machine.jit import CACHE_DIRECTORY
+from search.rules.shogi import KINDS, SQUARES
 
 _UNUSED_DAYS = 30
 _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
@@ -78,13 +78,13 @@ def compiling_alone() -> Iterator[None]:
 
 def compile_beside() -> Iterator[None]:
     """Compile (or load) in steps what a second process can: what the search comes to last, then what it never calls."""
-    from search.static_evaluation import evaluate_sfens
+    from search.evaluation.static_evaluation import evaluate_sfens
 
     evaluate_sfens(small_network(), ["startpos"])
     yield
     _find_mates()
     yield
-    from search.mate import MateSolver
+    from search.mate.solver import MateSolver
 
     MateSolver(1).solve(_MATE_PROBLEM)
     yield
@@ -92,11 +92,11 @@ def compile_beside() -> Iterator[None]:
 
 def _find_mates() -> None:
     """Ask for mates in one and in three as the search does."""
-    from search.mate_in_three import find_mate_in_three
-    from search.node import find_mate_here
-    from search.sfen import set_sfen
-    from search.thread import SearchThread
-    from search.transposition import TranspositionTable
+    from search.alphabeta.game_end import find_mate_here
+    from search.alphabeta.mate_in_three import find_mate_in_three
+    from search.alphabeta.thread import SearchThread
+    from search.alphabeta.transposition import TranspositionTable
+    from search.rules.sfen import set_sfen
 
     thread, root = SearchThread(small_network(), TranspositionTable(1)), np.int64(0)
     set_sfen(thread.position, _BUSY_POSITION)
@@ -157,7 +157,7 @@ def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
     with compiling_alone(), _second_process():
-        from search.engine import Engine
+        from search.alphabeta.engine import Engine
 
         engine = Engine(small_network(), hash_mb=1, threads=1)
         for sfen in ("startpos", _BUSY_POSITION):

@@ -1,10 +1,11 @@
-"""For every room: an nn.bin of any dimensions, written here by its published layout; Ctrl-C for what tests start."""
+"""For every room: network files of other programs' formats, made here; Ctrl-C for what tests start."""
 
 from __future__ import annotations
 
 import signal
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,3 +68,18 @@ def nnue_content() -> Callable[..., bytes]:
         return b"".join(content)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def tiny_onnx(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A network of one block with random weights and a draw head, in a path with a space."""
+    import torch
+
+    from experiments.resnet.network import PolicyValueNetwork, ResnetConfig
+    from experiments.resnet.onnx import export_resnet
+    from export.positions import random_sample
+
+    torch.manual_seed(11)
+    path = tmp_path_factory.mktemp("a model") / "tiny net.onnx"
+    export_resnet(PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=16, draw=True)).eval(), path, random_sample(8))
+    return path

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from search.usi import Protocol
+from search.usi.session import Protocol
 
 PATIENCE = 240.0
 """Seconds until a line that does not come is a hang; a busy machine or a cold cache is none."""

@@ -47,9 +47,9 @@ def start() -> Iterator[Callable[..., Process]]:
 @pytest.fixture(scope="session")
 def is_legal_in() -> Callable[[str, str], bool]:
     """is_legal_in(position, move): whether a USI move is legal after `startpos moves ...` or `sfen ... moves ...`."""
-    from search.movegen import is_legal
-    from search.position import do_move
-    from search.sfen import move_from_usi, position_from_sfen
+    from search.rules.movegen import is_legal
+    from search.rules.position import do_move
+    from search.rules.sfen import move_from_usi, position_from_sfen
 
     def check(position: str, move: str) -> bool:
         start, _, moves = position.partition("moves")

@@ -8,7 +8,7 @@ import cshogi.KIF
 import pytest
 
 from experiments.demo import Demo
-from search.network_file import load_network
+from search.evaluation.network_file import load_network
 
 
 @pytest.mark.timeout(600)

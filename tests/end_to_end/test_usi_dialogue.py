@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.movegen import is_legal
-from search.network_file import save_network
-from search.position import do_move
-from search.sfen import move_from_usi, position_from_sfen
+from search.evaluation.network_file import save_network
+from search.rules.movegen import is_legal
+from search.rules.position import do_move
+from search.rules.sfen import move_from_usi, position_from_sfen
 from tests.usi_session import PATIENCE, Process
 
 COMMAND = [sys.executable, "-m", "liteshogi"]

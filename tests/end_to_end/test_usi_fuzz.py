@@ -148,9 +148,9 @@ def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
 
 def played_sfen(generator: random.Random) -> str:
     """A position of a random game."""
-    from search.movegen import MAX_MOVES, legal_moves
-    from search.position import do_move
-    from search.sfen import get_sfen, position_from_sfen
+    from search.rules.movegen import MAX_MOVES, legal_moves
+    from search.rules.position import do_move
+    from search.rules.sfen import get_sfen, position_from_sfen
 
     position, moves = position_from_sfen(generator.choice(SFENS)), np.zeros(MAX_MOVES, np.uint16)
     for _ in range(generator.randrange(120)):
@@ -200,9 +200,9 @@ def random_sfen(generator: random.Random) -> str:
 
 def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
     """Send so many; returns how many were positions to the engine."""
-    from search.declaration import RULE_27, can_declare
-    from search.movegen import MAX_MOVES, legal_moves
-    from search.sfen import position_from_sfen
+    from search.rules.declaration import RULE_27, can_declare
+    from search.rules.movegen import MAX_MOVES, legal_moves
+    from search.rules.sfen import position_from_sfen
 
     generator = random.Random(seed)
     played = 0

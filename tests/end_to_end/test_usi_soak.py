@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.movegen import MAX_MOVES, is_legal, legal_moves
-from search.position import do_move
-from search.sfen import move_from_usi, move_to_usi, position_from_sfen
+from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.position import do_move
+from search.rules.sfen import move_from_usi, move_to_usi, position_from_sfen
 
 LONGEST = 320
 """Plies, then a game is a draw."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from search.usi_streams import SCRIPT_SECONDS
+from search.usi.streams import SCRIPT_SECONDS
 from tests.usi_session import InProcess
 
 COMMAND = [sys.executable, "-m", "liteshogi"]
@@ -120,7 +120,7 @@ def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(sta
 
 
 def test_the_second_start_compiles_nothing(start):
-    from search.jit import CACHE_DIRECTORY
+    from search.machine.jit import CACHE_DIRECTORY
 
     start().send("isready").until("readyok")
 
@@ -138,11 +138,11 @@ def test_the_second_start_compiles_nothing(start):
 
 
 def test_a_waiting_gui_gets_empty_lines(monkeypatch):
-    import search.usi
+    import search.usi.session
     import search.warmup
 
     release = threading.Event()
-    monkeypatch.setattr(search.usi, "KEEP_ALIVE_SECONDS", 0.02)
+    monkeypatch.setattr(search.usi.session, "KEEP_ALIVE_SECONDS", 0.02)
     monkeypatch.setattr(search.warmup, "warm_up", release.wait)
     session = InProcess()
     session.send("isready")

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from export.positions import Sample, random_sample
-from lite.network import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
+from lite.networks.lite_value import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
 
 NETS: dict[str, Callable[[], ValueNetwork]] = {
     "board": lambda: LiteValueNetwork((16, 4, 32)),

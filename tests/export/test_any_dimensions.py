@@ -11,16 +11,16 @@ import torch
 from export.folded import fold
 from export.positions import Sample
 from export.quantise import quantise
-from lite.network import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
-from search import accumulator
-from search.accumulator import Accumulators, evaluate, evaluate_output
-from search.movegen import MAX_MOVES, legal_moves
-from search.network import EvalNetwork, evaluate_reference
-from search.network_file import load_network, save_network
-from search.network_record import network_record
-from search.position import do_move, undo_move
-from search.sfen import position_from_sfen
-from search.shogi import EMPTY, KINDS
+from lite.networks.lite_value import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
+from search.evaluation import accumulator
+from search.evaluation.accumulator import Accumulators, evaluate, evaluate_output
+from search.evaluation.network import EvalNetwork, evaluate_reference
+from search.evaluation.network_file import load_network, save_network
+from search.evaluation.network_record import network_record
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move, undo_move
+from search.rules.sfen import position_from_sfen
+from search.rules.shogi import EMPTY, KINDS
 
 ODD = {
     "board": lambda: LiteValueNetwork((3, 5, 13)),

@@ -15,11 +15,11 @@ from export.fold import Fold, fold_checked
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
-from lite.checkpoint import save_model
-from lite.network import ValueNetwork
-from search.feature_sets import NAMES, feature_set
-from search.network_file import load_network
-from search.shogi import EMPTY
+from lite.networks.lite_value import ValueNetwork
+from lite.training.checkpoint import save_model
+from search.evaluation.feature_sets import NAMES, feature_set
+from search.evaluation.network_file import load_network
+from search.rules.shogi import EMPTY
 
 
 def test_the_fold_equals_the_module_in_float64(any_net: ValueNetwork, positions: Sample) -> None:

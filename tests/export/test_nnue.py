@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from export.export import Export
 from export.nnue import Import, nnue_bytes, write_nnue
-from search.bench_evaluation import random_network
-from search.network import Layer
-from search.network_file import load_network, save_network
+from search.evaluation.bench import random_network
+from search.evaluation.network import Layer
+from search.evaluation.network_file import load_network, save_network
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import torch
 from export.export import Export
 from export.onnx_export import export_onnx
 from export.positions import Sample
-from lite.checkpoint import save_model
-from lite.network import ValueNetwork, listed_inputs
+from lite.networks.lite_value import ValueNetwork, listed_inputs
+from lite.training.checkpoint import save_model
 
 
 def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:

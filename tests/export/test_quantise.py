@@ -10,9 +10,9 @@ import pytest
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample
 from export.quantise import largest_scales, measure_cost, quantise, quantised_logits
-from lite.network import ValueNetwork
-from search.feature_sets import feature_set
-from search.network import evaluate_reference
+from lite.networks.lite_value import ValueNetwork
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import evaluate_reference
 
 
 def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Sample) -> None:

@@ -15,10 +15,10 @@ from export.fold import Fold, fold_checked
 from export.positions import Sample
 from export.quantise import measure_cost
 from export.quantise_nnue import quantise_nnue
-from lite.checkpoint import save_model
-from lite.nnue import NnueNetwork
-from search.network_file import load_network
-from search.static_evaluation import evaluate_sfens
+from lite.networks.nnue import NnueNetwork
+from lite.training.checkpoint import save_model
+from search.evaluation.network_file import load_network
+from search.evaluation.static_evaluation import evaluate_sfens
 
 SFENS = ("startpos", "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1")
 

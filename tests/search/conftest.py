@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.movegen import MAX_MOVES, legal_moves
-from search.position import do_move
-from search.sfen import position_from_sfen
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move
+from search.rules.sfen import position_from_sfen
 
 # Positions that random play from the start rarely reaches: full hands, entered kings, promoted pieces, checks.
 ROOTS = (

@@ -6,8 +6,8 @@ import os
 import time
 
 from search import warmup
-from search.network import EvalNetwork
-from search.static_evaluation import evaluate_sfens
+from search.evaluation.network import EvalNetwork
+from search.evaluation.static_evaluation import evaluate_sfens
 
 
 def test_directories_that_nobody_used_for_a_month_are_removed(tmp_path, monkeypatch):

@@ -1,0 +1,253 @@
+"""The verb `analyse`: search every position of a game; an annotated KIF, and a picture of the win rate."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from experiments.analyse.annotated_kif import Judgement, mark_of, result_in_words, write_kif
+from experiments.pictures import draw_analysis
+from lite.notation.game import Game, GameError
+from lite.notation.games import read_games
+from search.alphabeta.engine import Engine
+from search.alphabeta.paging import back_table, grow_table
+from search.clock import Budget
+from search.rules.sfen import move_to_usi
+from search.score import is_mate, mate_plies
+from search.warmup import warm_up
+
+PATIENCE = 0.2
+"""Seconds between looks for Ctrl-C."""
+IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtful", "緩手": "slack"}
+
+
+@dataclass(frozen=True)
+class Analyse:
+    """Search every position of a game; write it as KIF with scores and best lines, and draw the win rate.
+
+    Ctrl-C ends it, and what is done is written.
+    """
+
+    game: tyro.conf.Positional[Path]
+    """File of the game: .kif, .kifu, .ki2, .csa, or .usi (a line `startpos moves ...` or `sfen ... moves ...`)."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """The KIF to write, in UTF-8; the picture goes beside it. Without it GAME.analysed.kif."""
+    number: int = 1
+    """Which game of the file."""
+    milliseconds: int = 1000
+    """Time for a position."""
+    nodes: int | None = None
+    """Nodes for a position instead of time: then the same command gives the same figures (with one thread)."""
+    threads: int = 1
+    """Search threads."""
+    hash: int = 256
+    """Megabytes of the transposition table."""
+    eval_file: str = "default"
+    """The network: a folded net or an nn.bin."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        if self.milliseconds < 1 or self.threads < 1 or self.hash < 1 or (self.nodes is not None and self.nodes < 1):
+            raise ValueError("--milliseconds, --nodes, --threads and --hash must be at least 1")
+        if find_spec("matplotlib") is None:
+            raise ValueError("the picture needs matplotlib: pip install 'liteshogi[train]'")
+        game = find_game(self.game, self.number)
+        output = self.output or self.game.with_name(f"{self.game.stem}.analysed.kif")
+        if output.resolve() == self.game.resolve():
+            raise ValueError(f"{output}: is the game itself; name another file with -o")
+        engine = Engine(self.eval_file, self.hash, self.threads)
+        # The clock of the first positions must not pay for compiling, nor for the table's memory.
+        warm_up()
+        if self.nodes is None:
+            back_table(engine.table).wait()
+        judgements, interrupted = judge(game, engine, None if self.nodes else self.milliseconds, self.nodes)
+        if not judgements:
+            raise KeyboardInterrupt
+        report = figures(game, judgements)
+        every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
+        _write(output, write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi"))
+        picture = output.with_suffix(".png")
+        draw_analysis(report, picture)
+        report |= {"kif": str(output), "picture": str(picture)}
+        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
+        if interrupted:
+            raise KeyboardInterrupt
+
+
+def find_game(path: Path, number: int) -> Game:
+    """The game of that number (from 1) in a file, finished or not. Raises OSError or ValueError in words."""
+    if number < 1:
+        raise ValueError("--number counts from 1")
+    found = next(islice(read_games(path, unfinished=True), number - 1, number), None)
+    if found is None:
+        raise ValueError(f"{path}: has no game number {number}")
+    if isinstance(found, GameError):
+        raise found
+    return found
+
+
+def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | None) -> tuple[list[Judgement], bool]:
+    """Search the positions of a game, the first one and that after each move, and whether Ctrl-C ended it early.
+
+    Every position takes so long, or so many nodes.
+    """
+    moves = [move_to_usi(move) for move in game.moves.tolist()]
+    done: list[Judgement] = []
+    black_first = game.start_sfen.split()[1] == "b"
+    # Compiled code hears no signal: it runs in a thread of its own while this one waits for Ctrl-C.
+    with ThreadPoolExecutor(1) as worker:
+        try:
+            for ply in range(len(moves) + 1):
+                grow_table(engine.table)
+                engine.set_position(game.start_sfen, moves[:ply])
+                engine.ready(None if milliseconds is None else Budget(milliseconds, milliseconds))
+                search = worker.submit(engine.search, nodes=nodes)
+                while not search.done():
+                    try:
+                        search.result(PATIENCE)
+                    except NotYet:
+                        continue
+                found = search.result()
+                black = (ply % 2 == 0) == black_first
+                done.append(
+                    Judgement(
+                        score=found.score if black else -found.score,
+                        win_rate=found.win_rate if black else 1 - found.win_rate,
+                        depth=found.depth,
+                        nodes=found.nodes,
+                        line=found.pv,
+                    )
+                )
+                _tell(ply, len(moves), moves[ply - 1] if ply else "", done[-1])
+        except KeyboardInterrupt:
+            engine.stop()
+            print(f"\nstopped after {len(done)} of {len(moves) + 1} positions", file=sys.stderr)
+            return done, True
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    return done, False
+
+
+def _tell(ply: int, plies: int, move: str, found: Judgement) -> None:
+    """Progress on standard error, on one line where that is a terminal."""
+    terminal = sys.stderr.isatty()
+    text = (
+        f"{ply:3d}/{plies} {move:6s} {score_text(found.score):>9s}  {100 * found.win_rate:5.1f} %  depth {found.depth}"
+    )
+    print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+
+def score_text(score: int) -> str:
+    """A score of black's view: centipawns, or `mate 5` and `mate -5`."""
+    return f"mate {mate_plies(score)}" if is_mate(score) else f"{score:+d}"
+
+
+def figures(game: Game, judgements: list[Judgement]) -> dict[str, Any]:
+    """What was found, as JSON. Scores in centipawns and win rates are black's; a move's `loss` is of its own side's
+    win rate, from what the best move would have kept."""
+    moves = [move_to_usi(move) for move in game.moves.tolist()]
+    black_first = game.start_sfen.split()[1] == "b"
+    rows: list[dict[str, Any]] = []
+    for ply, usi in enumerate(moves, 1):
+        row: dict[str, Any] = {
+            "ply": ply,
+            "side": "black" if (ply % 2 == 1) == black_first else "white",
+            "move": usi,
+            "score": None,
+            "mate": None,
+            "win_rate": None,
+            "loss": None,
+            "mark": None,
+            "best": None,
+            "line": None,
+            "depth": None,
+            "nodes": None,
+        }
+        if ply <= len(judgements):
+            row["best"] = next(iter(judgements[ply - 1].line), None)
+        if ply < len(judgements):
+            before, after = judgements[ply - 1], judgements[ply]
+            # The best move loses nothing, whatever a deeper look one move later says.
+            lost = 0.0 if usi == row["best"] else before.win_rate - after.win_rate
+            loss = max(0.0, lost if row["side"] == "black" else -lost)
+            row |= {
+                "score": None if is_mate(after.score) else after.score,
+                "mate": mate_plies(after.score) if is_mate(after.score) else None,
+                "win_rate": round(after.win_rate, 4),
+                "loss": round(loss, 4),
+                "mark": IN_ENGLISH.get(mark_of(loss)),
+                "line": list(after.line),
+                "depth": after.depth,
+                "nodes": after.nodes,
+            }
+        rows.append(row)
+    first = judgements[0]
+    return {
+        "game": game.place,
+        "names": list(game.names),
+        "start": game.start_sfen,
+        "result": result_in_words(game),
+        "complete": len(judgements) == len(moves) + 1,
+        "first": {
+            "score": None if is_mate(first.score) else first.score,
+            "mate": mate_plies(first.score) if is_mate(first.score) else None,
+            "win_rate": round(first.win_rate, 4),
+            "line": list(first.line),
+        },
+        "moves": rows,
+        "black": _summary(rows, "black"),
+        "white": _summary(rows, "white"),
+    }
+
+
+def _summary(rows: list[dict[str, Any]], side: str) -> dict[str, Any]:
+    own = [row for row in rows if row["side"] == side and row["loss"] is not None]
+    return {
+        "moves": len(own),
+        "as_the_best": sum(row["move"] == row["best"] for row in own),
+        "mean_loss": round(statistics.fmean(row["loss"] for row in own), 4) if own else None,
+        **{mark: sum(row["mark"] == mark for row in own) for mark in IN_ENGLISH.values()},
+    }
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """The figures for a reader."""
+    lines = [
+        f"{report['names'][0] or 'black'} - {report['names'][1] or 'white'}: {report['result']}",
+        "        moves  best move  mean loss  " + "  ".join(f"{mark:>8s}" for mark in IN_ENGLISH.values()),
+    ]
+    for side in ("black", "white"):
+        found = report[side]
+        loss = "" if found["mean_loss"] is None else f"{100 * found['mean_loss']:.1f} %"
+        counts = "  ".join(f"{found[mark]:8d}" for mark in IN_ENGLISH.values())
+        lines.append(f"{side}  {found['moves']:7d}  {found['as_the_best']:9d}  {loss:>9s}  {counts}")
+    worst = sorted((row for row in report["moves"] if row["loss"]), key=lambda row: -row["loss"])[:5]
+    lines += [
+        f"{row['ply']:3d} {row['move']:5s} lost {100 * row['loss']:4.1f} % ({row['mark']}); best was {row['best']}"
+        for row in worst
+        if row["mark"]
+    ]
+    return "\n".join([*lines, f"{report['kif']}", f"{report['picture']}"])
+
+
+def _write(path: Path, text: str) -> None:
+    """All of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with open(partial, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

@@ -1,0 +1,1 @@
+"""Games between engines through ShogiArena."""

@@ -1,0 +1,201 @@
+"""The verb `tune`: the numbers of the search tuned by games (SPSA), run by ShogiArena.
+
+Every update plays pairs of games between the search with all numbers moved a little one way and the search with all
+moved the other way, and takes a step toward the side that won (Spall, "Multivariate stochastic approximation using a
+simultaneous perturbation gradient approximation", IEEE TAC 37, 1992). ShogiArena keeps the state in the run's
+directory: a tuning that is cut goes on when the same command runs again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sqlite3
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from experiments.arena.process import run_arena, write_engine
+from search.alphabeta.parameters import PARAMETERS, Parameter
+
+_DRIFT = 0.2
+"""The gain of a tuning is this by the root of its pairs. Chance alone then moves a number by half its step or so:
+a pair's result has a standard deviation of 1.5, and the schedule takes 1.55 times the last update's step on average
+(root mean square). At 10,000 pairs it is the 0.002 that users of OpenBench and Fishtest choose for such lengths."""
+
+
+@dataclass(frozen=True)
+class Tune:
+    """Tune numbers of the search by games against itself (SPSA)."""
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Parameters to tune, see search/alphabeta/parameters.py; without names all."""
+    openings: Annotated[Path, tyro.conf.arg(help_behavior_hint="(required)")] = Path("openings.sfen")
+    """File of positions, one SFEN or `startpos moves` line each."""
+    updates: int = 500
+    """Steps to take."""
+    pairs: int = 4
+    """Pairs of games a step; enough of them keep all parallel games busy."""
+    nodes: int = 10_000
+    """Nodes a move."""
+    byoyomi: int | None = None
+    """Milliseconds a move instead."""
+    gain: float | None = None
+    """Learning rate at the end (r_end of OpenBench and Fishtest); by default from the number of games."""
+    parallel: int = 1
+    """Games at a time: two engines of one game never think at once, so one game needs one core."""
+    max_plies: int = 256
+    """A game of so many moves is a draw."""
+    seed: int = 1
+    """Order of the openings, and which way each number is moved."""
+    engine: str = "liteshogi"
+    """Command of the engine."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/tune")
+    """Directory of the run; run the same command again to go on with it. `tune.png` there shows the values."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        chosen = chosen_parameters(self.names)
+        thinking = self.nodes if self.byoyomi is None else self.byoyomi
+        if min(self.updates, self.pairs, thinking, self.parallel, self.max_plies) < 1:
+            raise ValueError("--updates, --pairs, --nodes, --byoyomi, --parallel and --max-plies must be at least 1")
+        if self.seed < 0 or (self.gain is not None and not 0 < self.gain < math.inf):
+            raise ValueError("--seed must not be negative and --gain must be above 0")
+        if not self.openings.is_file():
+            raise FileNotFoundError(f"{self.openings}: there is no such file of openings; give --openings")
+        working = self.output / "engine"  # ShogiArena keeps a copy of it with the run, so it must not hold the run
+        working.mkdir(parents=True, exist_ok=True)
+        place = {"working_directory": str(working.absolute()), "environment": {"LITESHOGI_TUNE": "1"}}
+        engine = write_engine(self.output, "engine", self.engine, {"USI_Hash": 16}, **place)
+        gain = self.gain or _DRIFT / math.sqrt(self.updates * self.pairs)
+        self._describe("space.yaml", space(chosen, gain))
+        configuration = self._describe("tune.yaml", self._configuration(engine))
+        try:
+            if len(read_history(self._games)) < self.updates:  # ShogiArena fails on a run that has ended
+                run_arena("run", "spsa", str(configuration), "--run-dir", str(self._games))
+        except KeyboardInterrupt:
+            print("run the same command again to go on", file=sys.stderr)
+            raise
+        finally:
+            self._report(chosen)
+
+    def _report(self, chosen: list[Parameter]) -> None:
+        """Print and draw how far it has come."""
+        history = read_history(self._games)
+        report = tuned_values(history, chosen)
+        if history:
+            from experiments.pictures import draw_tuning
+
+            draw_tuning(history, chosen, self.output / "tune.png")
+        if self.json:
+            print(json.dumps(report))
+            return
+        print(f"after {report['updates']} of {self.updates} updates")
+        for name, row in report["parameters"].items():
+            print(f"{name:26} {row['default']:6d} -> {row['value']:9.2f}  ({row['steps']:+.2f} steps)")
+
+    @property
+    def _games(self) -> Path:
+        return self.output / "games"
+
+    def _describe(self, name: str, description: dict[str, Any]) -> Path:
+        """Write a description for ShogiArena (JSON is YAML too); ValueError if a run was begun by another."""
+        path, text = self.output / name, json.dumps(description, indent=1)
+        if ledger(self._games).is_file():
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                raise ValueError(
+                    f"{self.output} holds a tuning with other settings or of another version of the search: "
+                    "repeat its command, or give another --output"
+                )
+        elif self._games.exists() and any(self._games.iterdir()):
+            raise ValueError(f"{self._games} holds no tuning that can go on: remove it, or give another --output")
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _configuration(self, engine: str) -> dict[str, Any]:
+        limit = {"node_limit": self.nodes} if self.byoyomi is None else {"time_ms": 0, "byoyomi_ms": self.byoyomi}
+        return {
+            "experiment_name": "tune",
+            "engines": [{"engine_path": str((self.output / engine).absolute())}],
+            "spsa": {
+                "space": str((self.output / "space.yaml").absolute()),
+                "num_updates": self.updates,
+                "pairs_per_update": self.pairs,
+                "run_seed": f"{self.seed % 2**256:064x}",
+                "num_parallel": self.parallel,
+                "algorithm": {"name": "classic", "A": {"mode": "ratio", "value": 0.1}},
+                "variants": {"integer_rounding": "stochastic", "apply": {"clear_hash": False}},
+            },
+            "rules": {
+                "time_control": limit,
+                "initial_positions": {
+                    "type": "file",
+                    "source": str(self.openings.absolute()),
+                    "flip_policy": "pair_both",
+                },
+                "adjudication": {"max_plies": self.max_plies, "sync_max_plies_with_engine": False},
+                "repetition_occurrences_to_draw": 4,
+            },
+            "dashboard": {"enabled": False},
+        }
+
+
+def chosen_parameters(names: tuple[str, ...]) -> list[Parameter]:
+    """The parameters of these names, all if there are none; ValueError names one that does not exist."""
+    known = {parameter.name: parameter for parameter in PARAMETERS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"no such parameter: {unknown[0]}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(PARAMETERS)
+
+
+def space(parameters: list[Parameter], gain: float) -> dict[str, Any]:
+    """ShogiArena's description of what may be changed, and how far: by `step` and with `gain` at the end."""
+    return {
+        "schema_version": "shogiarena.spsa.space.v1",
+        "target": {"engine_family": "LiteShogi", "protocol": "usi_options"},
+        "parameters": [
+            {
+                "id": parameter.name,
+                "target": {"option": parameter.name, "value_encoding": "integer"},
+                "value_type": "int",
+                "initial": parameter.default,
+                "bounds": {"min": parameter.low, "max": parameter.high},
+                "schedule": {"c_end": parameter.step, "r_end": gain},
+                "description": parameter.meaning,
+            }
+            for parameter in parameters
+        ],
+    }
+
+
+def ledger(run: Path) -> Path:
+    """Where ShogiArena keeps the books of a tuning, which outlive any end."""
+    return run / "spsa" / "ledger.sqlite3"
+
+
+def read_history(run: Path) -> list[dict[str, float]]:
+    """The values by name after each update so far; ValueError if the ledger cannot be read."""
+    if not ledger(run).is_file():
+        return []
+    question = "SELECT theta_final_json FROM updates WHERE state = 'COMMITTED' ORDER BY update_idx"
+    try:
+        with contextlib.closing(sqlite3.connect(ledger(run).absolute().as_uri() + "?mode=ro", uri=True)) as books:
+            return [json.loads(values) for (values,) in books.execute(question)]
+    except sqlite3.Error as error:
+        raise ValueError(f"{ledger(run)}: {error}; begin again with another --output") from error
+
+
+def tuned_values(history: list[dict[str, float]], parameters: list[Parameter]) -> dict[str, Any]:
+    """{updates, parameters: {name: {default, value, steps}}}: what has become of the defaults, and in steps of each."""
+    values = history[-1] if history else {}
+    rows = {}
+    for one in parameters:
+        value = float(values.get(one.name, one.default))
+        rows[one.name] = {"default": one.default, "value": value, "steps": (value - one.default) / one.step}
+    return {"updates": len(history), "parameters": rows}

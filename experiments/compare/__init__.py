@@ -1,0 +1,1 @@
+"""Networks side by side: trained alike, over several seeds, and measured."""

@@ -1,0 +1,206 @@
+"""What a comparison is made of: trained variants of a network over several seeds, judged on the same held-out games.
+
+A variant and a seed are one run in a directory of its own, named after both, so that comparisons share the runs they
+have in common, and whatever was cut goes on where it stopped: a finished run holds `result.json`, an unfinished one its
+training state.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
+from experiments.resnet.train import ResnetRun, TrainResnet
+from lite.records.decode import scan_games
+from lite.records.formats import HCPE3, record_files, record_format
+from lite.records.reader import Reader
+from lite.training.log import read_log
+from lite.training.testing import judge_net
+from lite.training.train import Run, Train, TrainingOptions, ValueRun
+from search.evaluation.bench import find_games, random_network
+from search.evaluation.bench import measure as measure_evaluation
+from search.machine.files import write_atomically
+
+INFERENCE_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of several: its name in tables and directories, and how it is trained."""
+
+    name: str
+    options: Train | TrainResnet
+
+    def seeded(self, seed: int, runs: Path) -> TrainingOptions:
+        """The options of its run with a seed, below the directory `runs`."""
+        return replace(self.options, seed=seed, output=runs / f"{self.name}-seed{seed}")
+
+
+def make_run(options: TrainingOptions) -> Run:
+    """The kind of training that the options are for."""
+    return ResnetRun(options) if isinstance(options, TrainResnet) else ValueRun(options)
+
+
+def finish_run(options: TrainingOptions) -> dict[str, Any]:
+    """The result of a run, from its file or by training what is left of it and judging it.
+
+    {figures of the held-out games, parameters, log: [figures after each epoch]}. Raises ValueError if the directory
+    holds a run of other options, KeyboardInterrupt if the training was stopped.
+    """
+    path = options.output / "result.json"
+    made_with = {"options": options.fixed_options(), "data": [file.name for file in options.data]}
+    if path.is_file():
+        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if {name: result[name] for name in made_with} != made_with:
+            raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
+        return result
+    started = (options.output / "state.safetensors").exists()
+    run = make_run(replace(options, resume=started))
+    if run.step < run.steps:
+        run.train()
+    if run.step < run.steps:
+        raise KeyboardInterrupt
+    judge = judge_resnet if isinstance(options, TrainResnet) else judge_net
+    figures = judge(str(options.output), options.valid)
+    log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]
+    kept = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
+    result = made_with | {
+        "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
+        "steps": run.steps,
+        "log": [{name: line[name] for name in kept if name in line} for line in log],
+        "figures": figures,
+    }
+    write_atomically(path, json.dumps(result, indent=1).encode())
+    (options.output / "state.safetensors").unlink(missing_ok=True)  # half a gigabyte of a HalfKP's
+    return result
+
+
+def choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
+    """An hcpe3 file of whole games of the files with at least so many positions, drawn by seed; all where None.
+
+    Made once: an existing file of that name is taken as it is, so that a resumed comparison has the same data. Raises
+    ValueError for other formats, which do not tell games apart.
+    """
+    if output.is_file():
+        return output
+    games: list[tuple[np.ndarray, int]] = []
+    for path in record_files(files):
+        if record_format(path) != HCPE3:
+            raise ValueError(f"{path}: comparisons draw whole games, which only hcpe3 holds; convert to it from games")
+        raw = np.fromfile(path, np.uint8)
+        start = 0
+        while start < len(raw):
+            stop, count, found, error = scan_games(raw, np.int64(start), np.int64(1))
+            if count:
+                games.append((raw[start:stop], int(found)))
+            if error or not count:
+                break
+            start = stop
+    order = np.random.default_rng(seed).permutation(len(games))
+    total = np.cumsum([games[game][1] for game in order])
+    wanted = len(games) if positions is None else int(np.searchsorted(total, positions)) + 1
+    if wanted > len(games):
+        raise ValueError(f"{files[0]}: only {int(total[-1]):,} positions in its games, {positions:,} are wanted")
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(output, np.concatenate([games[game][0] for game in sorted(order[:wanted])]).tobytes())
+    return output
+
+
+def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, float]:
+    """CPU microseconds a position of a training step, by variant: medians of alternating rounds, one core.
+
+    Alternating on the same batch, so that a machine that is busy now and then is so for all of them alike.
+    """
+    threads = torch.get_num_threads()
+    taken: dict[str, list[float]] = {variant.name: [] for variant in variants}
+    with tempfile.TemporaryDirectory() as folder:
+        runs = {
+            variant.name: make_run(replace(variant.options, output=Path(folder) / variant.name, threads=1))
+            for variant in variants
+        }
+        batches = {
+            variant.name: next(iter(Reader(variant.options.data, variant.options.batch_size, mark_entered=True)))
+            for variant in variants
+        }
+        for round_number in range(rounds + 1):
+            for name, run in runs.items():
+                begun = time.process_time()
+                run.take_step(batches[name])
+                if round_number:  # the first warms up
+                    taken[name].append((time.process_time() - begun) / len(batches[name]) * 1e6)
+    torch.set_num_threads(threads)
+    return {name: statistics.median(times) for name, times in taken.items()}
+
+
+def measure_inference(variant: Variant, rounds: int = 3) -> float:
+    """CPU microseconds of one evaluation on one core: of the engine's update and layers, or of the trunk in batches.
+
+    A value network is measured along games with random weights of its dimensions, a policy-value network on batches of
+    256 positions, planes included, in the numbers that are faster here.
+    """
+    options = variant.options
+    if isinstance(options, Train):
+        config = options.network
+        features = config.network if config.network in ("half_kp", "k_p") else "piece_square"
+        hidden: tuple[int, ...] = tuple(config.hidden)
+        width, perspectives = config.width, config.perspectives if features == "piece_square" else 2
+        if config.network in ("lite", "untied"):
+            width, hidden = -(-config.dims[1] * 18 // 32) * 32, (config.dims[2],)
+        figures = measure_evaluation(random_network(features, width, hidden, perspectives), find_games(None, 200), 3)
+        return float(figures["update_ns"] + figures["forward_ns"]) / 1000
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        model = ResnetRun(replace(options, output=Path(folder) / "run", device="cpu")).model.eval()
+    batch = next(iter(Reader(options.data, INFERENCE_BATCH)))
+    bfloat16 = uses_bfloat16(options.precision, "cpu")
+    times = []
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        for _ in range(rounds + 1):
+            begun = time.process_time()
+            model.heads(*plane_tensors(batch.pieces, batch.hands, batch.in_check, bfloat16))
+            times.append((time.process_time() - begun) / len(batch) * 1e6)
+    torch.set_num_threads(threads)
+    return statistics.median(times[1:])
+
+
+def mean_and_error(values: Sequence[float | None]) -> dict[str, float | None]:
+    """{mean, error}: the standard error of the mean over seeds; None where there is nothing, or one value, to tell."""
+    present = [value for value in values if value is not None]
+    if not present:
+        return {"mean": None, "error": None}
+    error = statistics.stdev(present) / len(present) ** 0.5 if len(present) > 1 else None
+    return {"mean": statistics.fmean(present), "error": error}
+
+
+def summarise_runs(
+    results: dict[str, list[dict[str, Any]]], pick: dict[str, Callable[[dict[str, Any]], float | None]]
+) -> dict[str, dict[str, Any]]:
+    """By variant and figure: {mean, error, difference, difference_error}, the latter two to the first variant.
+
+    Differences are taken seed by seed: runs of one seed see the data in the same order.
+    """
+    first = next(iter(results))
+    summary: dict[str, dict[str, Any]] = {}
+    for name, runs in results.items():
+        summary[name] = {}
+        for figure, of in pick.items():
+            values = [of(run["figures"]) for run in runs]
+            found: dict[str, Any] = dict(mean_and_error(values))
+            if name != first:
+                base = [of(run["figures"]) for run in results[first]]
+                pairs = zip(values, base, strict=True)
+                apart = mean_and_error([a - b for a, b in pairs if a is not None and b is not None])
+                found |= {"difference": apart["mean"], "difference_error": apart["error"]}
+            summary[name][figure] = found
+    return summary

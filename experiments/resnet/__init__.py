@@ -1,0 +1,1 @@
+"""Residual policy-value networks: the baseline that is searched by PUCT."""

@@ -1,0 +1,146 @@
+"""`liteshogi bench --planes`: microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cshogi
+import numpy as np
+import tyro
+from cshogi.dlshogi import make_input_features, make_move_label
+
+from lite.records.decode import Batch
+from lite.records.reader import Reader
+from search.puct.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import new_position
+from search.rules.set_up import BOARD_ERRORS, set_board
+from search.rules.sfen import get_sfen
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, WHITE
+
+SAMPLE = Path(__file__).parents[1] / "sample" / "valid_sample.hcpe3"
+CHUNK = 64
+"""Positions made at a time: a leaf batch of a search, and small enough to stay in the caches for both."""
+
+
+def position_of(batch: Batch, index: int) -> np.void:
+    """A position of a batch as a record of the search, on the real board."""
+    pieces, hands, turn = batch.pieces[index], batch.hands[index].reshape(2, HAND_KINDS), int(batch.turn[index])
+    if turn == WHITE:
+        pieces = np.where(pieces == EMPTY, EMPTY, (pieces + KINDS) % EMPTY)[::-1].astype(np.uint8)
+        hands = hands[::-1]
+    pos = new_position()
+    if error := set_board(pos, pieces, hands, np.int64(turn), np.int64(1)):
+        raise ValueError(f"position {index} of the batch: {BOARD_ERRORS[error]}")
+    return pos
+
+
+def compare_planes(batch: Batch) -> dict[str, Any]:
+    """{positions, different_planes, moves, different_labels}: this project's planes and labels against cshogi's.
+
+    Labels are compared for every legal move of every position.
+    """
+    one, two = np.zeros((PLANES1, 9, 9), np.float32), np.zeros((PLANES2, 9, 9), np.float32)
+    mine1, mine2 = np.empty((PLANES1, 9, 9), np.float32), np.empty((PLANES2, 9, 9), np.float32)
+    pieces, hands, in_check = np.zeros((1, 81), np.uint8), np.zeros((1, 14), np.uint8), np.zeros(1, np.bool_)
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    wrong_planes = wrong_labels = moves = 0
+    for index in range(len(batch)):
+        pos = position_of(batch, index)
+        board = cshogi.Board(get_sfen(pos))
+        make_input_features(board, one, two)
+        view_position(pos, pieces, hands, in_check, np.int64(0))
+        write_planes(pieces, hands, in_check, mine1.reshape(-1), mine2.reshape(-1))
+        same = np.array_equal(mine1, one) and np.array_equal(mine2, two)
+        part = slice(index, index + 1)
+        write_planes(batch.pieces[part], batch.hands[part], batch.in_check[part], mine1.reshape(-1), mine2.reshape(-1))
+        wrong_planes += not (same and np.array_equal(mine1, one) and np.array_equal(mine2, two))
+        legal = buffer[: legal_moves(pos, buffer)]
+        expected = {cshogi.move16(move): make_move_label(move, board.turn) for move in board.legal_moves}
+        labels = move_labels(legal, np.full(len(legal), board.turn, np.uint8))
+        wrong_labels += sum(
+            expected.get(int(move)) != label for move, label in zip(legal, labels.tolist(), strict=True)
+        )
+        wrong_labels += len(expected) != len(legal)
+        moves += len(legal)
+    return {
+        "positions": len(batch),
+        "different_planes": wrong_planes,
+        "moves": moves,
+        "different_labels": wrong_labels,
+    }
+
+
+def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
+    """Thread CPU time in microseconds a position, the best of alternating rounds, on the same positions.
+
+    Both fill arrays of the same size, float32, 64 positions each; bfloat16 and uint8 are what training takes.
+    cshogi's time includes the Python call for each position, which is the way to call it.
+    """
+    count = len(batch) // CHUNK * CHUNK
+    boards = [cshogi.Board(get_sfen(position_of(batch, index))) for index in range(count)]
+    room1, room2 = (np.zeros((CHUNK, planes, 9, 9), np.float32) for planes in (PLANES1, PLANES2))
+    rows = list(zip(room1, room2, strict=True))
+
+    def theirs() -> None:
+        for begin in range(0, count, CHUNK):
+            for board, (one, two) in zip(boards[begin : begin + CHUNK], rows, strict=True):
+                make_input_features(board, one, two)
+
+    def ours(dtype: type) -> Callable[[], None]:
+        out1: np.ndarray = np.empty(CHUNK * PLANES1 * 81, dtype)
+        out2: np.ndarray = np.empty(CHUNK * PLANES2 * 81, dtype)
+
+        def fill() -> None:
+            for begin in range(0, count, CHUNK):
+                part = slice(begin, begin + CHUNK)
+                write_planes(batch.pieces[part], batch.hands[part], batch.in_check[part], out1, out2)
+
+        return fill
+
+    ways = {"cshogi": theirs, "float32": ours(np.float32), "bfloat16": ours(np.uint16), "uint8": ours(np.uint8)}
+    best = dict.fromkeys(ways, float("inf"))
+    for round_number in range(rounds + 1):
+        for name, way in ways.items():
+            begun = time.thread_time()
+            way()
+            if round_number:  # the first compiles and warms
+                best[name] = min(best[name], (time.thread_time() - begun) / count * 1e6)
+    return {f"{name}_us": round(value, 3) for name, value in best.items()} | {
+        "ratio": round(best["cshogi"] / best["float32"], 2)
+    }
+
+
+@dataclass(frozen=True)
+class BenchPlanes:
+    """Measure the making of dlshogi's input planes against cshogi's, after comparing planes and move labels."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]] = (SAMPLE,)
+    """Records to take positions from."""
+    positions: int = 10_000
+    """How many."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        if self.positions < CHUNK:
+            raise ValueError(f"--positions {self.positions}: at least {CHUNK} are needed")
+        batch = next(iter(Reader(self.data, self.positions, shuffle=True)))
+        if len(batch) < CHUNK:
+            raise ValueError(f"{self.data[0]}: fewer than {CHUNK} positions in it")
+        figures = compare_planes(batch) | measure_planes(batch)
+        if self.json:
+            print(json.dumps(figures))
+            return
+        print(
+            f"{figures['positions']:,} positions, {figures['different_planes']} with other planes than cshogi's; "
+            f"{figures['moves']:,} legal moves, {figures['different_labels']} with other labels"
+        )
+        print("microseconds a position, one thread: ", end="")
+        print(", ".join(f"{name} {figures[f'{name}_us']:.2f}" for name in ("cshogi", "float32", "bfloat16", "uint8")))
+        print(f"cshogi's time over ours, both float32: {figures['ratio']:.2f}")

@@ -1,0 +1,264 @@
+"""`liteshogi test --resnet`: a policy-value network's accuracy, losses and calibration on held-out games."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import tyro
+
+from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
+from lite.records.decode import Batch
+from lite.records.reader import Reader
+from lite.training.metrics import Metrics, as_text, log_losses
+from search.puct.planes import (
+    NO_LABEL,
+    PLANES1,
+    PLANES2,
+    make_planes,
+    move_labels,
+    write_board_planes,
+    write_held_features,
+)
+from search.rules.shogi import SQUARES
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A network's logits for a batch, float32 arrays."""
+
+    policy: np.ndarray
+    """(B, 2187)."""
+    value: np.ndarray
+    """(B,)."""
+    draw: np.ndarray | None = None
+    """(B,)."""
+    auxiliary: np.ndarray | None = None
+    """(B, targets)."""
+
+
+_GROUP_EDGES = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99)
+"""Where the positions, ordered by what is foretold, are cut into groups: rates of rare things crowd near zero."""
+
+Predictor = Callable[[Batch], Predictions]
+
+
+def uses_bfloat16(precision: Precision, device: str) -> bool:
+    """Whether "auto" means bfloat16 here: on GPUs, and on CPUs with instructions for it (elsewhere it is slower)."""
+    if precision != "auto":
+        return precision == "bfloat16"
+    if device != "cpu":
+        return True
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    return bool(features.get("avx512bf16") or features.get("amx-bf16"))
+
+
+def plane_tensors(
+    pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray, bfloat16: bool, device: str = "cpu"
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """input1 (B, 62, 9, 9), channels last, and input2 (B, 57, 1, 1) of a batch's arrays, float32 or bfloat16."""
+    out1: np.ndarray = np.empty(len(pieces) * PLANES1 * SQUARES, np.uint16 if bfloat16 else np.float32)
+    features = np.empty((len(pieces), PLANES2), np.float32)
+    write_board_planes(np.ascontiguousarray(pieces), out1)
+    write_held_features(hands, in_check, features)
+    x1 = torch.from_numpy(out1.view(np.int16)).view(torch.bfloat16) if bfloat16 else torch.from_numpy(out1)
+    x1 = x1.view(-1, PLANES1, 9, 9).to(device).contiguous(memory_format=torch.channels_last)
+    x2 = torch.from_numpy(features).view(-1, PLANES2, 1, 1).to(device, x1.dtype)
+    return x1, x2
+
+
+def load_predictor(net: Path | str, precision: Precision = "float32", device: str = "cpu") -> Predictor:
+    """What gives a network's logits: a trained network, its run's directory, or an ONNX file of dlshogi's format."""
+    if Path(net).suffix == ".onnx":
+        from search.puct.onnx_network import OnnxNetwork
+
+        session = OnnxNetwork(Path(net))
+
+        def by_onnx(batch: Batch) -> Predictions:
+            policy, win_rate, draw = session(*make_planes(batch.pieces, batch.hands, batch.in_check))
+            return Predictions(policy, _logit(win_rate), None if draw is None else _logit(draw))
+
+        return by_onnx
+    return module_predictor(load_resnet(net)[0].to(device), precision)
+
+
+def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32") -> Predictor:
+    """The same of a module, on its device; it must be in evaluation mode."""
+    device = next(model.parameters()).device.type
+    bfloat16 = uses_bfloat16(precision, device)
+
+    def predict(batch: Batch) -> Predictions:
+        x1, x2 = plane_tensors(batch.pieces, batch.hands, batch.in_check, bfloat16, device)
+        with torch.no_grad(), torch.autocast(device, torch.bfloat16, enabled=bfloat16):
+            outputs = model.heads(x1, x2)
+        return Predictions(*(None if part is None else part.float().cpu().numpy() for part in outputs))  # type: ignore[arg-type]
+
+    return predict
+
+
+def _logit(probability: np.ndarray) -> np.ndarray:
+    inside = np.clip(probability.astype(np.float64), 1e-7, 1 - 1e-7)
+    return np.asarray(np.log(inside / (1 - inside)), np.float32)
+
+
+def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
+    """How well logits f (B,) foretell what seldom happens, bool (B,).
+
+    Accuracy is high for whoever always says no, hence `base_accuracy` beside it, and the Brier score and log loss of
+    always saying the base rate. precision and recall are those of "more likely than not"; `precision_at_positives` is
+    the share of true ones among the surest, as many as there are; average_precision the mean precision over them all.
+    `calibration` compares foretold and true rates from the least likely positions to the likeliest hundredth.
+    """
+    logits = logits.astype(np.float64)
+    rate = 1 / (1 + np.exp(-np.clip(logits, -700, 700)))
+    base = float(happened.mean())
+    said = rate >= 0.5
+    hits = int((said & happened).sum())
+    positives = int(happened.sum())
+    order = np.argsort(-logits, kind="stable")
+    found = np.cumsum(happened[order])
+    entropy = -sum(p * np.log(p) for p in (base, 1 - base) if p > 0)
+    return {
+        "positions": len(logits),
+        "positives": positives,
+        "base_rate": base,
+        "accuracy": float((said == happened).mean()),
+        "base_accuracy": max(base, 1 - base),
+        "brier": float(((rate - happened) ** 2).mean()),
+        "base_brier": base * (1 - base),
+        "log_loss": float(log_losses(logits, happened.astype(np.float64)).mean()),
+        "base_log_loss": float(entropy),
+        "precision": hits / int(said.sum()) if said.any() else None,
+        "recall": hits / positives if positives else None,
+        "precision_at_positives": float(found[positives - 1]) / positives if positives else None,
+        "average_precision": float((found / np.arange(1, len(found) + 1))[happened[order]].mean())
+        if positives
+        else None,
+        "calibration": [
+            {
+                "positions": len(group),
+                "predicted": float(rate[group].mean()),
+                "actual": float(happened[group].mean()),
+            }
+            for group in np.split(order[::-1], (np.array(_GROUP_EDGES) * len(order)).astype(np.int64))
+            if len(group)
+        ],
+    }
+
+
+class PolicyMetrics:
+    """Collects a network's predictions batch by batch, then `report()`s them: what `lite` reports of nets, and more."""
+
+    def __init__(self, auxiliary: tuple[str, ...] = ()) -> None:
+        self._value = Metrics()
+        self._auxiliary = auxiliary
+        self._hits = self._known = 0
+        self._policy_loss = 0.0
+        self._rare: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+
+    def add(self, found: Predictions, batch: Batch) -> None:
+        """One batch and a network's logits for it."""
+        self._value.add(found.value, batch)
+        labels = move_labels(batch.move, batch.turn)
+        known = labels != NO_LABEL
+        logits, labels = found.policy[known].astype(np.float64), labels[known]
+        self._known += len(labels)
+        self._hits += int((logits.argmax(1) == labels).sum())
+        highest = logits.max(1, keepdims=True, initial=0)
+        totals = np.log(np.exp(logits - highest).sum(1)) + highest[:, 0]
+        self._policy_loss += float((totals - logits[np.arange(len(labels)), labels]).sum())
+        if found.draw is not None:
+            self._rare.setdefault("draw", []).append((found.draw, batch.result == 0.5))
+        if found.auxiliary is not None:
+            for name, column in zip(self._auxiliary, found.auxiliary.T, strict=True):
+                happened = (batch.kind_of_result & TARGET_BITS[name]) != 0
+                self._rare.setdefault(name, []).append((column, happened))
+
+    def report(self) -> dict[str, Any]:
+        """policy_accuracy, policy_loss (None without known moves), figures of draw and auxiliary heads, the value's."""
+        figures: dict[str, Any] = {
+            "policy_accuracy": self._hits / self._known if self._known else None,
+            "policy_loss": self._policy_loss / self._known if self._known else None,
+        }
+        for name, parts in self._rare.items():
+            figures[name] = judge_rare(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return figures | self._value.report()
+
+
+def judge_resnet(
+    net: str,
+    data: tuple[Path, ...],
+    batch_size: int = 512,
+    positions: int | None = None,
+    precision: Precision = "float32",
+) -> dict[str, Any]:
+    """The report of `PolicyMetrics` for a network on record files."""
+    auxiliary: tuple[str, ...] = ()
+    if Path(net).suffix != ".onnx":
+        auxiliary = load_resnet(net)[0].network_config.auxiliary
+    predictor = load_predictor(net, precision)
+    metrics, done = PolicyMetrics(auxiliary), 0
+    for batch in Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary):
+        metrics.add(predictor(batch), batch)
+        done += len(batch)
+        if positions is not None and done >= positions:
+            break
+    return {"net": net, "data": [str(path) for path in data]} | metrics.report()
+
+
+def rare_as_text(name: str, figures: dict[str, Any]) -> str:
+    """A line of `judge_rare`'s figures."""
+
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{100 * value:.2f} %"
+
+    return (
+        f"{name}: {share(figures['base_rate'])} of positions; Brier score {figures['brier']:.5f} "
+        f"(of the base rate {figures['base_brier']:.5f}), accuracy {share(figures['accuracy'])} "
+        f"(base {share(figures['base_accuracy'])}), precision {share(figures['precision'])}, "
+        f"recall {share(figures['recall'])}, average precision {share(figures['average_precision'])}"
+    )
+
+
+@dataclass(frozen=True)
+class JudgeResnet:
+    """Test a policy-value network on records of games that it has not learned from."""
+
+    net: tyro.conf.Positional[str]
+    """A trained network, its run's directory, or an ONNX file with dlshogi's inputs."""
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
+    positions: int | None = None
+    """Stop after about so many positions."""
+    batch_size: int = 512
+    """Positions at a time."""
+    precision: Precision = "float32"
+    """Numbers to compute with: bfloat16 is faster where the CPU has it, and differs in the third digit of a logit."""
+    threads: int = 1
+    """Cores to use."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        if not self.data:
+            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+        torch.set_num_threads(self.threads)
+        report = judge_resnet(self.net, self.data, self.batch_size, self.positions, self.precision)
+        if self.json:
+            print(json.dumps(report))
+            return
+        if report["policy_accuracy"] is not None:
+            print(f"policy accuracy       {100 * report['policy_accuracy']:.2f} %, loss {report['policy_loss']:.4f}")
+        for name in ("draw", *TARGET_BITS):
+            if name in report:
+                print(rare_as_text(name, report[name]))
+        print(as_text(report))

@@ -1,0 +1,174 @@
+"""`liteshogi train --resnet`: the policy-value network of the comparisons, by the loop of `liteshogi train`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+import tyro
+from torch.nn import functional
+
+from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
+from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, save_resnet
+from lite.records.decode import Batch
+from lite.records.reader import Reader
+from lite.training.optimiser import OptimiserConfig
+from lite.training.train import MIRRORED_SQUARE, Run, TrainingOptions
+from search.puct.planes import NO_LABEL, mirrored_labels, move_labels
+
+MIRRORED_LABEL = np.append(mirrored_labels(), NO_LABEL)
+"""NO_LABEL is -1, which so finds itself."""
+
+
+@dataclass(frozen=True)
+class TrainResnet(TrainingOptions):
+    """Train a residual policy-value network of dlshogi's shape, perhaps with squeeze-and-excitation."""
+
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/resnet")
+    """Directory of the run."""
+    network: Annotated[ResnetConfig, tyro.conf.arg(name="")] = field(default_factory=ResnetConfig)
+    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(
+        default_factory=lambda: OptimiserConfig(learning_rate=0.002)
+    )
+    epochs: int = 4
+    """Times that every position is seen."""
+    batch_size: int = 256
+    """Positions a step."""
+    save_every: int = 500
+    """Steps between saved states."""
+    auxiliary_weight: float = 0.1
+    """Weight of the auxiliary targets' mean loss; policy, value and draw weigh 1."""
+    positive_weight_cap: float = 100.0
+    """An auxiliary target's positives weigh as much as they are rare, but no more than this."""
+    precision: Precision = "auto"
+    """bfloat16 for the trunk and float32 for the losses, or float32 for everything; auto: what is faster here."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train; auto: a GPU if there is one."""
+    json: bool = False
+    """Print one JSON object with the last figures and nothing else on standard output."""
+
+    def run(self) -> None:
+        self.check()
+        training = ResnetRun(self)
+        training.train()
+        if self.json:
+            print(json.dumps({"step": training.step, "steps": training.steps} | training.last_valid))
+
+    def check(self) -> None:
+        super().check()
+        self.network.check()
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError(
+                "--device cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build"
+            )
+        if self.auxiliary_weight < 0 or self.positive_weight_cap < 1:
+            raise ValueError("--auxiliary-weight must not be negative, --positive-weight-cap not less than 1")
+
+    def fixed_options(self) -> dict[str, Any]:
+        return {name: value for name, value in super().fixed_options().items() if name != "json"}
+
+    def chosen_device(self) -> str:
+        return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+
+
+def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
+    """How many positions the records hold, and how many are positives of each auxiliary target."""
+    positions, positives = 0, dict.fromkeys(targets, 0)
+    for batch in Reader(files, 8192, shuffle=False, mark_entered="entered" in targets):
+        positions += len(batch)
+        for name in targets:
+            positives[name] += int(((batch.kind_of_result & TARGET_BITS[name]) != 0).sum())
+    return positions, positives
+
+
+def positive_weights(positions: int, positives: Mapping[str, int], cap: float) -> dict[str, float]:
+    """The weight of each target's positives, positions over positives up to `cap`; a target without any is left out."""
+    return {name: min(positions / count, cap) for name, count in positives.items() if count}
+
+
+class ResnetRun(Run):
+    """The training of a policy-value network."""
+
+    options: TrainResnet
+    model: PolicyValueNetwork
+
+    def build(self) -> PolicyValueNetwork:
+        config = self.options.network
+        self.device = self.options.chosen_device()
+        self.bfloat16 = uses_bfloat16(self.options.precision, self.device)
+        weights: dict[str, float] = {}
+        if config.auxiliary:
+            positions, positives = count_positives(self.options.data, config.auxiliary)
+            weights = positive_weights(positions, positives, self.options.positive_weight_cap)
+            for name in set(config.auxiliary) - set(weights):
+                print(f"warning: no positions with {name} in the data: left out of the targets", file=sys.stderr)
+            config = replace(config, auxiliary=tuple(name for name in config.auxiliary if name in weights))
+        self.positive_weight = torch.tensor([weights[name] for name in config.auxiliary], device=self.device)
+        model = PolicyValueNetwork(config)
+        return model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+    def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
+        options = self.options
+        entered = "entered" in options.network.auxiliary
+        return Reader(files, options.batch_size, shuffle, options.seed, mark_entered=entered)
+
+    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        pieces, labels = batch.pieces, move_labels(batch.move, batch.turn)
+        if self.options.mirror:
+            reverse = np.random.default_rng((self.options.seed, self.step)).random(len(pieces)) < 0.5
+            pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
+            labels = np.where(reverse, MIRRORED_LABEL[labels], labels)
+        x1, x2 = plane_tensors(pieces, batch.hands, batch.in_check, self.bfloat16, self.device)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.bfloat16):
+            outputs = self.model.heads(x1, x2)
+        known = max(int((labels != NO_LABEL).sum()), 1)
+        moves = functional.cross_entropy(
+            outputs.policy.float(), self._tensor(labels), ignore_index=NO_LABEL, reduction="sum"
+        )
+        losses = {
+            "policy_loss": moves / known,
+            "value_loss": functional.binary_cross_entropy_with_logits(
+                outputs.value.float(), self._tensor(self.target(batch))
+            ),
+        }
+        total = losses["policy_loss"] + losses["value_loss"]
+        if outputs.draw is not None:
+            drawn = self._tensor((batch.result == 0.5).astype(np.float32))
+            losses["draw_loss"] = functional.binary_cross_entropy_with_logits(outputs.draw.float(), drawn)
+            total = total + losses["draw_loss"]
+        if outputs.auxiliary is not None:
+            bits = np.array([TARGET_BITS[name] for name in self.model.network_config.auxiliary], np.uint8)
+            happened = self._tensor(((batch.kind_of_result[:, None] & bits) != 0).astype(np.float32))
+            losses["auxiliary_loss"] = functional.binary_cross_entropy_with_logits(
+                outputs.auxiliary.float(), happened, pos_weight=self.positive_weight
+            )
+            total = total + self.options.auxiliary_weight * losses["auxiliary_loss"]
+        return {"loss": total} | losses
+
+    def _tensor(self, array: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+    def test(self) -> dict[str, Any]:
+        model: PolicyValueNetwork = self.average.model
+        predict = module_predictor(model, "bfloat16" if self.bfloat16 else "float32")
+        metrics = PolicyMetrics(model.network_config.auxiliary)
+        for batch in self.read(self.options.valid, shuffle=False):
+            metrics.add(predict(batch), batch)
+        report = metrics.report()
+        return {"loss": (report["policy_loss"] or 0.0) + report["log_loss"]} | report
+
+    def in_short(self, figures: dict[str, Any]) -> str:
+        return (
+            f"valid policy accuracy {100 * (figures['policy_accuracy'] or 0):.2f} %  "
+            f"loss {figures['policy_loss'] or 0:.4f}  value accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
+            f"loss {figures['log_loss']:.4f}"
+        )
+
+    def save_network(self, provenance: dict[str, Any]) -> None:
+        save_resnet(self.network_path, self.average.model, provenance)

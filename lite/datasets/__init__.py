@@ -1,0 +1,1 @@
+"""Data files of any kind, records or notation: converted, freed of duplicates, described."""

@@ -1,0 +1,383 @@
+"""The verb `convert`: games and records of every format to hcpe, hcpe3 or psv; filtered, split, freed of duplicates."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
+
+import numpy as np
+import tyro
+
+from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
+from lite.datasets.duplicates import HashCounts, HashSet
+from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
+from lite.records.formats import DECLARATION, DRAW, HCPE, HCPE3, MOVE_LIMIT, PSV, SENNICHITE, WINNER_MASK, record_format
+from search.rules import huffman
+
+LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
+_TEST_SHARE = 0.1
+_KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit": MOVE_LIMIT}
+
+
+@dataclass(frozen=True)
+class Convert:
+    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv) to hcpe, hcpe3 or psv.
+
+    Scores of notations come from their comments: centipawns in black's view, turned to the mover's, a mate +-32000;
+    floodgate's `'** 123`, and what ShogiGUI and ShogiHome write. A missing score is written as 0 and counted.
+    Every move is checked against the rules; what is illegal, broken or without a result is refused and counted.
+    """
+
+    inputs: tyro.conf.Positional[tuple[Path, ...]]
+    """Files, or directories with files of these formats at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .txt
+    .hcpe .hcpe3 .psv, and, named itself, .bin (psv)."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """The file to write; its suffix says which format. A missing directory is made."""
+    test_share: float | None = None
+    """Hold out this share for testing: whole games, or positions by their hash where the input has no games. `-o
+    all.hcpe3` then becomes all.train.hcpe3 and all.test.hcpe3."""
+    test_output: Path | None = None
+    """Another file for the held-out share (a tenth, unless --test-share says how much); --output is the other part."""
+    seed: int = 0
+    """Another seed holds out other games."""
+    min_rating: float | None = None
+    """Both players at least this strong (floodgate's ratings in CSA files; games without ratings are left out)."""
+    min_plies: int = 0
+    """Games of at least so many moves."""
+    max_plies: int | None = None
+    """Games of at most so many moves."""
+    leave_out: tuple[LeaveOut, ...] = ()
+    """Games that ended so."""
+    from_ply: int = 0
+    """Positions after at least so many moves (positions of unknown ply stay)."""
+    skip_in_check: bool = False
+    """Leave out positions where the mover is in check."""
+    max_score: int | None = None
+    """Leave out positions with a larger |score|."""
+    require_score: bool = False
+    """Leave out positions of game notations without a score."""
+    duplicates: Literal["keep", "drop", "merge"] = "keep"
+    """Equal positions (in hcpe3: equal games): keep all, drop all but the first, or merge into one of mean score and
+    most frequent result."""
+    check_moves: bool = True
+    """Refuse hcpe and psv records with an illegal move; without it only the move is dropped (for data whose positions
+    were replaced after the search)."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        summary = convert(self)
+        print(json.dumps(summary, ensure_ascii=False) if self.json else as_text(summary))
+
+
+@dataclass
+class _Output:
+    """One file being written, beside its final name until all is well."""
+
+    path: Path
+    form: str
+    games: int = 0
+    positions: int = 0
+    size: int = 0
+    seen: HashSet = field(default_factory=HashSet)
+    """What was written, to drop duplicates."""
+    sums: HashCounts = field(default_factory=HashCounts)
+    """What is to be written, to merge them."""
+    file: BinaryIO | None = None
+
+    @property
+    def part(self) -> Path:
+        return self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+
+    def open(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = open(self.part, "wb")  # noqa: SIM115 (closed in close or discard)
+
+    def write(self, raw: np.ndarray, positions: int, games: int) -> None:
+        assert self.file is not None
+        self.file.write(raw.tobytes())
+        self.size += raw.size
+        self.positions += positions
+        self.games += games
+
+    def close(self) -> None:
+        assert self.file is not None
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def discard(self) -> None:
+        if self.file is not None:
+            self.file.close()
+            self.part.unlink(missing_ok=True)
+
+
+def convert(options: Convert) -> dict[str, Any]:
+    """Do what the options say; the summary. Raises OSError or ValueError in words, and then writes nothing."""
+    files = data_files(options.inputs)
+    _check(options, files)
+    warnings = _warnings(options, files)
+    for line in warnings:
+        print(f"warning: {line}", file=sys.stderr)
+    outputs = [_Output(path, record_format(path)) for path in _paths(options)]
+    try:
+        for output in outputs:
+            output.open()
+        work = _Work(options, files, outputs)
+        if options.duplicates == "merge":
+            work.run(merge_pass=True)
+        work.run()
+        if not any(output.positions for output in outputs):
+            raise ValueError(f"nothing is left to write: {_counted(work.left_out) or 'no positions were read'}")
+        for output in outputs:
+            output.close()
+        for output in outputs:
+            os.replace(output.part, output.path)
+    except BaseException:
+        for output in outputs:
+            output.discard()
+        raise
+    return {
+        "files": len(files),
+        "records_read": work.reader.refusals.read,
+        "refused": dict(work.reader.refusals.reasons.most_common()),
+        "first_refused": work.reader.refusals.named,
+        "games_read": work.games_read,
+        "positions_read": work.positions_read,
+        "left_out": dict(work.left_out.most_common()),
+        "without_score": work.unscored,
+        "outputs": [
+            {"path": str(output.path), "games": output.games, "positions": output.positions, "bytes": output.size}
+            for output in outputs
+        ],
+        "warnings": warnings,
+    }
+
+
+def _paths(options: Convert) -> list[Path]:
+    """The files to write: one, or the part to train on and the part to test on."""
+    path = options.output
+    if options.test_output is not None:
+        return [path, options.test_output]
+    if options.test_share is not None:
+        return [path.with_name(f"{path.stem}.{part}{path.suffix}") for part in ("train", "test")]
+    return [path]
+
+
+def _check(options: Convert, files: list[Path]) -> None:
+    """What cannot be done, before anything is read."""
+    paths = _paths(options)
+    for path in paths:
+        form = record_format(path)
+        if any(path.resolve() == file.resolve() for file in files):
+            raise ValueError(f"{path}: is an input too; write to another file")
+        if form == HCPE3 and options.duplicates == "merge":
+            raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
+        if path.is_dir():
+            raise IsADirectoryError(f"{path}: is a directory; name a file in it")
+    if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
+        raise ValueError(f"{options.output}: both outputs are this file")
+    if options.test_share is not None and not 0.0 < options.test_share < 1.0:
+        raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
+    if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
+        raise ValueError(f"{bad[0]}: only CSA files hold ratings; leave --min-rating out")
+    if (options.min_plies or options.max_plies is not None) and (bad := [f for f in files if not holds_games(f)]):
+        raise ValueError(f"{bad[0]}: this format holds positions, not games; leave --min-plies and --max-plies out")
+
+
+def _warnings(options: Convert, files: list[Path]) -> list[str]:
+    lines = []
+    flat = [path for path in files if not holds_games(path)]
+    if len(_paths(options)) == 2 and flat:
+        lines.append(
+            f"{flat[0].name}{' and others' if len(flat) > 1 else ''}: positions without their games are split by "
+            "position; positions of one game land on both sides, and accuracy on the test file is too good"
+        )
+    if flat and record_format(options.output) == HCPE3:
+        lines.append("positions without their games become games of one move")
+    if any(file_format(path) == PSV for path in files) and set(options.leave_out) - {"draw"}:
+        lines.append("psv does not say how a game ended: --leave-out finds only draws in it")
+    return lines
+
+
+class _Work:
+    """One pass over the inputs (two when merging), with its counts."""
+
+    def __init__(self, options: Convert, files: list[Path], outputs: list[_Output]) -> None:
+        self.options = options
+        self.files = files
+        self.outputs = outputs
+        self.reader: ChunkReader
+
+    def run(self, merge_pass: bool = False) -> None:
+        self.left_out: Counter[str] = Counter()
+        self.games_read = self.positions_read = self.unscored = 0
+        self.reader = ChunkReader(self.files, self.options.check_moves, self.options.require_score)
+        for chunk in self.reader:
+            self.positions_read += len(chunk.positions)
+            games = chunk.games
+            if games is not None:
+                self.games_read += len(games.starts)
+                self.unscored += games.unscored
+                self._games_chunk(chunk, games, merge_pass)
+            else:
+                keep = self._keep_positions(chunk.positions, self._result_bytes(chunk.positions))
+                self._positions(chunk.positions[keep], None, merge_pass)
+
+    def _games_chunk(self, chunk: Chunk, games: Games, merge_pass: bool) -> None:
+        keep_games = self._keep_games(games)
+        hashes = game_hashes(games.raw, games.starts)
+        game_of = np.repeat(np.arange(len(games.starts)), games.counts)
+        keep = keep_games[game_of] & self._keep_positions(chunk.positions, None, keep_games[game_of])
+        side = self._side(hashes)
+        if self.outputs[0].form != HCPE3:
+            self._positions(chunk.positions[keep], side[game_of][keep], merge_pass, game_of[keep])
+            return
+        left = np.bincount(game_of[keep], minlength=len(games.starts)) > 0
+        self._count("games without a position left", keep_games & ~left)
+        keep_games &= left
+        for number, output in enumerate(self.outputs):
+            mine = keep_games & (side == number)
+            if self.options.duplicates == "drop" and mine.any():
+                first = np.zeros(len(mine), bool)
+                first[mine] = output.seen.add(hashes[mine])
+                self._count("duplicate games", mine & ~first)
+                mine = first
+            self._write_games(output, games, mine, keep, game_of)
+
+    def _write_games(
+        self, output: _Output, games: Games, mine: np.ndarray, keep: np.ndarray, game_of: np.ndarray
+    ) -> None:
+        if not mine.any():
+            return
+        positions = int((keep & mine[game_of]).sum())
+        if keep[mine[game_of]].all():
+            # Nothing of these games is left out: their bytes as they are.
+            stops = games.starts + 36 + 6 * games.plies.astype(np.int64) + 4 * games.candidates
+            parts = [games.raw[start:stop] for start, stop in zip(games.starts[mine], stops[mine], strict=True)]
+            output.write(np.concatenate(parts), positions, len(parts))
+            return
+        out = np.empty(games.raw.size * 2, np.uint8)
+        size = copy_games(games.raw, games.starts, mine, keep, out)
+        output.write(out[:size], positions, int(mine.sum()))
+
+    def _keep_games(self, games: Games) -> np.ndarray:
+        options = self.options
+        keep = np.ones(len(games.starts), bool)
+        if options.min_rating is not None:
+            keep &= self._pass("games below the rating, or without one", games.ratings >= options.min_rating, keep)
+        if options.min_plies:
+            keep &= self._pass("games too short", games.plies >= options.min_plies, keep)
+        if options.max_plies is not None:
+            keep &= self._pass("games too long", games.plies <= options.max_plies, keep)
+        return self._keep_results(games.results, keep, "games")
+
+    def _keep_results(self, results: np.ndarray, keep: np.ndarray, what: str) -> np.ndarray:
+        for name in self.options.leave_out:
+            ended = (results & WINNER_MASK) == DRAW if name == "draw" else (results & _KIND_BITS[name]) != 0
+            keep = keep & self._pass(f"{what} ended by {name}", ~ended, keep)
+        return keep
+
+    def _keep_positions(
+        self, positions: np.ndarray, results: np.ndarray | None, among: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Which positions the options keep; counted are those `among` the ones that are still there."""
+        options = self.options
+        keep = np.ones(len(positions), bool) if among is None else among.copy()
+        if results is not None:
+            keep = self._keep_results(results, keep, "positions of games")
+        if options.from_ply:
+            early = (positions["ply"] >= 0) & (positions["ply"] < options.from_ply)
+            keep &= self._pass("positions too early", ~early, keep)
+        if options.skip_in_check:
+            keep &= self._pass("positions in check", ~positions["in_check"], keep)
+        if options.max_score is not None:
+            small = np.abs(positions["score"].astype(np.int32)) <= options.max_score
+            keep &= self._pass("positions with too large a score", small, keep)
+        return keep
+
+    def _pass(self, reason: str, good: np.ndarray, among: np.ndarray) -> np.ndarray:
+        self._count(reason, among & ~good)
+        return good
+
+    def _count(self, reason: str, which: np.ndarray) -> None:
+        if count := int(which.sum()):
+            self.left_out[reason] += count
+
+    @staticmethod
+    def _result_bytes(positions: np.ndarray) -> np.ndarray:
+        """Draw or not, and the kind's bits, as a result byte has them; who won does not matter to the filters."""
+        drawn = positions["result"] == 0.5
+        return (np.where(drawn, DRAW, 1) | positions["kind_of_result"]).astype(np.uint8)
+
+    def _side(self, hashes: np.ndarray) -> np.ndarray:
+        """0 for the output, 1 for the test output, by hash and seed."""
+        if len(self.outputs) == 1:
+            return np.zeros(len(hashes), np.int64)
+        share = _TEST_SHARE if self.options.test_share is None else self.options.test_share
+        seed = np.random.default_rng(self.options.seed).integers(1 << 63, dtype=np.uint64)
+        mixed = (hashes ^ seed) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        return ((mixed >> np.uint64(11)).astype(np.float64) / float(1 << 53) < share).astype(np.int64)
+
+    def _positions(
+        self, positions: np.ndarray, side: np.ndarray | None, merge_pass: bool, game_of: np.ndarray | None = None
+    ) -> None:
+        """Write positions to the output of their side (their games', or their own by hash)."""
+        hashes = position_hashes(positions)
+        if side is None:
+            side = self._side(hashes)
+        for number, output in enumerate(self.outputs):
+            which = side == number
+            mine, keys = positions[which], hashes[which]
+            games = len(np.unique(game_of[which])) if game_of is not None else 0
+            if merge_pass:
+                output.sums.add(keys, mine["result"], mine["score"])
+                continue
+            if self.options.duplicates != "keep":
+                mine = self._without_duplicates(output, mine, keys)
+            if output.form == HCPE3:
+                moved = mine["move"] != 0
+                self._count("positions without a move", ~moved)
+                mine = mine[moved]
+                output.write(one_move_games(mine), len(mine), len(mine))
+            else:
+                dialect = huffman.HCP if output.form == HCPE else huffman.PSV
+                output.write(position_records(mine, output.form, dialect), len(mine), games)
+
+    def _without_duplicates(self, output: _Output, mine: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        if self.options.duplicates == "drop":
+            first = output.seen.add(keys)
+        else:
+            first, results, scores = output.sums.merged(keys)
+            mine = mine.copy()
+            mine["kind_of_result"][mine["result"] != results] = 0
+            mine["result"], mine["score"] = results, scores
+        self._count("duplicate positions", ~first)
+        return mine[first]
+
+
+def _counted(counts: dict[str, int] | Counter[str]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+
+
+def as_text(summary: dict[str, Any]) -> str:
+    """The summary for people."""
+    lines = [
+        f"read     {summary['files']:,} files, {summary['games_read']:,} games, "
+        f"{summary['positions_read']:,} positions",
+        f"refused  {_counted(summary['refused']) or 'nothing'}",
+        *(f"         {line}" for line in summary["first_refused"]),
+        f"left out {_counted(summary['left_out']) or 'nothing'}",
+    ]
+    if summary["without_score"]:
+        lines.append(f"no score {summary['without_score']:,} positions, written as 0")
+    for output in summary["outputs"]:
+        games = f"{output['games']:,} games, " if output["games"] else ""
+        lines.append(f"wrote    {output['path']}: {games}{output['positions']:,} positions, {output['bytes']:,} bytes")
+    return "\n".join(lines)

@@ -1,0 +1,184 @@
+"""The verb `stat`: what a data file holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+from lite.datasets.chunks import ChunkReader, data_files, file_format
+from lite.datasets.duplicates import DistinctHashes
+from lite.notation.game import MATE_SCORE
+from lite.records.encode import game_hashes, position_hashes
+from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE, WHITE_WINS, WINNER_MASK
+
+_SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
+_MATE_FROM = MATE_SCORE - 1000
+"""|score| from here on is taken for a mate found: 32000 less the plies to it in most writers."""
+_PERCENTS = (5, 25, 50, 75, 95)
+
+
+@dataclass(frozen=True)
+class Stat:
+    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv), all files together."""
+
+    inputs: tyro.conf.Positional[tuple[Path, ...]]
+    """Files, or directories with such files at any depth."""
+    check_moves: bool = True
+    """Refuse hcpe and psv records with an illegal move; without it only the move is dropped."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        report = describe(self.inputs, self.check_moves)
+        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
+
+
+class _Histogram:
+    """Counts of small integers, for exact quantiles in bounded memory."""
+
+    def __init__(self, largest: int) -> None:
+        self.counts = np.zeros(largest + 1, np.int64)
+
+    def add(self, values: np.ndarray) -> None:
+        self.counts += np.bincount(values, minlength=len(self.counts))
+
+    def percentiles(self) -> dict[str, int]:
+        total = int(self.counts.sum())
+        if not total:
+            return {}
+        below = np.cumsum(self.counts)
+        return {f"p{percent}": int(np.searchsorted(below, total * percent / 100)) for percent in _PERCENTS}
+
+    def share(self, above: int) -> float:
+        """The share of values larger than `above`."""
+        return float(self.counts[above + 1 :].sum() / max(1, self.counts.sum()))
+
+
+def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, Any]:
+    """The figures as one object. Raises OSError or ValueError in words."""
+    files = data_files(inputs)
+    reader = ChunkReader(files, check_moves)
+    results, game_results = Counter[str](), Counter[str]()
+    plies, scores, pieces = _Histogram(1 << 16), _Histogram(1 << 15), _Histogram(40)
+    positions_seen, games_seen = DistinctHashes(), DistinctHashes()
+    games = positions = in_check = agreeing = decided = moves = candidates = unscored = 0
+    all_games = True
+    for chunk in reader:
+        found = chunk.positions
+        positions += len(found)
+        in_check += int(found["in_check"].sum())
+        score = found["score"].astype(np.int64)
+        scores.add(np.minimum(np.abs(score), 1 << 15))
+        pieces.add(np.minimum((found["pieces"] != 28).sum(1), 40))
+        judged = (found["result"] != 0.5) & (score != 0)
+        decided += int(judged.sum())
+        agreeing += int(((score > 0) == (found["result"] > 0.5))[judged].sum())
+        moves += int((found["move"] != 0).sum())
+        positions_seen.add(position_hashes(found))
+        black = (found["result"] > 0.5) == (found["turn"] == 0)
+        winner = np.where(found["result"] == 0.5, DRAW, np.where(black, BLACK_WINS, WHITE_WINS))
+        _count_results(results, winner | found["kind_of_result"])
+        if chunk.games is None:
+            all_games = False
+        else:
+            games += len(chunk.games.starts)
+            plies.add(chunk.games.plies)
+            candidates += int(chunk.games.candidates.sum())
+            unscored += chunk.games.unscored
+            games_seen.add(game_hashes(chunk.games.raw, chunk.games.starts))
+            _count_results(game_results, chunk.games.results)
+    report: dict[str, Any] = {
+        "files": [str(path) for path in files],
+        "formats": sorted({file_format(path) for path in files}),
+        "bytes": sum(path.stat().st_size for path in files),
+        "records_read": reader.refusals.read,
+        "refused": dict(reader.refusals.reasons.most_common()),
+        "first_refused": reader.refusals.named,
+        "games": games,
+        "positions": positions,
+        "results_of": "games" if all_games else "positions",
+        "results": dict((game_results if all_games else results).most_common()),
+        "duplicate_positions": max(0, positions - positions_seen.count()),
+        "duplicates_estimated": not (positions_seen.exact and games_seen.exact),
+        "in_check": in_check / max(1, positions),
+        "with_move": moves / max(1, positions),
+        "abs_score": {
+            **scores.percentiles(),
+            **{f"over_{bound}": scores.share(bound) for bound in _SCORE_BOUNDS},
+            "mate": scores.share(_MATE_FROM - 1),
+            "zero": float(scores.counts[0] / max(1, positions)),
+        },
+        "score_sign_agrees_with_result": agreeing / decided if decided else None,
+        "pieces_on_board": pieces.percentiles(),
+    }
+    if games:
+        report |= {
+            "plies": plies.percentiles(),
+            "duplicate_games": max(0, games - games_seen.count()),
+            "candidates_a_move": candidates / max(1, int(plies.counts @ np.arange(len(plies.counts)))),
+            "without_score": unscored,
+        }
+    return report
+
+
+def _count_results(results: Counter[str], codes: np.ndarray) -> None:
+    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
+        results[result_name(int(code))] += int(count)
+
+
+def result_name(code: int) -> str:
+    """A result byte in words: `black wins by declaration`, `draw by sennichite`."""
+    winner = code & WINNER_MASK
+    name = "draw" if winner == DRAW else "black wins" if winner == BLACK_WINS else "white wins"
+    kinds = {SENNICHITE: "sennichite", DECLARATION: "declaration", MOVE_LIMIT: "move limit"}
+    how = " and ".join(word for bit, word in kinds.items() if code & bit)
+    return f"{name} by {how}" if how else name
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """The report for people."""
+    total = max(1, sum(report["results"].values()))
+    about = "about " if report["duplicates_estimated"] else ""
+    score = report["abs_score"]
+    lines = [
+        f"files      {len(report['files']):,} ({', '.join(report['formats'])}), {report['bytes']:,} bytes",
+        f"refused    {sum(report['refused'].values()):,} of {report['records_read']:,} records"
+        + "".join(f", {count:,} {reason}" for reason, count in report["refused"].items()),
+        *(f"           {line}" for line in report["first_refused"]),
+    ]
+    if report["games"]:
+        lines += [
+            f"games      {report['games']:,}, {about}{report['duplicate_games']:,} of them duplicates",
+            f"plies      {_spread(report['plies'])}",
+        ]
+    lines += [
+        f"positions  {report['positions']:,}, {about}{report['duplicate_positions']:,} of them duplicates, "
+        f"{report['in_check']:.1%} in check, {report['with_move']:.1%} with a move",
+        *(
+            f"{'' if number else 'results':<11}{count:>10,} {count / total:6.1%} {name}"
+            for number, (name, count) in enumerate(report["results"].items())
+        ),
+        f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
+        "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in _SCORE_BOUNDS),
+    ]
+    if report["games"] and report["without_score"]:
+        lines.append(f"           {report['without_score']:,} positions of notations without a score count as 0")
+    if (agrees := report["score_sign_agrees_with_result"]) is not None:
+        lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
+    lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
+    return "\n".join(lines)
+
+
+def _spread(percentiles: dict[str, Any]) -> str:
+    if "p50" not in percentiles:
+        return "none"
+    return (
+        f"median {percentiles['p50']:,}, middle half {percentiles['p25']:,} to {percentiles['p75']:,}, "
+        f"5-95 % {percentiles['p5']:,} to {percentiles['p95']:,}"
+    )

@@ -1,0 +1,1 @@
+"""The networks that are trained, all linear up to their first activation."""

@@ -1,0 +1,283 @@
+"""NNUE for training: HalfKP or K+P, a first layer shared by both perspectives, clipped ReLU, layers that fit int8.
+
+As YaneuraOu's own trainer does it (`source/eval/nnue/trainer` of its repository, after Nasu's "Efficiently Updatable
+Neural-Network-based Evaluation Function for computer Shogi", 2018): activations are cut to 0..1, which an `nn.bin`
+counts as 0..127, and the weights of later layers are kept where int8 holds them at 64 to one.
+
+A row of HalfKP (own king's square x piece) is seen rarely, so while training it is a sum of four: its own, one of the
+king's square alone, one of the piece alone, and for pieces on the board one of the piece's place relative to the king.
+What is learnt of one king's square so serves all others. Only the rows that a batch makes active are summed up and get
+a gradient; `first_layer()` sums up all of them, and nothing of the factors is left in what is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from lite.networks.first_layer import MAX_LISTED, _in_parts, _scatter_rows, _sum_rows
+from lite.networks.lite_value import NetworkConfig, ValueNetwork
+from search.evaluation.feature_sets import (
+    BONA_END,
+    HAND_SLOT_COUNT,
+    HAND_SLOT_KIND,
+    MEN,
+    NO_KING,
+    NO_ROW,
+    FeatureSet,
+    feature_set,
+)
+from search.machine.jit import jit
+from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUARES
+
+WEIGHT_SCALE = 64
+"""An nn.bin's int8 weights of hidden layers, of one."""
+ACTIVATION_SCALE = 127
+"""An nn.bin's activations, of one."""
+OUTPUT_SCALE = 600 * 16
+"""An nn.bin's output, of one logit: YaneuraOu's trainer takes a value of 600 for a logit, and FV_SCALE is 16."""
+HIDDEN_LIMIT = 127 / WEIGHT_SCALE
+OUTPUT_LIMIT = 127 / (OUTPUT_SCALE / ACTIVATION_SCALE)
+"""Largest weights that int8 holds at these scales."""
+
+_BOARD_START = 90
+"""BonaPiece numbers from here on are pieces on squares."""
+_SPAN = 17
+"""Differences of two files or two ranks."""
+RELATIVE_ROWS = (BONA_END - _BOARD_START) // SQUARES * _SPAN * _SPAN
+
+
+@jit
+def _list_rows(pieces, hands, codes_to_rows, king_bucket, king_stride, missing_row, rows, start):
+    listed = 0
+    for position in range(pieces.shape[0]):
+        for view in range(2):
+            start[2 * position + view] = listed
+            own_king = KING + KINDS * view
+            king = NO_KING
+            men = 0
+            first = listed
+            for square in range(SQUARES):
+                piece = np.int64(pieces[position, square])
+                if piece == EMPTY:
+                    continue
+                if piece == own_king:
+                    king = SQUARES - 1 - square if view else square
+                men += piece % KINDS != KING
+                row = codes_to_rows[view, piece * SQUARES + square]
+                if row != NO_ROW:
+                    rows[listed] = row
+                    listed += 1
+            for slot in range(2 * HAND_SLOTS):
+                side, nth = slot // HAND_SLOTS, slot % HAND_SLOTS
+                if hands[position, side * 7 + HAND_SLOT_KIND[nth]] >= HAND_SLOT_COUNT[nth]:
+                    men += 1
+                    rows[listed] = codes_to_rows[view, HAND_CODES + slot]
+                    listed += 1
+            for _ in range(MEN - men):
+                rows[listed] = missing_row
+                listed += 1
+            offset = king_bucket[king] * king_stride
+            for place in range(first, listed):
+                rows[place] += offset
+    start[2 * pieces.shape[0]] = listed
+    return listed
+
+
+def list_feature_rows(features: FeatureSet, pieces: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The active rows `(rows u4 [total], start i8 [2 B + 1])` of each position's two perspectives, mover's first.
+
+    Sample s has `rows[start[s] : start[s + 1]]`. pieces u1 (B, 81), hands u1 (B, 14): the mover's view, as in `Batch`.
+    """
+    if len(pieces) and int(pieces.max()) > EMPTY:
+        raise ValueError(f"pieces must be 0..{EMPTY}, found {int(pieces.max())}: decode the records again")
+    assert features.missing_row is not None
+    rows = np.empty(2 * len(pieces) * (MAX_LISTED + 2 * HAND_SLOTS) + 1, np.uint32)
+    start = np.empty(2 * len(pieces) + 1, np.int64)
+    buckets, stride, missing = features.king_bucket, np.int64(features.king_stride), np.int64(features.missing_row)
+    total = _list_rows(pieces, hands, features.codes_to_rows, buckets, stride, missing, rows, start)
+    return rows[:total], start
+
+
+@jit
+def _number_rows(rows, number, used, numbered):
+    """Number the rows by first appearance: `used` lists them, `numbered` holds each listed row's number.
+
+    number int32: scratch, -1 for every row of the table before and after.
+    """
+    count = 0
+    for place in range(len(rows)):
+        row = rows[place]
+        if number[row] < 0:
+            number[row] = count
+            used[count] = row
+            count += 1
+        numbered[place] = number[row]
+    for index in range(count):
+        number[used[index]] = -1
+    return count
+
+
+@jit
+def _relative_row(king, piece):
+    """Row of a piece's place seen from the king's square; -1 for a piece in hand."""
+    if piece < _BOARD_START:
+        return np.int64(-1)
+    plane, square = (piece - _BOARD_START) // SQUARES, (piece - _BOARD_START) % SQUARES
+    file, rank = square // 9 - king // 9 + 8, square % 9 - king % 9 + 8
+    return (plane * _SPAN + file) * _SPAN + rank
+
+
+@jit
+def _sum_factors(table, king, piece, relative, used, first, last, result):
+    for index in range(first, last):
+        row = np.int64(used[index])
+        near = _relative_row(row // BONA_END, row % BONA_END)
+        for lane in range(table.shape[1]):
+            result[index, lane] = table[row, lane] + king[row // BONA_END, lane] + piece[row % BONA_END, lane]
+        if near >= 0:
+            for lane in range(table.shape[1]):
+                result[index, lane] += relative[near, lane]
+
+
+@jit
+def _take_rows(table, used, first, last, result):
+    for index in range(first, last):
+        for lane in range(table.shape[1]):
+            result[index, lane] = table[used[index], lane]
+
+
+@jit
+def _spread_gradient(gradient, used, table, king, piece, relative):
+    """The gradient of each used row goes to the table's, and where there are factors to those of all four parts."""
+    factors = len(king) > 0
+    for index in range(len(used)):
+        row = np.int64(used[index])
+        for lane in range(gradient.shape[1]):
+            table[row, lane] = gradient[index, lane]
+        if factors:
+            near = _relative_row(row // BONA_END, row % BONA_END)
+            for lane in range(gradient.shape[1]):
+                king[row // BONA_END, lane] += gradient[index, lane]
+                piece[row % BONA_END, lane] += gradient[index, lane]
+            if near >= 0:
+                for lane in range(gradient.shape[1]):
+                    relative[near, lane] += gradient[index, lane]
+
+
+class _SumFactoredRows(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, base: torch.Tensor, table: torch.Tensor, king: torch.Tensor, piece: torch.Tensor,
+        relative: torch.Tensor, rows: np.ndarray, start: np.ndarray,
+    ) -> torch.Tensor:  # fmt: skip
+        rows_of, of_king, of_piece, near = (tensor.detach().numpy() for tensor in (table, king, piece, relative))
+        used, numbered = np.empty_like(rows), np.empty_like(rows)
+        used = used[: _number_rows(rows, np.full(len(table), -1, np.int32), used, numbered)]
+        summed = np.empty((len(used), table.shape[1]), rows_of.dtype)
+
+        def sum_parts(first: int, last: int) -> None:
+            if len(of_king):
+                _sum_factors(rows_of, of_king, of_piece, near, used, first, last, summed)
+            else:
+                _take_rows(rows_of, used, first, last, summed)
+
+        _in_parts(sum_parts, len(used))
+        sums = torch.empty(len(start) - 1, table.shape[1], dtype=table.dtype)
+        arrays = (summed, base.detach().numpy(), numbered, start)
+        _in_parts(lambda first, last: _sum_rows(*arrays, first, last, sums.numpy()), len(sums))
+        ctx.active, ctx.shapes = (used, numbered, start), [part.shape for part in (table, king, piece, relative)]
+        return sums
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        gradient = gradients[0].contiguous()
+        values, (used, numbered, start) = gradient.numpy(), ctx.active
+
+        def scatter(first: int, last: int) -> np.ndarray:
+            row_gradient = np.zeros((len(used), values.shape[1]), values.dtype)
+            _scatter_rows(values, numbered, start, first, last, row_gradient)
+            return row_gradient
+
+        total, *others = _in_parts(scatter, len(start) - 1)
+        for part in others:
+            total += part
+        parts = [torch.zeros(shape, dtype=gradient.dtype) for shape in ctx.shapes]
+        _spread_gradient(total, used, *(part.numpy() for part in parts))
+        return gradient.sum(0), *parts, None, None
+
+
+class NnueNetwork(ValueNetwork):
+    """Both perspectives' `width` sums, clipped to 0..1, side by side, then `hidden` layers and the output (a logit)."""
+
+    activation = "clipped_relu"
+
+    def __init__(
+        self, features: Literal["half_kp", "k_p"] = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)
+    ) -> None:
+        if width < 1 or width % 32 or min(hidden, default=1) < 1:
+            raise ValueError(f"width {width}, hidden {hidden}: a multiple of 32 and positive numbers are needed")
+        super().__init__(NetworkConfig(network=features, width=width, hidden=tuple(hidden), perspectives=2))
+        self.feature_set = features
+        self._features = feature_set(features)
+        factored = features == "half_kp"
+        sizes = [SQUARES, BONA_END, RELATIVE_ROWS] if factored else [0, 0, 0]
+        self.bias = nn.Parameter(torch.full((width,), 0.5))
+        self.table = nn.Parameter(torch.zeros(self._features.rows, width))
+        self.king, self.piece, self.relative = (nn.Parameter(torch.zeros(size, width)) for size in sizes)
+        nn.init.normal_(self.piece if factored else self.table, std=0.1 / MEN**0.5)
+        self.linear = nn.ModuleList(nn.Linear(into, out) for into, out in pairwise([2 * width, *hidden, 1]))
+        for layer in self.hidden_layers()[:-1]:
+            # Sums start in the middle of 0..1, where a gradient passes.
+            nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
+            with torch.no_grad():
+                layer.bias.copy_(0.5 - 0.5 * layer.weight.sum(1))
+
+    def hidden_layers(self) -> list[nn.Linear]:
+        return list(self.linear)  # type: ignore[arg-type]
+
+    def _limits(self) -> list[float]:
+        return [HIDDEN_LIMIT] * (len(self.linear) - 1) + [OUTPUT_LIMIT]
+
+    def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        """The listing's inputs do not tell more than eight pawns in hand, which NNUE counts: ValueError."""
+        raise ValueError(f"a {self.feature_set} network has no form with the lite network's inputs, so none in ONNX")
+
+    def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
+        """Logits (B,) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped first:
+        they always are where the gradient is taken, whatever the optimiser did to them."""
+        rows, start = list_feature_rows(self._features, pieces, hands)
+        sums: torch.Tensor = _SumFactoredRows.apply(  # type: ignore[no-untyped-call]
+            self.bias, self.table, self.king, self.piece, self.relative, rows, start
+        )
+        outputs = sums.view(len(pieces), -1).clamp(0, 1)
+        for number, (layer, limit) in enumerate(zip(self.hidden_layers(), self._limits(), strict=True), 1):
+            if self.training:
+                with torch.no_grad():
+                    layer.weight.clamp_(-limit, limit)
+            outputs = nn.functional.linear(outputs, layer.weight.clamp(-limit, limit), layer.bias)
+            if number < len(self.linear):
+                outputs = outputs.clamp(0, 1)
+        return outputs.squeeze(1)
+
+    def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""
+        table, king, piece, relative, bias = (
+            part.detach().double().numpy() for part in (self.table, self.king, self.piece, self.relative, self.bias)
+        )
+        if not len(king):
+            return table, bias
+        rows = np.empty_like(table)
+        _sum_factors(table, king, piece, relative, np.arange(len(table)), np.int64(0), np.int64(len(table)), rows)
+        return rows, bias
+
+    def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [
+            (layer.weight.detach().double().clamp(-limit, limit).numpy(), layer.bias.detach().double().numpy())
+            for layer, limit in zip(self.hidden_layers(), self._limits(), strict=True)
+        ]

@@ -1,0 +1,247 @@
+"""A game as every notation gives it, and the builder that checks each move while one is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from lite.records.formats import (
+    BLACK_WINS,
+    DECLARATION,
+    DRAW,
+    MAX_MOVES,
+    MOVE_LIMIT,
+    SENNICHITE,
+    WHITE_WINS,
+    candidate_dtype,
+    game_dtype,
+    move_dtype,
+)
+from search.rules import repetition
+from search.rules.huffman import HCP, encode
+from search.rules.movegen import is_legal, legal_moves
+from search.rules.position import do_move, in_check, new_position
+from search.rules.sfen import move_to_usi, set_sfen
+from search.rules.shogi import BLACK, START_SFEN
+
+UNFINISHED = 3
+"""Result of a game that just stops; such games are read only where that is asked for."""
+MATE_SCORE = 32000
+"""Centipawns written for a found mate; larger scores in comments are cut to it."""
+
+
+class GameError(ValueError):
+    """A game that cannot be used; the message says why, `reason` what to count it under."""
+
+    def __init__(self, message: str, reason: str = "unreadable") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Game:
+    """A game replayed legally from its first position."""
+
+    place: str
+    """Where it was read: file, and which game of it."""
+    start_sfen: str
+    hcp: bytes
+    """The 32-byte code of the first position."""
+    first_ply: int
+    """Plies played before the first position, where the notation tells; 0 at the start position."""
+    moves: np.ndarray
+    """u2 (plies,): 16-bit moves."""
+    scores: np.ndarray
+    """i2 (plies,): centipawns, the mover's view, of the search that chose each move; 0 where there is none."""
+    scored: np.ndarray
+    """bool (plies,): where there is a score."""
+    result: int
+    """As in hcpe: 0 draw, 1 black wins, 2 white wins, with the sennichite, declaration and move-limit bits; or
+    UNFINISHED."""
+    ending: str
+    """In the notation's own words."""
+    names: tuple[str, str] = ("", "")
+    ratings: tuple[float | None, float | None] = (None, None)
+
+    def hcpe3(self, trained: np.ndarray | None = None) -> bytes:
+        """The game as hcpe3. A position to train on gets the move played as its only candidate, with one visit, the
+        others none (dlshogi's way to say it); `trained` is bool (plies,), all if None."""
+        header = np.zeros((), game_dtype)
+        header["hcp"] = np.frombuffer(self.hcp, np.uint8)
+        header["moves"] = len(self.moves)
+        header["result"] = self.result
+        parts = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", candidate_dtype)])
+        parts["move"]["move"], parts["move"]["score"] = self.moves, self.scores
+        parts["candidate"]["move"], parts["candidate"]["visits"] = self.moves, 1
+        if trained is None or trained.all():
+            parts["move"]["candidates"] = 1
+            return header.tobytes() + parts.tobytes()
+        parts["move"]["candidates"] = trained
+        short = move_dtype.itemsize
+        return header.tobytes() + b"".join(
+            part.tobytes() if part["move"]["candidates"] else part.tobytes()[:short] for part in parts
+        )
+
+
+class GameBuilder:
+    """Replays a game as it is read. Illegal moves raise GameError, but for one that ended the game."""
+
+    def __init__(self, place: str, start_sfen: str = START_SFEN) -> None:
+        self.place = place
+        self.start_sfen = start_sfen
+        self.pos = new_position()
+        try:
+            set_sfen(self.pos, start_sfen)
+            self._hcp = encode(self.pos["board"], self.pos["hands"], int(self.pos["turn"]), HCP)
+        except ValueError as error:
+            raise GameError(f"its first position: {error}") from None
+        self._first_ply = max(0, int(self.pos["game_ply"]) - 1)
+        self.moves: list[int] = []
+        self._scores: dict[int, int] = {}
+        self._illegal: str | None = None
+        self.names = ["", ""]
+        self.ratings: list[float | None] = [None, None]
+
+    @property
+    def turn(self) -> int:
+        return int(self.pos["turn"])
+
+    def refuse_more(self) -> None:
+        """Raises GameError if the move before was illegal: nothing may follow it."""
+        if self._illegal is not None:
+            raise GameError(self._illegal, "an illegal move")
+
+    def play(self, move: int) -> None:
+        """Play a 16-bit move."""
+        self.refuse_more()
+        if len(self.moves) >= MAX_MOVES:
+            raise GameError(f"more than {MAX_MOVES} moves")
+        if not is_legal(self.pos, move):
+            # A game may end by an illegal move and record it: `finish` decides.
+            self._illegal = f"move {len(self.moves) + 1} ({move_to_usi(move) if move else 'none'}) is illegal"
+            return
+        do_move(self.pos, move)
+        self.moves.append(move)
+
+    def score_of_last(self, black_score: int) -> None:
+        """The score, in black's view, of the search that chose the last move."""
+        if self.moves and self._illegal is None:
+            self._scores[len(self.moves) - 1] = black_score
+
+    def score_here(self, black_score: int) -> None:
+        """A score, in black's view, of the position as it stands: an analysis. A player's own score comes first."""
+        if self._illegal is None:
+            self._scores.setdefault(len(self.moves), black_score)
+
+    def finish(self, ending: str, outcome: int | None, unfinished: bool = False) -> Game:
+        """The game with an outcome, see the constants below (None: not told). If there is none to be found it is
+        UNFINISHED where that may be, else GameError."""
+        if self._illegal is not None and outcome not in (ILLEGAL_MOVE, ILLEGAL_BEFORE) and "反則" not in ending:
+            raise GameError(self._illegal, "an illegal move")
+        if not self.moves:
+            raise GameError("no moves", "no moves")
+        result = self._result(outcome)
+        if result is None:
+            if not unfinished:
+                raise GameError(f"no result ({ending or 'it just stops'})", "no result")
+            result = UNFINISHED
+        scores, scored = np.zeros(len(self.moves), np.int16), np.zeros(len(self.moves), bool)
+        start_turn = (self.turn + len(self.moves)) % 2
+        for ply, score in self._scores.items():
+            if ply < len(self.moves):
+                sign = 1 if (start_turn + ply) % 2 == BLACK else -1
+                scores[ply] = sign * max(-MATE_SCORE, min(MATE_SCORE, score))
+                scored[ply] = True
+        return Game(
+            self.place,
+            self.start_sfen,
+            self._hcp,
+            self._first_ply,
+            np.array(self.moves, np.uint16),
+            scores,
+            scored,
+            result,
+            ending,
+            (self.names[0], self.names[1]),
+            (self.ratings[0], self.ratings[1]),
+        )
+
+    def _result(self, outcome: int | None) -> int | None:
+        mover_wins = (BLACK_WINS, WHITE_WINS)[self.turn]
+        mover_loses = (WHITE_WINS, BLACK_WINS)[self.turn]
+        if outcome is None:
+            # Checkmate and the fourth repetition need nobody to say so.
+            if in_check(self.pos) and legal_moves(self.pos, np.zeros(600, np.uint16)) == 0:
+                return mover_loses
+            if repetition.fourfold(self.pos) == repetition.NO_REPETITION:
+                return None
+            outcome = REPETITION
+        if outcome == REPETITION:
+            verdict = repetition.fourfold(self.pos)
+            if verdict == repetition.WIN:
+                return mover_wins
+            return mover_loses if verdict == repetition.LOSS else DRAW | SENNICHITE
+        return {
+            MOVER_LOSES: mover_loses,
+            # Whoever made the move that was not played here is still to move.
+            ILLEGAL_MOVE: mover_loses,
+            ILLEGAL_BEFORE: mover_wins if self._illegal is None else mover_loses,
+            MOVER_WINS: mover_wins,
+            MOVER_DECLARES: mover_wins | DECLARATION,
+            BLACK_WON: BLACK_WINS,
+            WHITE_WON: WHITE_WINS,
+            BLACK_DECLARED: BLACK_WINS | DECLARATION,
+            WHITE_DECLARED: WHITE_WINS | DECLARATION,
+            DRAWN: DRAW,
+            MOVES_USED_UP: DRAW | MOVE_LIMIT,
+        }[outcome]
+
+
+# What an ending says; `GameBuilder.finish` makes a result of it.
+(
+    MOVER_LOSES,
+    ILLEGAL_MOVE,
+    MOVER_WINS,
+    MOVER_DECLARES,
+    BLACK_WON,
+    WHITE_WON,
+    DRAWN,
+    REPETITION,
+    MOVES_USED_UP,
+    ILLEGAL_BEFORE,
+    BLACK_DECLARED,
+    WHITE_DECLARED,
+) = range(12)
+
+_NUMBER = r"([+-]?[0-9]{1,9})"
+# Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search
+# that chose the move above it; otherwise it judges the position after that move).
+_COMMENT_SCORES = (
+    (re.compile(rf"\*\s*{_NUMBER}(?:\s|$)"), True),  # floodgate, CSA 2.2: '** 123 +7776FU ...
+    (re.compile(rf"\*対局.*?評価値\s*{_NUMBER}"), True),  # ShogiGUI, a player's search
+    (re.compile(rf"\*評価値={_NUMBER}"), True),  # ShogiHome, a player's search
+    (re.compile(rf"\*?(?:解析|検討).*?候補1\b.*?評価値\s*{_NUMBER}"), False),  # ShogiGUI, analysis: the best line only
+    (re.compile(rf"#評価値={_NUMBER}"), False),  # ShogiHome, analysis
+)
+_COMMENT_MATES = (
+    (re.compile(r"\*対局.*?評価値\s*([+-])詰"), True),
+    (re.compile(r"\*詰み=(先手|後手)勝ち"), True),
+    (re.compile(r"\*?(?:解析|検討).*?候補1\b.*?評価値\s*([+-])詰"), False),
+    (re.compile(r"#詰み=(先手|後手)勝ち"), False),
+)
+
+
+def read_comment(comment: str, builder: GameBuilder) -> None:
+    """Enter a comment's score, if it holds one, into the game; `comment` without the notation's own mark."""
+    for pattern, of_last in _COMMENT_MATES:
+        if match := pattern.match(comment):
+            score = MATE_SCORE if match.group(1) in ("+", "先手") else -MATE_SCORE
+            builder.score_of_last(score) if of_last else builder.score_here(score)
+            return
+    for pattern, of_last in _COMMENT_SCORES:
+        if match := pattern.match(comment):
+            score = int(match.group(1))
+            builder.score_of_last(score) if of_last else builder.score_here(score)
+            return

@@ -1,0 +1,106 @@
+"""Game files of every notation, one road: CSA, KIF, KI2 and lines of USI moves, each game checked move by move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from lite.notation.csa import read_csa
+from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
+from lite.notation.kif import read_ki2, read_kif
+from search.rules.sfen import move_from_usi
+from search.rules.shogi import START_SFEN
+
+CSA, KIF, KI2, USI = "csa", "kif", "ki2", "usi"
+_SUFFIXES = {
+    ".csa": CSA,
+    ".kif": KIF,
+    ".kifu": KIF,
+    ".ki2": KI2,
+    ".ki2u": KI2,
+    ".usi": USI,
+    ".sfen": USI,
+    ".txt": USI,
+}
+_ENCODINGS = ("utf-8-sig", "cp932", "euc_jp")
+MAX_TEXT = 1 << 28
+"""Larger text files are refused: notations of one game a file are a few kilobytes, and a text is held whole."""
+
+
+def game_format(path: Path) -> str | None:
+    """`csa`, `kif`, `ki2` or `usi` by the file's suffix, None if it is none of these."""
+    return _SUFFIXES.get(path.suffix.lower())
+
+
+def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
+    """The games of a file. One that cannot be used comes as a GameError that names place and reason, and the next
+    follows; one without a result is such unless `unfinished` games are asked for, too.
+
+    Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
+    """
+    form = game_format(path)
+    if form is None:
+        raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(_SUFFIXES)}")
+    if path.stat().st_size > MAX_TEXT:
+        raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
+    text = _decoded(path.read_bytes())
+    if text is None:
+        yield GameError(f"{path}: its characters are neither UTF-8 nor Shift JIS nor EUC")
+    elif form == CSA:
+        yield from read_csa(text, str(path), unfinished)
+    elif form == USI:
+        yield from _read_usi(text, str(path), unfinished)
+    else:
+        try:
+            yield (read_kif if form == KIF else read_ki2)(text, str(path), unfinished)
+        except GameError as error:
+            yield GameError(f"{path}: {error}", error.reason)
+
+
+def _decoded(raw: bytes) -> str | None:
+    for encoding in _ENCODINGS:
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return None
+
+
+def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:
+    """One game a line: `startpos moves ...`, `sfen ... moves ...`, with or without a leading `position`."""
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        place = f"{name} line {number}"
+        try:
+            yield _usi_game(words, place, unfinished)
+        except GameError as error:
+            yield GameError(f"{place}: {error}", error.reason)
+
+
+def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
+    """A line's words. The format holds no result: it is that of a last word `resign` or `win` (declaration), or of a
+    last position that is checkmate or has come up for the fourth time."""
+    if words[0] == "position":
+        words = words[1:]
+    start = START_SFEN
+    if words[:1] == ["startpos"]:
+        words = words[1:]
+    elif words[:1] == ["sfen"]:
+        start, words = " ".join(words[1:5]), words[5:]
+    builder = GameBuilder(place, start)
+    if words[:1] == ["moves"]:
+        words = words[1:]
+    for index, word in enumerate(words):
+        if word in ("resign", "win") and index == len(words) - 1:
+            return builder.finish(word, MOVER_LOSES if word == "resign" else MOVER_DECLARES)
+        try:
+            move = move_from_usi(word)
+        except ValueError as error:
+            raise GameError(f"move {index + 1}: {error}") from None
+        builder.play(move)
+    return builder.finish("", None, unfinished)
+
+
+__all__ = ["Game", "GameBuilder", "GameError", "game_format", "read_games"]

@@ -1,0 +1,75 @@
+"""`liteshogi bench --read`: positions a second of decoding records, and of whole shuffled epochs, on one core."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tyro
+
+from lite.records.decode import labelled_dtype
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import record_files
+from lite.records.reader import Reader
+
+_POSITIONS = 1 << 20
+"""Enough of a file to measure."""
+
+
+@dataclass(frozen=True)
+class BenchReading:
+    """Measure how fast records are read: decoding alone, and the reader as training uses it."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    """hcpe, hcpe3 and psv files; each is measured by itself."""
+    rounds: int = 3
+    """The best of so many is told."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        report = {str(path): measure(path, self.rounds) for path in record_files(self.data)}
+        if self.json:
+            print(json.dumps(report))
+            return
+        for name, figures in report.items():
+            print(
+                f"{name}: {figures['positions']:,} positions, decoding {figures['decode_positions_per_s']:,.0f}/s, "
+                f"shuffled epochs {figures['read_positions_per_s']:,.0f}/s (CPU seconds of all threads)"
+            )
+
+
+def measure(path: Path, rounds: int = 3) -> dict[str, Any]:
+    """{positions, decode_positions_per_s, read_positions_per_s} of a file, in CPU seconds, compiled beforehand.
+
+    Both take the file's first blocks from the page cache; the second is a whole epoch: shuffling, decoding, batches of
+    8,192. CPU time rather than wall time, so that a busy machine says the same."""
+    file = RecordFile(path)
+    blocks, positions = [], 0
+    for block in file.blocks:
+        blocks.append(block)
+        positions += block.positions
+        if positions >= _POSITIONS:
+            break
+    out = np.empty(max(block.positions for block in blocks), labelled_dtype)
+    decoding = []
+    for _ in range(rounds + 1):
+        begun = time.thread_time()
+        for block in blocks:
+            file.read_block(block, Refusals(), out)
+        decoding.append(time.thread_time() - begun)
+    reader = Reader([path], 8192, pool_positions=max(block.positions for block in blocks) * max(1, len(blocks) // 4))
+    reading, read = [], 0
+    for _ in range(rounds + 1):
+        begun = time.process_time()
+        read = sum(len(batch) for batch in reader)
+        reading.append(time.process_time() - begun)
+    return {
+        "positions": positions,
+        "decode_positions_per_s": positions / max(min(decoding[1:]), 1e-9),
+        "read_positions_per_s": read / max(min(reading[1:]), 1e-9),
+    }

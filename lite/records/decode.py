@@ -1,0 +1,461 @@
+"""Records to positions: raw bytes of hcpe, psv and hcpe3 files to what networks are trained on, in Numba.
+
+Every position goes through the rules of the search (`set_board`, `is_legal`, `do_move`): impossible positions and
+illegal moves are refused with an error number, for a single bad record can make a training run diverge. hcpe3 games are
+replayed move by move; a game with an illegal move is refused whole, since what follows would be another game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from lite.records.formats import (
+    BLACK_WINS,
+    ENTERED,
+    KIND_MASK,
+    MAX_CANDIDATES,
+    MAX_MOVES,
+    RESULT_MASK,
+    WINNER_MASK,
+    game_dtype,
+    move_dtype,
+)
+from search.machine.bits import trailing_zeros
+from search.machine.jit import jit
+from search.machine.memory import prefetch
+from search.rules import huffman
+from search.rules.bitboard import GROUP, NONE
+from search.rules.huffman import HCP, decode_position
+from search.rules.movegen import is_legal
+from search.rules.position import NO_KING, attackers, do_move, in_check, new_position
+from search.rules.set_up import BOARD_ERRORS, DEAD_PIECE, OPPONENT_IN_CHECK, TOO_MANY_PIECES, TWO_PAWNS, set_board
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, NO_MOVE, PAWN, PIECES_IN_BOX, SQUARES
+
+labelled_dtype = np.dtype(
+    [
+        ("pieces", np.uint8, SQUARES),
+        ("hands", np.uint8, 2 * HAND_KINDS),
+        ("in_check", np.bool_),
+        ("turn", np.uint8),
+        ("kind_of_result", np.uint8),
+        ("score", np.int16),
+        ("ply", np.int16),
+        ("move", np.uint16),
+        ("result", np.float32),
+    ],
+    align=True,
+)
+"""One labelled position; the fields are those of `Batch`."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """Labelled positions as arrays, everything but `turn` and `move` as the side to move (the mover) sees it."""
+
+    pieces: np.ndarray
+    """u1 (B, 81): 0-13 own kinds, 14-27 enemy kinds, 28 empty; the board is turned so that the mover plays upward."""
+    hands: np.ndarray
+    """u1 (B, 14): counts, own P L N S B R G, then the enemy's."""
+    in_check: np.ndarray
+    """bool (B,)."""
+    turn: np.ndarray
+    """u1 (B,): who moves, 0 black, 1 white."""
+    kind_of_result: np.ndarray
+    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, and 32 king entered if the reader was asked for it;
+    0 where the file does not tell."""
+    score: np.ndarray
+    """i2 (B,): centipawns of the mover."""
+    ply: np.ndarray
+    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number)."""
+    move: np.ndarray
+    """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 unknown."""
+    result: np.ndarray
+    """f4 (B,): the mover's, 1 win, 0.5 draw, 0 loss."""
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+BATCH_FIELDS = tuple(field.name for field in fields(Batch))
+
+
+def empty_batch(size: int) -> Batch:
+    """A batch of that many positions, not yet filled."""
+    return Batch(
+        **{name: np.empty((size, *labelled_dtype[name].shape), labelled_dtype[name].base) for name in BATCH_FIELDS}
+    )
+
+
+def as_batch(positions: np.ndarray) -> Batch:
+    """Contiguous arrays of an array of `labelled_dtype`."""
+    return Batch(**{name: np.ascontiguousarray(positions[name]) for name in BATCH_FIELDS})
+
+
+# Error numbers: those of search.rules.huffman, those of set_board moved up, and what records add.
+_BOARD_BASE = 20
+BAD_RESULT = 40
+ILLEGAL_MOVE = 41
+TRUNCATED = 42
+BAD_CANDIDATES = 43
+TOO_LONG = 44
+
+RECORD_ERRORS = (
+    huffman.ERROR_TEXT
+    | {_BOARD_BASE + number: text for number, text in enumerate(BOARD_ERRORS) if number}
+    | {
+        BAD_RESULT: "an unknown game result",
+        ILLEGAL_MOVE: "an illegal move",
+        TRUNCATED: "the file ends inside it",
+        BAD_CANDIDATES: "more candidate moves than a position can have",
+        TOO_LONG: f"more than {MAX_MOVES} moves",
+    }
+)
+
+_SCORE = 32
+_MOVE = 34
+_HCPE_RESULT = 36
+_PSV_MOVE_NUMBER = 36
+_PSV_RESULT = 38
+_GAME_MOVES = 32
+_GAME_RESULT = 34
+_GAME_BYTES = game_dtype.itemsize
+_MOVE_BYTES = move_dtype.itemsize
+_CANDIDATE_BYTES = 4
+
+
+_OTHER_COLOUR = np.full(32, EMPTY, np.uint8)
+_OTHER_COLOUR[:EMPTY] = (np.arange(EMPTY) + KINDS) % EMPTY
+"""A piece with the colours swapped; a table, for which piece a square holds no branch predictor knows."""
+
+
+@jit
+def _word(raw, at):
+    """Two bytes as an unsigned number."""
+    return np.int64(raw[at]) | np.int64(raw[at + 1]) << 8
+
+
+@jit
+def _signed(word):
+    return word - 65536 if word >= 32768 else word
+
+
+@jit
+def _write_position(pos, out):
+    """Board, hands, turn and check of `pos` into a record of `labelled_dtype`, as the mover sees them."""
+    us = np.int64(pos.turn) & 1
+    if us == 0:
+        for square in range(SQUARES):
+            out.pieces[square] = pos.board[square]
+    else:
+        for square in range(SQUARES):
+            out.pieces[square] = _OTHER_COLOUR[pos.board[SQUARES - 1 - square] & 31]
+    for kind in range(HAND_KINDS):
+        out.hands[kind] = pos.hands[us, kind]
+        out.hands[HAND_KINDS + kind] = pos.hands[1 - us, kind]
+    out.turn = pos.turn
+    out.in_check = in_check(pos)
+
+
+@jit
+def _write_result(result, turn, out):
+    """A result byte of hcpe or hcpe3 as the mover's."""
+    winner = result & WINNER_MASK
+    if winner == 0:
+        out.result = 0.5
+    else:
+        out.result = 1.0 if (winner == BLACK_WINS) == (turn == 0) else 0.0
+    out.kind_of_result = result & KIND_MASK
+
+
+def _piece_facts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """By piece: its bitboard group; one in the byte of its unpromoted kind (u8); on which ranks it is dead (bits); its
+    colour's pawn bit (1 or 1 << 16, 0 for what is no pawn)."""
+    groups, units = np.zeros(EMPTY, np.uint8), np.zeros(EMPTY, np.uint64)
+    dead, pawns = np.zeros(EMPTY, np.int64), np.zeros(EMPTY, np.int64)
+    for piece in range(EMPTY):
+        colour, kind = divmod(piece, KINDS)
+        groups[piece] = GROUP[kind]
+        units[piece] = 1 << 8 * (kind if kind < 8 else kind - 8)
+        ranks = {PAWN: 0b1, LANCE: 0b1, KNIGHT: 0b11}.get(kind, 0)
+        dead[piece] = ranks if colour == 0 else int(f"{ranks:09b}"[::-1], 2)
+        pawns[piece] = (kind == PAWN) << 16 * colour
+    return groups, units, dead, pawns
+
+
+_GROUP, _UNIT, _DEAD_RANKS, _PAWN_BIT = _piece_facts()
+_UNITS_OF_HAND = _UNIT[:HAND_KINDS].copy()
+_FILE = np.repeat(np.arange(9), 9)
+_RANK = np.tile(np.arange(9), 9)
+_HIGH_BITS = np.uint64(0x8080808080808080)
+_ROOM = np.uint64(sum((127 - int(limit)) << 8 * kind for kind, limit in enumerate(PIECES_IN_BOX)))
+"""Added to the counts of all kinds in one word, it sets the high bit of each byte whose kind has too many."""
+
+
+@jit
+def _set_up_position(pos, board, hands, turn):
+    """`set_board` for a position that no move will be made on: 0 or the same error numbers.
+
+    Fills what attacks and `is_legal` ask for (board, hands, turn, kings, bitboards, checkers) and leaves keys and
+    per-ply arrays as they are. It walks the pieces, not the squares, and branches on none of them, which takes a
+    quarter of the time. `board` must come from `decode_position`: no unknown piece, one king of each colour."""
+    low, high = NONE, NONE
+    for square in range(63):
+        low |= np.uint64(board[square] != EMPTY) << np.uint64(square)
+    for square in range(63, SQUARES):
+        high |= np.uint64(board[square] != EMPTY) << np.uint64(square - 63)
+    for square in range(SQUARES):
+        pos.board[square] = board[square]
+    pos.colours[:] = NONE
+    pos.groups[:] = NONE
+    counts = NONE
+    dead = 0
+    seen = 0
+    twice = 0
+    for word in range(2):
+        left = low if word == 0 else high
+        while left != NONE:
+            bit = left & (~left + np.uint64(1))
+            square = trailing_zeros(left) + np.uint64(63 * word)
+            left ^= bit
+            piece = board[square]
+            pos.groups[_GROUP[piece], word] |= bit
+            pos.colours[np.uint8(piece >= KINDS), word] |= bit
+            counts += _UNIT[piece]
+            dead |= _DEAD_RANKS[piece] >> _RANK[square]
+            pawn = _PAWN_BIT[piece] << _FILE[square]
+            twice |= seen & pawn
+            seen |= pawn
+            if piece == KING:
+                pos.king[0] = square
+            elif piece == KINDS + KING:
+                pos.king[1] = square
+    for colour in range(2):
+        for kind in range(HAND_KINDS):
+            pos.hands[colour, kind] = hands[colour, kind]
+            counts += _UNITS_OF_HAND[kind] * np.uint64(hands[colour, kind])
+    if (counts + _ROOM) & _HIGH_BITS != NONE:
+        return TOO_MANY_PIECES
+    if dead & 1:
+        return DEAD_PIECE
+    if twice:
+        return TWO_PAWNS
+    pos.turn = turn
+    pos.ply = 0
+    a, b = attackers(pos, turn, np.int64(pos.king[1 - turn]), low, high)
+    if (a | b) != NONE:
+        return OPPONENT_IN_CHECK
+    a, b = attackers(pos, 1 - turn, np.int64(pos.king[turn]), low, high)
+    pos.checkers[0], pos.checkers[1] = a, b
+    return 0
+
+
+@jit
+def _set_up_game(raw, at, pos, board, hands):
+    """Set `pos` up for moves from the hcp at byte `at`; 0 or an error number."""
+    turn = decode_position(raw[at : at + 32], np.int64(HCP), board, hands)
+    if turn < 0:
+        return -turn
+    error = set_board(pos, board, hands, turn, np.int64(1))
+    if error != 0:
+        return _BOARD_BASE + error
+    return np.int64(0)
+
+
+@jit
+def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
+    """Decode hcpe (dialect HCP, width 38) or psv (PSV, 40) records.
+
+    raw: u1[n * width]; pos: a scratch position record; out: `labelled_dtype`[>= n]; errors: u1[n], 0 for each record
+    taken. Returns how many were taken; they fill `out` from its start. With `check_moves` a record whose move is
+    illegal is refused, otherwise its move becomes 0. A move from a square to itself means none (psv's win, resign)."""
+    board = np.empty(SQUARES, np.uint8)
+    hands = np.zeros((2, HAND_KINDS), np.uint8)
+    taken = 0
+    for index in range(errors.size):
+        at = index * width
+        turn = decode_position(raw[at : at + 32], dialect, board, hands)
+        if turn < 0:
+            errors[index] = -turn
+            continue
+        error = _set_up_position(pos, board, hands, turn)
+        if error != 0:
+            errors[index] = _BOARD_BASE + error
+            continue
+        record = out[taken]
+        move = _word(raw, at + _MOVE)
+        if dialect == HCP:
+            result = np.int64(raw[at + _HCPE_RESULT])
+            if result & WINNER_MASK == 3 or result & ~RESULT_MASK != 0:
+                errors[index] = BAD_RESULT
+                continue
+            _write_result(result, pos.turn, record)
+            record.ply = -1
+        else:
+            result = np.int64(raw[at + _PSV_RESULT])
+            if result > 1 and result != 255:
+                errors[index] = BAD_RESULT
+                continue
+            record.result = 1.0 if result == 1 else (0.5 if result == 0 else 0.0)
+            record.kind_of_result = 0
+            record.ply = min(_word(raw, at + _PSV_MOVE_NUMBER) - 1, 32767)
+            origin = (move >> 7) & 127
+            if move & 0x4000:
+                origin = origin + 80 if 1 <= origin <= HAND_KINDS else 127
+            move = (move & 127) | origin << 7 | (move >> 15) << 14
+        if (move & 127) == (move >> 7) & 127:
+            move = NO_MOVE
+        if move != NO_MOVE and not is_legal(pos, move):
+            if check_moves:
+                errors[index] = ILLEGAL_MOVE
+                continue
+            move = NO_MOVE
+        _write_position(pos, record)
+        record.move = move
+        record.score = _signed(_word(raw, at + _SCORE))
+        errors[index] = 0
+        taken += 1
+    return taken
+
+
+@jit
+def scan_games(raw, begin, positions):
+    """Step over whole hcpe3 games from byte `begin` of `raw` (u1) until they hold at least so many positions.
+
+    Returns (end, games, positions, error): the byte behind the last whole game, how much lies before it, and why the
+    scan stopped early (0: it did not, or the file ended between games)."""
+    at = np.int64(begin)
+    size = np.int64(raw.size)
+    games = 0
+    total = 0
+    while at < size and total < positions:
+        if at + _GAME_BYTES > size:
+            return at, games, total, TRUNCATED
+        moves = _word(raw, at + _GAME_MOVES)
+        if moves > MAX_MOVES:
+            return at, games, total, TOO_LONG
+        reach = at + _GAME_BYTES
+        for _ in range(moves):
+            if reach + _MOVE_BYTES > size:
+                return at, games, total, TRUNCATED
+            candidates = _word(raw, reach + 4)
+            if candidates > MAX_CANDIDATES:
+                return at, games, total, BAD_CANDIDATES
+            reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
+        if reach > size:
+            return at, games, total, TRUNCATED
+        at = reach
+        games += 1
+        total += moves
+    return at, games, total, 0
+
+
+@jit
+def _king_entered(pos, colour):
+    """Whether the king of `colour` stands on one of the three ranks where the enemy's pieces start."""
+    king = np.int64(pos.king[colour & 1])
+    return king != NO_KING and (king % 9 < 3 if colour == 0 else king % 9 > 5)
+
+
+@jit
+def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, starts, counts):
+    """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
+
+    first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); mark_entered: whether
+    kind_of_result gets the bit ENTERED; out:
+    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number
+    (0 taken), the ply of the error, its first byte, its positions. Returns how many positions were taken.
+
+    In a game where some moves have candidates (a search's visits) those without are not training positions, as
+    dlshogi has it; a game without any candidates gives them all."""
+    board = np.empty(SQUARES, np.uint8)
+    hands = np.zeros((2, HAND_KINDS), np.uint8)
+    at = np.int64(0)
+    taken = 0
+    for game in range(errors.size):
+        starts[game] = at
+        moves = _word(raw, at + _GAME_MOVES)
+        result = np.int64(raw[at + _GAME_RESULT])
+        error = _set_up_game(raw, at, pos, board, hands)
+        if error == 0 and (result & WINNER_MASK == 3 or result & ~RESULT_MASK != 0):
+            error = np.int64(BAD_RESULT)
+        at += _GAME_BYTES
+        reach = at
+        searched = False
+        for _ in range(moves):
+            candidates = _word(raw, reach + 4)
+            searched |= candidates > 0
+            reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
+        error_plies[game] = 0
+        first = np.int64(first_plies[game]) if first_plies.size else np.int64(0)
+        before = taken
+        if error == 0:
+            for ply in range(moves):
+                move = _word(raw, at)
+                candidates = _word(raw, at + 4)
+                if not is_legal(pos, move):
+                    error = np.int64(ILLEGAL_MOVE)
+                    error_plies[game] = ply
+                    taken = before
+                    break
+                if candidates > 0 or not searched:
+                    record = out[taken]
+                    _write_position(pos, record)
+                    _write_result(result, pos.turn, record)
+                    record.score = _signed(_word(raw, at + 2))
+                    record.ply = min(first + ply, 32767)
+                    record.move = move
+                    taken += 1
+                at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
+                do_move(pos, move)
+        if mark_entered:
+            for index in range(before, taken):
+                if _king_entered(pos, np.int64(out[index].turn)):
+                    out[index].kind_of_result |= ENTERED
+        errors[game] = error
+        counts[game] = taken - before
+        at = reach
+    return taken
+
+
+def scratch_position() -> np.void:
+    """A position record for the functions above; one for each thread."""
+    return new_position()
+
+
+_AHEAD = 12
+"""Positions between a fetch and its use: about the time that main memory takes."""
+_LINE = 64
+
+
+@jit
+def gather_positions(pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, score, ply, move, result):
+    """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays from row `at` on.
+
+    Rows lie scattered over more memory than caches hold, so each is asked for some rows ahead."""
+    row_bytes = np.uint64(pool.itemsize)
+    for index in range(order.size):
+        if index + _AHEAD < order.size:
+            coming = np.uint64(address) + np.uint64(order[index + _AHEAD]) * row_bytes
+            prefetch(coming)
+            prefetch(coming + np.uint64(_LINE))
+        record = pool[order[index]]
+        row = at + index
+        for square in range(SQUARES):
+            pieces[row, square] = record.pieces[square]
+        for kind in range(2 * HAND_KINDS):
+            hands[row, kind] = record.hands[kind]
+        in_check[row] = record.in_check
+        turn[row] = record.turn
+        kind_of_result[row] = record.kind_of_result
+        score[row] = record.score
+        ply[row] = record.ply
+        move[row] = record.move
+        result[row] = record.result
+
+
+def gather(pool: np.ndarray, order: np.ndarray, batch: Batch, at: int) -> None:
+    """Copy the positions pool[order] into `batch`, from its row `at` on."""
+    arrays = [getattr(batch, name) for name in BATCH_FIELDS]
+    gather_positions(pool, np.uint64(pool.ctypes.data), order, np.int64(at), *arrays)

@@ -1,0 +1,250 @@
+"""One record file as blocks of positions: what can be read of it, in which pieces, and what had to be refused.
+
+Nothing is held but the place of each block (a block of hcpe3 is a run of whole games), so a file may be of any size.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from lite.records.decode import (
+    RECORD_ERRORS,
+    TRUNCATED,
+    decode_positions,
+    labelled_dtype,
+    scan_games,
+    scratch_position,
+    walk_games,
+)
+from lite.records.formats import HCPE, HCPE3, POSITION_BYTES, RecordError, record_format
+from search.rules import huffman
+
+BLOCK_POSITIONS = 16384
+"""Positions of a block: large enough to read a disk well, small enough that a pool holds many of them."""
+NAMED = 5
+"""So many refused records are named; the rest are counted."""
+_SAMPLES = 4
+_SAMPLE_RECORDS = 256
+
+
+@dataclass
+class Refusals:
+    """What was read, and what was refused and why."""
+
+    read: int = 0
+    """Records looked at: positions of hcpe and psv, games of hcpe3."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    named: list[str] = field(default_factory=list)
+    """The first few refused records, each with file, place and reason."""
+
+    @property
+    def refused(self) -> int:
+        return sum(self.reasons.values())
+
+    def refuse(self, place: str, reason: str) -> None:
+        self.enter(reason, f"{place}: {reason}")
+
+    def enter(self, reason: str, text: str) -> None:
+        """Count one under `reason`; `text` is the line that names it."""
+        self.reasons[reason] += 1
+        if len(self.named) < NAMED:
+            self.named.append(text)
+
+    def add(self, other: Refusals) -> None:
+        self.read += other.read
+        self.reasons.update(other.reasons)
+        self.named += other.named[: NAMED - len(self.named)]
+
+    def __str__(self) -> str:
+        """One line: how many, why, and the first of them."""
+        if not self.refused:
+            return f"{self.read:,} records read, none refused"
+        why = ", ".join(f"{count:,} {reason}" for reason, count in self.reasons.most_common())
+        return f"{self.read:,} records read, {self.refused:,} refused ({why}); first: {'; '.join(self.named)}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of a file."""
+
+    start: int
+    """Its first byte."""
+    stop: int
+    records: int
+    """Positions of hcpe and psv, games of hcpe3."""
+    positions: int
+    """How many it holds at most: none refused, none left out."""
+    first_record: int
+
+
+class RecordFile:
+    """A record file, opened and divided into blocks.
+
+    `check_moves` refuses hcpe and psv records whose move is illegal; without it the move is dropped (for data whose
+    positions were replaced by other ones after the search). `mark_entered` sets the bit ENTERED in kind_of_result, from
+    hcpe3 alone: only its games show how they end. Raises OSError or RecordError when the file is empty, shorter than a
+    record, or mostly bad."""
+
+    def __init__(
+        self,
+        path: Path | str,
+        check_moves: bool = True,
+        block_positions: int = BLOCK_POSITIONS,
+        mark_entered: bool = False,
+    ) -> None:
+        self.path = Path(path)
+        self.format = record_format(self.path)
+        self.check_moves = check_moves
+        self.mark_entered = mark_entered
+        self.size = self.path.stat().st_size
+        self.blocks: list[Block] = []
+        self.lost = Refusals()
+        """What the division into blocks already showed to be unreadable; part of no block."""
+        if self.size == 0:
+            raise RecordError(f"{self.path}: the file is empty; remove it or write it again")
+        if self.format == HCPE3:
+            self._divide_games(block_positions)
+        else:
+            self._divide_positions(block_positions)
+        self.positions = sum(block.positions for block in self.blocks)
+        self.records = sum(block.records for block in self.blocks)
+        self._judge_sample()
+
+    def _divide_positions(self, block_positions: int) -> None:
+        width = POSITION_BYTES[self.format]
+        count, rest = divmod(self.size, width)
+        if count == 0:
+            raise RecordError(f"{self.path}: {self.size} bytes are less than one {self.format} record of {width}")
+        for first in range(0, count, block_positions):
+            records = min(block_positions, count - first)
+            self.blocks.append(Block(first * width, (first + records) * width, records, records, first))
+        if rest:
+            self.lost.read += 1
+            self.lost.refuse(f"{self.path} record {count + 1}", RECORD_ERRORS[TRUNCATED])
+
+    def _divide_games(self, block_positions: int) -> None:
+        raw = np.memmap(self.path, np.uint8, "r")
+        start = games_before = 0
+        while start < self.size:
+            stop, games, positions, error = scan_games(raw, np.int64(start), np.int64(block_positions))
+            if games:
+                self.blocks.append(Block(start, stop, games, positions, games_before))
+                games_before += games
+            if error:
+                self.lost.read += 1
+                left = self.size - stop
+                reason = RECORD_ERRORS[error]
+                if error != TRUNCATED:
+                    reason += ", and where the next game starts is unknown"
+                if left > self.size // 2:
+                    raise RecordError(
+                        f"{self.path}: game {games_before + 1} at byte {stop}: {reason}; {left:,} of {self.size:,} "
+                        f"bytes cannot be read: is it an hcpe3 file? Convert or copy it again"
+                    )
+                self.lost.refuse(f"{self.path} game {games_before + 1} at byte {stop} ({left:,} bytes)", reason)
+                break
+            start = stop
+
+    def raw_block(self, block: Block) -> np.ndarray:
+        """The block's bytes, u1. Raises OSError if the file has become shorter."""
+        raw = np.fromfile(self.path, np.uint8, block.stop - block.start, offset=block.start)
+        if raw.size != block.stop - block.start:
+            raise OSError(f"{self.path}: the file became shorter while it was read; start again")
+        return raw
+
+    def read_block(self, block: Block, refusals: Refusals, out: np.ndarray | None = None) -> np.ndarray:
+        """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
+
+        With `out`, `labelled_dtype` (>= block.positions,), they are written there and the result is its start. Safe to
+        call from several threads."""
+        raw = self.raw_block(block)
+        name = str(self.path)
+        if out is None:
+            out = np.empty(block.positions, labelled_dtype)
+        if self.format == HCPE3:
+            first = (block.first_record, block.start)
+            return decode_games(raw, block.records, out, name, refusals, first, None, self.mark_entered).positions
+        return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals, out)
+
+    def _judge_sample(self) -> None:
+        """Look at records from several places of the file, so that a wrong file is refused before hours of work."""
+        refusals = Refusals()
+        count = len(self.blocks)
+        for index in sorted({count * part // _SAMPLES for part in range(_SAMPLES)} if count else ()):
+            block = self.blocks[index]
+            if self.format != HCPE3:
+                width = POSITION_BYTES[self.format]
+                records = min(block.records, _SAMPLE_RECORDS)
+                block = Block(block.start, block.start + records * width, records, records, block.first_record)
+            self.read_block(block, refusals)
+        refusals.add(self.lost)
+        self.judge(refusals, refusals.read)
+
+    def judge(self, refusals: Refusals, records: int | None = None) -> None:
+        """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""
+        if refusals.refused * 2 > (self.records if records is None else records):
+            illegal = " (positions replaced after the search? convert it with --no-check-moves first)"
+            moves = refusals.reasons.most_common(1)[0][0] == "an illegal move" and self.format != HCPE3
+            raise RecordError(
+                f"{self.path}: {refusals.refused:,} of {refusals.read:,} records are bad, the first: "
+                f"{refusals.named[0]}; is it really {self.format}{illegal if moves else ''}? Nothing of it is used"
+            )
+
+
+@dataclass(frozen=True)
+class DecodedGames:
+    """hcpe3 games replayed."""
+
+    positions: np.ndarray
+    """`labelled_dtype`: the positions of the good games, game after game."""
+    starts: np.ndarray
+    """i8 (games,): each game's first byte."""
+    errors: np.ndarray
+    """u1 (games,): 0 for a good game, else a number of RECORD_ERRORS."""
+    counts: np.ndarray
+    """i4 (games,): how many of the positions are each game's."""
+
+
+def decode_games(
+    raw: np.ndarray,
+    games: int,
+    out: np.ndarray,
+    name: str,
+    refusals: Refusals,
+    first: tuple[int, int] = (0, 0),
+    first_plies: np.ndarray | None = None,
+    mark_entered: bool = False,
+) -> DecodedGames:
+    """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
+
+    `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
+    first_plies: i4 (games,), plies played before each game's first position; mark_entered: see `RecordFile`."""
+    errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
+    starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
+    plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
+    taken = walk_games(raw, plies, mark_entered, scratch_position(), out, errors, error_plies, starts, counts)
+    refusals.read += games
+    for game in np.flatnonzero(errors):
+        place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"
+        if error_plies[game]:
+            place += f", move {error_plies[game] + 1}"
+        refusals.refuse(place, RECORD_ERRORS[errors[game]])
+    return DecodedGames(out[:taken], starts, errors, counts)
+
+
+def _decode_records(
+    raw: np.ndarray, form: str, name: str, first_record: int, check_moves: bool, refusals: Refusals, out: np.ndarray
+) -> np.ndarray:
+    """`labelled_dtype` positions of hcpe or psv records (u1), written into `out`."""
+    width = POSITION_BYTES[form]
+    errors = np.zeros(raw.size // width, np.uint8)
+    dialect = np.int64(huffman.HCP if form == HCPE else huffman.PSV)
+    taken = decode_positions(raw, np.int64(width), dialect, check_moves, scratch_position(), out, errors)
+    refusals.read += errors.size
+    for record in np.flatnonzero(errors):
+        refusals.refuse(f"{name} record {first_record + record + 1}", RECORD_ERRORS[errors[record]])
+    return out[:taken]

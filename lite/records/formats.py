@@ -1,0 +1,115 @@
+"""Layouts of the record files: hcpe (38 B a position), psv (40 B a position), hcpe3 (games), and their constants.
+
+Scores are centipawns of the side to move, +-32000 a mate in most writers. hcpe and hcpe3 come from dlshogi and cshogi
+(HuffmanCodedPosAndEval, HuffmanCodedPosAndEval3), psv is YaneuraOu's PackedSfenValue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+HCPE, HCPE3, PSV = "hcpe", "hcpe3", "psv"
+RECORD_FORMATS = (HCPE, HCPE3, PSV)
+
+hcpe_dtype = np.dtype(
+    [
+        ("hcp", np.uint8, 32),
+        ("score", "<i2"),  # the mover's
+        ("move", "<u2"),  # 16 bits as in search.rules.shogi, 0 = none
+        ("result", np.uint8),  # see below
+        ("padding", np.uint8),
+    ]
+)
+psv_dtype = np.dtype(
+    [
+        ("sfen", np.uint8, 32),
+        ("score", "<i2"),  # the mover's, on the writing engine's own scale
+        ("move", "<u2"),  # YaneuraOu's 16 bits, see `move_to_psv`
+        ("move_number", "<u2"),  # 1 at the start position
+        ("result", np.int8),  # the mover's: 1 win, 0 draw, -1 loss; the kind of result is not kept
+        ("padding", np.uint8),
+    ]
+)
+# hcpe3: a header for each game, a move header for each move, and behind that its candidates.
+game_dtype = np.dtype([("hcp", np.uint8, 32), ("moves", "<u2"), ("result", np.uint8), ("opponent", np.uint8)])
+move_dtype = np.dtype([("move", "<u2"), ("score", "<i2"), ("candidates", "<u2")])
+candidate_dtype = np.dtype([("move", "<u2"), ("visits", "<u2")])
+
+POSITION_BYTES = {HCPE: hcpe_dtype.itemsize, PSV: psv_dtype.itemsize}
+
+DRAW, BLACK_WINS, WHITE_WINS = 0, 1, 2
+WINNER_MASK = 3
+"""The low two bits of a result in hcpe and hcpe3 say who won; the others how."""
+SENNICHITE, DECLARATION, MOVE_LIMIT = 4, 8, 16
+KIND_MASK = SENNICHITE | DECLARATION | MOVE_LIMIT
+RESULT_MASK = WINNER_MASK | KIND_MASK
+ENTERED = 32
+"""In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
+
+MAX_CANDIDATES = 593
+"""The most legal moves of any position; a larger number in an hcpe3 file means that it is broken there."""
+MAX_MOVES = 2047
+"""The longest game read: what a position record of the search can hold."""
+
+_SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV}
+
+
+class RecordError(ValueError):
+    """A record file that cannot be used; one line that names the file, the place and the remedy."""
+
+
+def record_format(path: Path) -> str:
+    """`hcpe`, `hcpe3` or `psv`, by the file's suffix (`.bin` is psv). Raises RecordError for any other."""
+    try:
+        return _SUFFIXES[path.suffix.lower()]
+    except KeyError:
+        known = ", ".join(_SUFFIXES)
+        raise RecordError(f"{path}: not a record file by its suffix; rename it to one of {known}") from None
+
+
+def is_record_name(path: Path) -> bool:
+    """Whether a file of this name in a directory is taken for a record file."""
+    return path.suffix.lower() in (".hcpe", ".hcpe3", ".psv")
+
+
+def record_files(paths: Iterable[Path | str]) -> list[Path]:
+    """The files named, directories replaced by their record files in order of name. Raises OSError, RecordError.
+
+    A `.bin` may be anything, so it must be named itself."""
+    files: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and entry.is_file())
+            if not inside:
+                raise RecordError(f"{path}: no record files (.hcpe, .hcpe3, .psv) in this directory")
+            files += inside
+        elif path.is_file():
+            record_format(path)
+            files.append(path)
+        else:
+            raise FileNotFoundError(f"{path}: no such file")
+    if not files:
+        raise RecordError("no record files named: give at least one hcpe, hcpe3 or psv file")
+    return files
+
+
+def move_from_psv(move: np.ndarray) -> np.ndarray:
+    """psv's 16-bit moves u2 as this project's: drop = bit 14 with kind + 1 as origin, promotion = bit 15 there."""
+    move = np.asarray(move, np.uint16)
+    target, origin = move & 127, (move >> 7) & 127
+    drop = (move & (1 << 14)) != 0
+    # A kind outside 1..7 must stay an impossible origin, not wrap around to a square.
+    origin = np.where(drop, np.where((origin >= 1) & (origin <= 7), origin + 80, 127), origin)
+    return (target | origin << 7 | np.where((move >> 15) & 1, 1 << 14, 0)).astype(np.uint16)
+
+
+def move_to_psv(move: np.ndarray) -> np.ndarray:
+    """This project's 16-bit moves u2 as psv's."""
+    move = np.asarray(move, np.uint16)
+    target, origin = move & 127, (move >> 7) & 127
+    drop = origin >= 81
+    origin = np.where(drop, origin - 80, origin)
+    return (target | origin << 7 | np.where(drop, 1 << 14, 0) | ((move >> 14) & 1) << 15).astype(np.uint16)

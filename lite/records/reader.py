@@ -1,0 +1,218 @@
+"""Record files to batches for training: shuffled across files, in bounded memory, resumable to the exact batch.
+
+The blocks of all files (see lite.records.file) are put in an order drawn for each epoch; runs of them make pools of
+about `pool_positions`, each pool is decoded by one background thread while the one before is in use, and its positions
+are drawn in a random order of their own. Every good position comes exactly once an epoch. All draws depend on (seed,
+epoch, pool) alone, so the place in the stream is three numbers: epoch, pool, positions taken of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lite.records.decode import BATCH_FIELDS, Batch, as_batch, empty_batch, gather, labelled_dtype
+from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
+from lite.records.formats import record_files
+
+POOL_POSITIONS = 1 << 20
+"""Positions shuffled among each other: 115 MB, and as much again for the pool decoded ahead."""
+
+
+class Reader:
+    """Batches of the positions in record files; iterate over it once an epoch.
+
+    Iterating goes on from where the reader stands (the start of an epoch, or the place of `load_state_dict`) to the
+    end of the epoch; the next iteration is the next epoch, in another order. The last batch may be short.
+
+    files: hcpe, hcpe3 and psv files, or directories of them. shuffle=False gives file order, every epoch the same.
+    skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|) leave positions out.
+    check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
+    bit ENTERED in kind_of_result, from hcpe3 files.
+    Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
+
+    def __init__(
+        self,
+        files: Iterable[Path | str],
+        batch_size: int,
+        shuffle: bool = True,
+        seed: int = 0,
+        *,
+        skip_in_check: bool = False,
+        min_ply: int = 0,
+        max_score: int | None = None,
+        check_moves: bool = True,
+        mark_entered: bool = False,
+        pool_positions: int = POOL_POSITIONS,
+        block_positions: int = BLOCK_POSITIONS,
+    ) -> None:
+        if batch_size < 1 or pool_positions < 1 or block_positions < 1:
+            raise ValueError("batch_size, pool_positions and block_positions must be at least 1")
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.skip_in_check = skip_in_check
+        self.min_ply = min_ply
+        self.max_score = max_score
+        self.pool_positions = pool_positions
+        self.files = [RecordFile(path, check_moves, block_positions, mark_entered) for path in record_files(files)]
+        self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
+        self.positions = sum(file.positions for file in self.files)
+        """Positions an epoch, before refused and left-out ones are known."""
+        self.epoch = 0
+        """The epoch that the next batch belongs to, from 0."""
+        self._pool = 0
+        self._offset = 0
+        self.refusals = Refusals()
+        """What was refused in the last epoch read (all of it only when the epoch is over)."""
+        self._order: tuple[int, list[list[int]]] | None = None
+        self._kept: tuple[np.ndarray, dict[int, Refusals]] | None = None
+        self._spare: list[list[np.ndarray]] = []
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place behind the last batch, and what the files and options were; for JSON."""
+        return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to the place of a `state_dict`. Raises ValueError if files or options were others."""
+        for name, value in self._identity().items():
+            if state["of"].get(name) != value:
+                was = state["of"].get(name)
+                raise ValueError(
+                    f"cannot resume the data: {name} was {was}, is {value}; use the same files and options"
+                )
+        self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "files": [[file.path.name, file.size] for file in self.files],
+            "batch_size": self.batch_size,
+            "shuffle": self.shuffle,
+            "seed": self.seed,
+            "skip_in_check": self.skip_in_check,
+            "min_ply": self.min_ply,
+            "max_score": self.max_score,
+            "check_moves": all(file.check_moves for file in self.files),
+            "pool_positions": self.pool_positions,
+            "blocks": len(self._blocks),
+        }
+
+    def _pools(self, epoch: int) -> list[list[int]]:
+        """The epoch's pools as lists of block numbers."""
+        if self._order is None or self._order[0] != epoch:
+            order = np.arange(len(self._blocks))
+            if self.shuffle:
+                order = np.random.default_rng((self.seed, epoch)).permutation(order)
+            pools: list[list[int]] = []
+            filled = self.pool_positions
+            for number in order.tolist():
+                positions = self._blocks[number][1].positions
+                if filled + positions > self.pool_positions and (not pools or pools[-1]):
+                    pools.append([])
+                    filled = 0
+                pools[-1].append(number)
+                filled += positions
+            self._order = (epoch, pools)
+        return self._order[1]
+
+    def _keep(self, positions: np.ndarray) -> np.ndarray:
+        """The positions that the options do not leave out."""
+        if not (self.skip_in_check or self.min_ply > 0 or self.max_score is not None):
+            return positions
+        keep = np.ones(len(positions), bool)
+        if self.skip_in_check:
+            keep &= ~positions["in_check"]
+        if self.min_ply > 0:
+            keep &= (positions["ply"] < 0) | (positions["ply"] >= self.min_ply)
+        if self.max_score is not None:
+            keep &= np.abs(positions["score"].astype(np.int32)) <= self.max_score
+        return positions[keep]
+
+    def _decode_pool(self, numbers: list[int], out: np.ndarray) -> tuple[np.ndarray, dict[int, Refusals]]:
+        """All positions of some blocks, in the order of the files, written to the start of `out`; and what each file's
+        refusals were."""
+        refusals: dict[int, Refusals] = {}
+        filled = 0
+        for number in sorted(numbers):
+            file, block = self._blocks[number]
+            found = refusals.setdefault(file, Refusals())
+            positions = self.files[file].read_block(block, found, out[filled : filled + block.positions])
+            kept = self._keep(positions)
+            if kept is not positions:
+                out[filled : filled + len(kept)] = kept
+            filled += len(kept)
+        return out[:filled], refusals
+
+    def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:
+        if not self.shuffle:
+            return np.arange(count)
+        return np.random.default_rng((self.seed, epoch, pool)).permutation(count)
+
+    def __iter__(self) -> Iterator[Batch]:
+        # Memory for two pools is taken once and used by one iteration after another: fresh memory would cost more in
+        # page faults than the decoding. Iterations that overlap have their own.
+        memory = self._spare.pop() if self._spare else [np.empty(0, labelled_dtype), np.empty(0, labelled_dtype)]
+        try:
+            with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
+                yield from self._epoch_batches(thread, memory)
+        finally:
+            self._spare.append(memory)
+
+    def _start(self, thread: ThreadPoolExecutor, memory: list[np.ndarray], pools: list[list[int]], pool: int) -> Future:
+        if len(pools) == 1 and self._kept is not None:  # everything fits into one pool: decode it once for all epochs
+            future: Future = Future()
+            future.set_result(self._kept)
+            return future
+        wanted = sum(self._blocks[number][1].positions for number in pools[pool])
+        if memory[pool % 2].size < wanted:
+            memory[pool % 2] = np.empty(max(wanted, min(self.pool_positions, self.positions)), labelled_dtype)
+        return thread.submit(self._decode_pool, pools[pool], memory[pool % 2])
+
+    def _epoch_batches(self, thread: ThreadPoolExecutor, memory: list[np.ndarray]) -> Iterator[Batch]:
+        epoch = self.epoch
+        pools = self._pools(epoch)
+        by_file = {number: Refusals() for number in range(len(self.files))}
+        batch, filled = empty_batch(self.batch_size), 0
+        ahead: Future | None = None
+        start = self._offset
+        for pool in range(self._pool, len(pools)):
+            decoded, refusals = (ahead or self._start(thread, memory, pools, pool)).result()
+            ahead = self._start(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
+            if len(pools) == 1:
+                self._kept = (decoded, refusals)
+            for number, found in refusals.items():
+                by_file[number].add(found)
+                self.files[number].judge(by_file[number])
+            order = self._pool_order(epoch, pool, len(decoded))
+            taken = start
+            start = 0
+            while taken < len(order):
+                part = order[taken : taken + self.batch_size - filled]
+                gather(decoded, part, batch, filled)
+                taken += len(part)
+                filled += len(part)
+                if filled == self.batch_size:
+                    self.epoch, self._pool, self._offset = epoch, pool, taken
+                    yield batch
+                    batch, filled = empty_batch(self.batch_size), 0
+        self.refusals = Refusals()
+        for number, file in enumerate(self.files):
+            by_file[number].add(file.lost)
+            self.refusals.add(by_file[number])
+        self.epoch, self._pool, self._offset = epoch + 1, 0, 0
+        if filled:
+            yield Batch(**{name: getattr(batch, name)[:filled] for name in BATCH_FIELDS})
+
+
+def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
+    """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
+    reader = Reader(files, 1, shuffle=False, **options)
+    everything = [number for pool in reader._pools(0) for number in pool]
+    return as_batch(reader._decode_pool(everything, np.empty(reader.positions, labelled_dtype))[0])
+
+
+__all__ = ["Batch", "Block", "Reader", "read_all"]

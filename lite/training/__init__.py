@@ -1,0 +1,1 @@
+"""Targets, losses, the training loop, and testing."""

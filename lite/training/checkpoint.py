@@ -1,0 +1,136 @@
+"""Files of a training run: the network, which users share, and the training state, which only a resume needs.
+
+Both are safetensors files (plain arrays and a JSON header: reading one runs no code), written beside their place and
+moved into it, so that a crash leaves the old file or the whole of the other.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from lite.networks.build import network_from_config
+from lite.networks.lite_value import ValueNetwork
+from search.machine.files import write_atomically
+
+NETWORK = "liteshogi network"
+STATE = "liteshogi training state"
+VERSION = "1"
+
+
+def file_format(path: Path) -> str:
+    """What a safetensors file says it is; empty where it says nothing. Raises FileNotFoundError or ValueError."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        with safe_open(path, "pt") as file:
+            return str((file.metadata() or {}).get("format", ""))
+    except SafetensorError as error:
+        raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
+
+
+def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError."""
+    found = file_format(path) or "a safetensors file of another program"
+    if found != kind:
+        raise ValueError(f"{path}: this is {found}, not a {kind}; give a run of `liteshogi train`, or a file of one")
+    try:
+        with safe_open(path, "pt") as file:
+            header = file.metadata()
+            if header.get("version") != VERSION:
+                raise ValueError(
+                    f"{path}: a {kind} of version {header.get('version')}; this program reads version {VERSION}"
+                )
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return tensors, json.loads(header["data"])
+    except (SafetensorError, json.JSONDecodeError, KeyError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: not a {kind}, or only a part of one ({error}); copy or train it again") from None
+
+
+def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
+    """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
+    header = {"format": kind, "version": VERSION, "data": json.dumps(data, sort_keys=True)}
+    write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}, header))
+
+
+def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
+    """A network with its configuration and `training`: JSON on how it came to be (data, options, metrics, scale)."""
+    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})
+
+
+def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
+    """The network in evaluation mode and the JSON saved with it; a run's directory stands for its network file.
+
+    Raises FileNotFoundError, or ValueError in words for a foreign, truncated or mismatching file.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = path / "network.safetensors"
+    tensors, data = read_tensors(path, NETWORK)
+    try:
+        model = network_from_config(data["network"])
+        model.load_state_dict(tensors)
+    except (KeyError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{path}: the weights do not fit the configuration stored with them: {error}") from None
+    return model.eval(), data["training"]
+
+
+def save_state(path: Path, parts: dict[str, dict[str, torch.Tensor]], data: dict[str, Any]) -> None:
+    """Everything a resume needs: groups of tensors by name, and JSON."""
+    tensors = {f"{group}/{name}": tensor for group, members in parts.items() for name, tensor in members.items()}
+    write_tensors(path, STATE, tensors, data)
+
+
+def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str, Any]]:
+    """What `save_state` wrote."""
+    tensors, data = read_tensors(path, STATE)
+    parts: dict[str, dict[str, torch.Tensor]] = {}
+    for name, tensor in tensors.items():
+        group, member = name.split("/", 1)
+        parts.setdefault(group, {})[member] = tensor
+    return parts, data
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """An optimiser's tensors by "parameter number/name"; its hyperparameters come from the configuration."""
+    state: dict[Any, dict[str, Any]] = optimiser.state_dict()["state"]
+    return {
+        f"{index}/{name}": torch.as_tensor(value)
+        for index, values in state.items()
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Puts back what `optimiser_tensors` gave."""
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        index, name = key.split("/", 1)
+        state.setdefault(int(index), {})[name] = tensor
+    groups = optimiser.state_dict()["param_groups"]
+    optimiser.load_state_dict({"state": state, "param_groups": groups})
+    for parameter, values in optimiser.state.items():
+        for name, value in values.items():
+            if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
+                # In the parameter's own order of memory (channels last), which fused optimisers take for granted.
+                values[name] = torch.empty_like(parameter).copy_(value)
+
+
+def json_safe(value: Any) -> Any:
+    """NumPy scalars and paths inside plain containers as JSON values."""
+    if isinstance(value, dict):
+        return {str(key): json_safe(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    return value

@@ -1,0 +1,100 @@
+"""What a training run says: one JSON object a line in a file, TensorBoard, and a line on the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from search.machine.files import write_atomically
+
+TERMINAL_SECONDS = 0.5
+PLAIN_SECONDS = 30.0
+
+
+class RunLog:
+    """Appends figures to `log.jsonl` and to `tensorboard/` in the run's directory.
+
+    A resumed run goes on from a step: lines of later steps, written between the checkpoint and the cut, are dropped.
+    """
+
+    def __init__(self, directory: Path, resumed_step: int | None = None) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / "log.jsonl"
+        if path.exists():
+            kept = [] if resumed_step is None else [line for line in read_log(path) if line["step"] <= resumed_step]
+            write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed in close)
+        self._writer: Any = None
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            return  # logs without TensorBoard are complete too
+        purge = None if resumed_step is None else resumed_step + 1
+        self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=purge)  # type: ignore[no-untyped-call]
+
+    def write(self, kind: str, step: int, figures: dict[str, Any]) -> None:
+        """One line: `kind` ("train", "valid", "start", ...), the step, and figures; numbers also go to TensorBoard."""
+        self._file.write(json.dumps({"kind": kind, "step": step, **figures}) + "\n")
+        self._file.flush()
+        if self._writer is not None:
+            for name, value in figures.items():
+                if isinstance(value, int | float):
+                    self._writer.add_scalar(f"{kind}/{name}", value, step)
+
+    def close(self) -> None:
+        self._file.close()
+        if self._writer is not None:
+            self._writer.close()
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The lines of a `log.jsonl`; a last line that a crash cut short is left out."""
+    lines = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(text))
+        except json.JSONDecodeError:
+            break
+    return lines
+
+
+class Progress:
+    """The progress line: loss, positions a second, time left. Redrawn on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, positions: int, done: int = 0) -> None:
+        self._positions, self._done_before = positions, done
+        self._begun = self._shown = time.monotonic()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def positions_per_second(self, done: int) -> float:
+        """Mean speed since the run (or its resumption) began."""
+        return (done - self._done_before) / max(time.monotonic() - self._begun, 1e-9)
+
+    def show(self, done: int, text: str) -> None:
+        """Perhaps draws the line: `done` positions of all, and what else is to be seen."""
+        now = time.monotonic()
+        if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
+            return
+        self._shown = now
+        speed = self.positions_per_second(done)
+        left = max(self._positions - done, 0) / max(speed, 1e-9)
+        line = f"{text}  {speed:,.0f} positions/s  {clock(left)} left"
+        self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
+
+    def say(self, line: str) -> None:
+        """A line that stays."""
+        self._print(f"\r\x1b[K{line}" if self._terminal else line)
+
+    @staticmethod
+    def _print(line: str, end: str = "\n") -> None:
+        print(line, end=end, file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """12:34 or 1:23:45."""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

@@ -1,0 +1,148 @@
+"""How good a value network is on held-out positions: accuracy, log loss, Brier score, calibration, by bands.
+
+Two conventions for draws are in use and differ by up to a point, so both are given: `accuracy` leaves drawn games out;
+`accuracy_draw_as_win` counts a draw as a win for the mover, as dlshogi does. A logit of exactly 0 predicts a win.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from search.rules.shogi import EMPTY
+
+PLY_BANDS = (0, 20, 40, 60, 80, 100, 120, 160)
+PIECE_BANDS = (0, 20, 24, 28, 32, 36, 38, 40)
+"""Pieces on the board stand in for the ply where a format does not tell it: forty at the start, fewer later."""
+SCORE_BANDS = (0, 100, 300, 600, 1000, 2000, 30000)
+CALIBRATION_BINS = 10
+
+MATERIAL = np.array([90, 315, 405, 495, 855, 990, 540, 0, 540, 540, 540, 540, 945, 1395], np.int64)
+"""Centipawns of the kinds P L N S B R G K +P +L +N +S +B +R (Bonanza's, as in YaneuraOu's evaluate.h)."""
+
+
+def material(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
+    """Mover's material less the enemy's in centipawns, i8 (B,), from a batch's pieces (B, 81) and hands (B, 14)."""
+    by_piece = np.concatenate((MATERIAL, -MATERIAL, [0]))
+    by_hand = np.concatenate((MATERIAL[:7], -MATERIAL[:7]))
+    return np.asarray(by_piece[pieces].sum(1) + hands.astype(np.int64) @ by_hand)
+
+
+def log_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Binary cross entropy f8 of each logit against a target 0..1, exact for large logits."""
+    logits = logits.astype(np.float64)
+    return np.asarray(np.logaddexp(0, logits) - logits * targets)
+
+
+def _rate(hits: np.ndarray) -> float | None:
+    return float(hits.mean()) if len(hits) else None
+
+
+def summarise(logits: np.ndarray, result: np.ndarray) -> dict[str, Any]:
+    """The figures of one set of positions; logits f (B,), result 1 win, 0.5 draw, 0 loss, both the mover's.
+
+    A figure without a position to stand on is None.
+    """
+    if not len(logits):
+        return dict.fromkeys(("accuracy", "accuracy_draw_as_win", "log_loss", "brier")) | {"positions": 0}
+    decided = result != 0.5
+    rate = 1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700)))
+    return {
+        "positions": len(logits),
+        "accuracy": _rate((logits[decided] >= 0) == (result[decided] > 0.5)),
+        "accuracy_draw_as_win": _rate((logits >= 0) == (result >= 0.5)),
+        "log_loss": _rate(log_losses(logits, result)),
+        "brier": _rate((rate - result) ** 2),
+    }
+
+
+def calibrate(logits: np.ndarray, result: np.ndarray) -> list[dict[str, Any]]:
+    """Predicted against actual mean result in equal bins of the predicted win rate; empty bins are left out."""
+    rate = 1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700)))
+    bins = np.minimum((rate * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
+    return [
+        {
+            "positions": int(inside.sum()),
+            "predicted": float(rate[inside].mean()),
+            "actual": float(result[inside].mean()),
+        }
+        for inside in (bins == index for index in range(CALIBRATION_BINS))
+        if inside.any()
+    ]
+
+
+def _bands(values: np.ndarray, edges: tuple[int, ...], unit: str) -> list[tuple[str, np.ndarray]]:
+    place = np.searchsorted(edges, values, "right") - 1
+    names = [f"{low}-{high - 1}" for low, high in pairwise(edges)] + [f"{edges[-1]}+"]
+    return [(f"{unit} {name}", place == index) for index, name in enumerate(names)]
+
+
+class Metrics:
+    """Collects predictions batch by batch (about 20 bytes a position), then `report()`s them."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[np.ndarray]] = {}
+
+    def add(self, logits: np.ndarray, batch: Any) -> None:
+        """One `lite.records.decode.Batch` and the logits (B,) of a net for it."""
+        columns = {
+            "logits": np.asarray(logits, np.float32),
+            "result": np.asarray(batch.result, np.float32),
+            "score": np.asarray(batch.score, np.int16),
+            "ply": np.asarray(batch.ply, np.int32),
+            "pieces": (batch.pieces != EMPTY).sum(1).astype(np.uint8),
+            "material": material(batch.pieces, batch.hands).astype(np.int32),
+        }
+        for name, column in columns.items():
+            self._columns.setdefault(name, []).append(column)
+
+    def report(self) -> dict[str, Any]:
+        """All figures: overall, `material_accuracy`, `calibration` and its mean error, `by_ply`, `by_score`."""
+        if not self._columns:
+            raise ValueError("no positions to judge a net by")
+        all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
+        logits, result, score, ply = (all_of[name] for name in ("logits", "result", "score", "ply"))
+        bins = calibrate(logits, result)
+        known = ply >= 0
+        unknown = np.where(known, -1, all_of["pieces"].astype(np.int64))
+        by_ply = _bands(np.where(known, ply, -1), PLY_BANDS, "ply") + _bands(unknown, PIECE_BANDS, "pieces on board")
+        by_score = _bands(np.abs(score.astype(np.int64)), SCORE_BANDS, "|score|")
+        decided = result != 0.5
+        lead = np.sign(all_of["material"][decided])
+        return {
+            **summarise(logits, result),
+            "draws": int((~decided).sum()),
+            # Even material guesses: half right.
+            "material_accuracy": _rate((1 + lead * np.sign(result[decided] - 0.5)) / 2),
+            "calibration_error": sum(b["positions"] * abs(b["predicted"] - b["actual"]) for b in bins) / len(logits),
+            "calibration": bins,
+            "by_ply": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_ply if at.any()],
+            "by_score": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_score if at.any()],
+        }
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """A report as the lines that `liteshogi test` prints."""
+
+    def share(value: float | None, digits: int = 2) -> str:
+        return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+    lines = [
+        f"positions             {report['positions']:,} ({report['draws']:,} drawn)",
+        f"accuracy              {share(report['accuracy'])} (draws left out)",
+        f"accuracy              {share(report['accuracy_draw_as_win'])} (a draw as a win)",
+        f"accuracy of material  {share(report['material_accuracy'])}",
+        f"log loss              {report['log_loss']:.4f}",
+        f"Brier score           {report['brier']:.4f}",
+        f"calibration error     {report['calibration_error']:.4f}",
+        "predicted  actual  positions",
+    ]
+    lines += [f"  {b['predicted']:7.3f} {b['actual']:7.3f} {b['positions']:10,}" for b in report["calibration"]]
+    lines += ["band                     positions  accuracy  log loss"]
+    for band in report["by_ply"] + report["by_score"]:
+        lines.append(
+            f"  {band['band']:22} {band['positions']:9,}  {share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""`liteshogi test`: how well a net of any kind predicts the results of held-out games."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import tyro
+
+from lite.networks.lite_value import listed_inputs
+from lite.records.decode import Batch
+from lite.records.reader import Reader
+from lite.training.checkpoint import NETWORK, file_format, load_model
+from lite.training.metrics import Metrics, as_text
+from search.evaluation.network import evaluate_reference
+from search.evaluation.network_file import load_network
+
+Predictor = Callable[[Batch], np.ndarray]
+"""Logits f (B,) of the mover's win for a batch."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """Test a net on records of games that it has not learned from.
+
+    `test --resnet` tests policy-value networks.
+    """
+
+    __test__ = False  # a class of this name is not pytest's
+
+    net: tyro.conf.Positional[str]
+    """A trained network (or its run's directory), a folded net, an ONNX file, nn.bin, or `default`."""
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
+    positions: int | None = None
+    """Stop after about so many positions."""
+    batch_size: int = 8192
+    """Positions at a time."""
+    threads: int = 1
+    """Cores to use."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        if not self.data:
+            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+        torch.set_num_threads(self.threads)
+        report = judge_net(self.net, self.data, self.batch_size, self.positions)
+        print(json.dumps(report) if self.json else as_text(report))
+
+
+def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:
+    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files."""
+    predictor = load_predictor(net)
+    metrics = Metrics()
+    done = 0
+    for batch in Reader(data, batch_size, shuffle=False):
+        metrics.add(predictor(batch), batch)
+        done += len(batch.score)
+        if positions is not None and done >= positions:
+            break
+    return {"net": net, "data": [str(path) for path in data]} | metrics.report()
+
+
+def load_predictor(net: str) -> Predictor:
+    """What gives a net's logits, whatever the kind of its file. Raises OSError or ValueError in words."""
+    path = Path(net)
+    if path.is_dir() or (path.suffix == ".safetensors" and file_format(path) == NETWORK):
+        return _trained(path)
+    if path.suffix == ".onnx":
+        return _onnx(path)
+    return _folded(net)
+
+
+def _trained(path: Path) -> Predictor:
+    model, _ = load_model(path)
+
+    def logits(batch: Batch) -> np.ndarray:
+        with torch.no_grad():
+            return model.logits(batch.pieces, batch.hands, batch.in_check).numpy()
+
+    return logits
+
+
+def _onnx(path: Path) -> Predictor:
+    """An exported network: its inputs are the listing's, pieces (B, 81) and hand features (B, 57)."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ValueError(f"{path}: testing an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
+    try:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises classes of its own that it does not export
+        raise ValueError(f"{path}: onnxruntime cannot read it: {error}") from None
+    names = {given.shape[1]: given.name for given in session.get_inputs() if len(given.shape) == 2}
+    if set(names) != {81, 57}:
+        raise ValueError(f"{path}: its inputs are not (positions, 81) pieces and (positions, 57) hand features")
+
+    def logits(batch: Batch) -> np.ndarray:
+        x1, x2 = listed_inputs(batch.pieces, batch.hands, batch.in_check)
+        outputs = session.run(None, {names[81]: x1.numpy(), names[57]: x2.numpy()})
+        return np.asarray(outputs[0]).reshape(-1)
+
+    return logits
+
+
+def _folded(net: str) -> Predictor:
+    """A network as the search evaluates it, by its reference arithmetic: the search's integers to the bit."""
+    network = load_network(net)
+
+    def logits(batch: Batch) -> np.ndarray:
+        outputs = evaluate_reference(network, batch.pieces, batch.hands, batch.in_check)[:, 0].astype(np.int64)
+        divided = np.sign(outputs) * (np.abs(outputs) // network.output_divisor)
+        return np.asarray(divided * network.logit_per_output)
+
+    return logits

@@ -1,0 +1,55 @@
+"""What every node asks before it is searched: has the game ended here, or does the path decide the score?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.jit import jit
+from search.mate.in_one import find_mate
+from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
+from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
+from search.score import MATE
+
+PATH_SCORE_FREE = -(1 << 20)
+"""Not a score: the position is to be searched."""
+SUPERIOR_SCORE = 25000
+"""The same board with more in hand than last time, mover's view: beyond every evaluation, short of a mate."""
+REPETITION_PLIES = 32
+"""How far back the tree looks for a recurrence."""
+
+
+@jit
+def find_mate_here(pos, thread, ply):
+    """The mover's mate in one, or 0 (int64), noted as the node's line; its checks are left in `thread.checks`."""
+    move, count = find_mate(pos, thread.checks[ply])
+    thread.check_count[ply] = count
+    if move:
+        thread.pv[ply, 0] = move
+        thread.pv_length[ply] = 1
+    return move
+
+
+@jit
+def path_score(pos, thread, ply):
+    """The score (int64) of a node that repetition, the move limit or a declaration decides, else PATH_SCORE_FREE."""
+    verdict = repetition(pos, np.int64(REPETITION_PLIES))
+    if verdict != NO_REPETITION:
+        if verdict == DRAW:
+            return np.int64(thread.draw_value[pos.turn])
+        if verdict == WIN:
+            return MATE - ply
+        if verdict == LOSS:
+            return ply - MATE
+        if verdict == SUPERIOR:
+            return np.int64(SUPERIOR_SCORE)
+        if verdict == INFERIOR:
+            return np.int64(-SUPERIOR_SCORE)
+    if thread.max_moves and pos.game_ply > thread.max_moves:
+        return np.int64(thread.draw_value[pos.turn])
+    rule = np.int64(thread.declaration_rule)
+    if rule != NO_RULE:
+        king = pos.king[pos.turn]
+        rank = king % 9 if pos.turn == 0 else 8 - king % 9
+        if rank < 3 and (can_declare(pos, rule) or (rule == TRY_RULE and try_move(pos) != 0)):
+            return MATE - ply - 1
+    return np.int64(PATH_SCORE_FREE)

@@ -1,0 +1,49 @@
+"""Mate in three at a node of the search: some check has only answers that allow a mate in one.
+
+Cheap by what it leaves out: nodes with many checks and checks with many answers are for the search itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.jit import jit
+from search.mate.in_one import find_mate
+from search.rules.movegen import EVERY, generate
+from search.rules.position import do_move, undo_move
+
+MOST_CHECKS, MOST_ANSWERS = 12, 4
+
+
+@jit
+def find_mate_in_three(pos, thread, ply):
+    """The first move (int64) of a mate in three, noted with its line, or 0.
+
+    `thread.checks[ply]` holds the node's checks, none of which mates (`node.find_mate_here`). The move lists of the
+    next two plies, which no node uses yet, are overwritten.
+    """
+    count = np.int64(thread.check_count[ply])
+    if count > MOST_CHECKS:
+        return np.int64(0)
+    answers = thread.moves[ply + 1]
+    for index in range(count):
+        check = np.int64(thread.checks[ply, index])
+        do_move(pos, check)
+        answer_count = generate(pos, answers, np.int64(0), np.int64(EVERY))
+        mated = answer_count <= MOST_ANSWERS
+        if mated:
+            for place in range(answer_count):
+                answer = np.int64(answers[place])
+                do_move(pos, answer)
+                mate, _ = find_mate(pos, thread.checks[ply + 2])
+                undo_move(pos, answer)
+                if mate == 0:
+                    mated = False
+                    break
+                thread.pv[ply, 1], thread.pv[ply, 2] = answer, mate
+        undo_move(pos, check)
+        if mated:
+            thread.pv[ply, 0] = check
+            thread.pv_length[ply] = 3
+            return check
+    return np.int64(0)

@@ -1,0 +1,173 @@
+"""The transposition table, shared by the threads without locks.
+
+An entry is two words: the data, and the key XORed with the data. If two threads write one entry at once, what a reader
+finds does not add up to its key and counts as absent (Hyatt and Mann, "A lock-less transposition-table implementation
+for parallel search", ICGA Journal 25, 2002). Four entries share a cache line.
+
+Data, from the low bit: move 16, score 16, static evaluation 16, depth 8, bound 2, age 6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from search.machine.jit import jit
+from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
+from search.score import MATE_BOUND
+
+NO_BOUND, UPPER, LOWER, EXACT = range(4)
+ENTRIES = 4
+NO_EVALUATION = -32768
+_AGES = 64
+_WORD = np.uint64(8)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+table_dtype = np.dtype([("address", np.uint64), ("clusters", np.uint64), ("age", np.int64)], align=True)
+
+
+def _memory_left() -> int | None:
+    """Bytes of memory that can still be had without swapping; None where the system does not say (Linux does)."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        sizes = dict(line.split(":", 1) for line in lines)
+        return int(sizes["MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError, ValueError, IndexError):
+        return None
+
+
+class TranspositionTable:
+    """A table of `megabytes` MiB; `.record` (table_dtype) is what jitted code takes."""
+
+    def __init__(self, megabytes: int) -> None:
+        """Reserve the memory, which the system hands out as it is touched; MemoryError in words if it does not fit."""
+        size = megabytes << 20
+        left = _memory_left()
+        if left is not None and size > left:
+            raise MemoryError(f"USI_Hash {megabytes} MB does not fit: {left >> 20} MB of memory are free")
+        try:
+            self._words = aligned_zeros(size // 8, np.uint64)
+        except (MemoryError, ValueError, OverflowError):
+            raise MemoryError(f"USI_Hash {megabytes} MB does not fit into memory") from None
+        self.megabytes = megabytes
+        self.record = np.zeros(1, table_dtype)[0]
+        self.record["address"] = self._words.ctypes.data
+        self.record["clusters"] = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index is 32 bits
+
+    def clear(self) -> None:
+        """Forget everything; what no search has used yet is not touched, see `search.alphabeta.paging`."""
+        self._words[: int(self.record["clusters"]) * CACHE_LINE // 8] = 0
+        self.record["age"] = 0
+
+    def new_search(self) -> None:
+        """Begin a search: entries of earlier ones give way first."""
+        self.record["age"] = (int(self.record["age"]) + 1) % _AGES
+
+    def hashfull(self) -> int:
+        """Entries of the current search, in thousandths, from the first thousand."""
+        data = self._words[: 2 * 1000].reshape(-1, 2)[:, 1]
+        return int(((data >> np.uint64(58) == np.uint64(self.record["age"])) & (data != 0)).sum() * 1000 // len(data))
+
+
+@jit
+def cluster_address(table, key):
+    """Address of the cluster of a key: its upper half scaled to the number of clusters."""
+    index = ((key >> _HALF) * (table.clusters & _LOW_HALF)) >> _HALF
+    return table.address + index * np.uint64(CACHE_LINE)
+
+
+@jit
+def prefetch_cluster(table, key):
+    """Have the key's cluster read while something else is computed."""
+    prefetch(cluster_address(table, key))
+
+
+@jit
+def probe(table, key):
+    """The data word of a key, or 0: take it apart with the functions below."""
+    address = cluster_address(table, key)
+    for _ in range(ENTRIES):
+        data = load_word(address + _WORD)
+        if load_word(address) ^ data == key and data != np.uint64(0):
+            return data
+        address += np.uint64(16)
+    return np.uint64(0)
+
+
+@jit
+def data_move(data):
+    """Best move (16 bits), 0 if none."""
+    return np.int64(data & np.uint64(0xFFFF))
+
+
+@jit
+def _signed(word):
+    number = np.int64(word & np.uint64(0xFFFF))
+    return number - 65536 if number >= 32768 else number
+
+
+@jit
+def data_score(data, ply):
+    """Score with mates counted from the root again."""
+    score = _signed(data >> np.uint64(16))
+    if score > MATE_BOUND:
+        return score - ply
+    if score < -MATE_BOUND:
+        return score + ply
+    return score
+
+
+@jit
+def data_evaluation(data):
+    """Static evaluation, NO_EVALUATION if it was in check."""
+    return _signed(data >> np.uint64(32))
+
+
+@jit
+def data_depth(data):
+    """Depth that the score was searched to."""
+    return np.int64((data >> np.uint64(48)) & np.uint64(0xFF))
+
+
+@jit
+def data_bound(data):
+    """UPPER, LOWER or EXACT."""
+    return np.int64((data >> np.uint64(56)) & np.uint64(3))
+
+
+@jit
+def store(table, key, move, score, evaluation, depth, bound, ply):
+    """Keep a result; mates are stored as counted from the position, so that any path to it can use them."""
+    if score > MATE_BOUND:
+        score += ply
+    elif score < -MATE_BOUND:
+        score -= ply
+    address = cluster_address(table, key)
+    victim, worst = address, np.int64(1 << 30)
+    for _ in range(ENTRIES):
+        data = load_word(address + _WORD)
+        if load_word(address) ^ data == key:
+            victim = address
+            if move == 0:
+                move = data_move(data)
+            # A shallower bound does not push out a deeper result of the same position.
+            if bound != EXACT and depth + 3 < data_depth(data) and np.int64(data >> np.uint64(58)) == table.age:
+                return
+            break
+        age = (table.age - np.int64(data >> np.uint64(58))) & (_AGES - 1)
+        worth = data_depth(data) - 8 * age if data != np.uint64(0) else np.int64(-1000)
+        if worth < worst:
+            victim, worst = address, worth
+        address += np.uint64(16)
+    data = (
+        np.uint64(move & 0xFFFF)
+        | np.uint64(score & 0xFFFF) << np.uint64(16)
+        | np.uint64(evaluation & 0xFFFF) << np.uint64(32)
+        | np.uint64(min(max(depth, np.int64(0)), np.int64(255))) << np.uint64(48)
+        | np.uint64(bound) << np.uint64(56)
+        | np.uint64(table.age) << np.uint64(58)
+    )
+    store_word(victim, key ^ data)
+    store_word(victim + _WORD, data)

@@ -1,0 +1,311 @@
+"""Incremental evaluation: each perspective's summed rows, kept per ply and brought up to date only when asked for.
+
+Slot `ply & 255` holds the sums of the position whose key it carries, so that a line that was taken back never serves
+another one. An evaluation looks a few plies back for sums that hold, then adds and takes away the rows of all the moves
+since in one pass; if it finds none, or the own king has changed its bucket since, it starts from sums kept for the
+king's square. The result is the same integer always (`search.evaluation.network.evaluate_reference`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from search.evaluation.kernels import activate, affine, affine_clipped, sum_rows
+from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
+from search.evaluation.network_record import owning_record
+from search.machine.bits import popcount, trailing_zeros
+from search.machine.jit import jit
+from search.machine.llvm import make_load, make_store
+from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, store_word
+from search.rules.position import position_dtype
+from search.rules.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
+from search.score import MAX_EVALUATION
+
+SLOTS = 256
+MAX_BACK = 10
+"""Plies that an update looks back: beyond, its rows (up to four a ply) cost as much as a refresh's."""
+FAR = 30
+"""Squares and hands that may differ from the position last seen with the king there; an empty board is nearer then."""
+LIST = 128
+_NO_KEY = 0x9E3779B97F4A7C15
+"""Marks an empty slot; no likelier to be a position's key than any number."""
+_MEN = 38
+PLACEMENT_BYTES = 96
+"""Bytes at the head of a position's record that say where every man is: board, hands (and the turn, left out)."""
+assert position_dtype.fields is not None
+assert [position_dtype.fields[name][1] for name in ("board", "hands", "turn")] == [0, SQUARES, PLACEMENT_BYTES - 1]
+# Behind a kept placement: its men but the kings, and how many rows of "a man is missing" its sums hold.
+_MEN_PLACE, _MISSING_PLACE = np.uint64(PLACEMENT_BYTES), np.uint64(PLACEMENT_BYTES + 8)
+_NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
+_LOWEST_BITS = np.uint64(0x0101010101010101)
+
+accumulator_dtype = np.dtype(
+    [
+        ("sums", np.uint64),  # address of int16 [SLOTS][2][width]
+        ("inputs", np.uint64),  # address of u8: the first layer's inputs
+        ("hidden", np.uint64, MAX_LAYERS),  # addresses of u8: a layer's inputs
+        ("outputs", np.uint64),  # address of int32: the output layer's sums
+        ("added_list", np.uint64),  # address of uint64 [LIST]: addresses of rows
+        ("removed_list", np.uint64),
+        ("kept", np.uint64),  # address of what `refresh` keeps: [perspective][king square], each of `kept_bytes`
+        ("empty", np.uint64),  # address of the same for an empty board
+        ("kept_bytes", np.int64),  # int16 [width] sums, the placement they are of, uint64 men and missing rows
+        ("width_bytes", np.int64),
+        ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
+        ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
+        ("refreshes", np.int64),
+        ("updates", np.int64),
+        ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
+    ],
+    align=True,
+)
+
+
+class Accumulators:
+    """The sums and scratch memory of one thread for one network; `record` is what jitted functions take."""
+
+    def __init__(self, net: EvalNetwork) -> None:
+        self.network = net
+        widest = net.perspectives * net.width
+        sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
+        lists = aligned_zeros(2 * LIST, np.uint64)
+        scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
+        kept_bytes = 2 * net.width + 2 * CACHE_LINE
+        kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
+        kept[:, : 2 * net.width] = net.bias.view(np.uint8)
+        kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
+        self.record = owning_record(accumulator_dtype, [sums, lists, scratch, kept])
+        record = self.record
+        record["sums"] = sums.ctypes.data
+        record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST
+        record["inputs"] = scratch.ctypes.data
+        record["outputs"] = scratch.ctypes.data + widest
+        for index in range(MAX_LAYERS):
+            record["hidden"][index] = scratch.ctypes.data + widest + (4 + index) * MAX_LAYER
+        record["kept"], record["empty"] = kept.ctypes.data, kept[-1].ctypes.data
+        record["kept_bytes"] = kept_bytes
+        record["width_bytes"] = 2 * net.width
+        reset_accumulators(record)
+
+
+@jit
+def reset_accumulators(accumulators):
+    """Forget all sums, as for another game; needed for correctness never, as slots carry keys."""
+    for slot in range(SLOTS):
+        for perspective in range(2):
+            accumulators.keys[slot, perspective] = np.uint64(_NO_KEY)
+    accumulators.refreshes = 0
+    accumulators.updates = 0
+    accumulators.draw_output = 0
+
+
+_load_int32 = make_load(types.int32, 32)
+_store_address = make_store(types.uint64, 64)
+
+
+@jit
+def sums_address(accumulators, slot, perspective):
+    """Address of the int16 sums of a slot."""
+    return accumulators.sums + np.uint64((slot * 2 + perspective) * accumulators.width_bytes)
+
+
+@jit
+def _king_offset(pos, net, perspective):
+    return net.king_offsets[perspective, pos.king[perspective]]
+
+
+@jit
+def _list_row(net, rows, count, perspective, code, king_offset):
+    """Put a code's row on a list if it has one; the new length."""
+    offset = np.int64(_load_int32(net.code_offsets, perspective * (CODES + 1) + code))
+    if offset < 0:
+        return count
+    _store_address(rows, count, net.rows + np.uint64(offset + king_offset))
+    return count + 1
+
+
+@jit
+def _list_hand(net, rows, count, perspective, colour, kind, fewer, more, king_offset):
+    """Put on a list the rows that a hand of `more` of a kind has and one of `fewer` has not; the new length."""
+    first = HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind]
+    for nth in range(fewer, more):
+        count = _list_row(net, rows, count, perspective, first + nth, king_offset)
+    return count
+
+
+@jit
+def _is_man(piece):
+    """1 for a piece that a set of 38 men has, 0 for a king or an empty square."""
+    return np.int64(piece != EMPTY and piece % KINDS != KING)
+
+
+@jit
+def _distance(placement, other):
+    """Squares and hands in which two placements (addresses) differ."""
+    count = np.uint64(0)
+    for word in range(PLACEMENT_BYTES // 8):
+        place = np.uint64(8 * word)
+        differing = load_word(placement + place) ^ load_word(other + place)
+        for shift in (4, 2, 1):  # the lowest bit of each byte: whether any of its bits is set
+            differing |= differing >> np.uint64(shift)
+        count += popcount(differing & _LOWEST_BITS)
+    return count
+
+
+@jit
+def refresh(pos, accumulators, net, perspective):
+    """Bring the sums kept for the perspective's king square up to the position, and copy them to its ply's slot.
+
+    Only what differs from the position last seen with the king there is added or taken away ("Finny tables" in
+    chess engines, after Luecx's Koivisto); from an empty board where that is nearer.
+    """
+    king_offset = _king_offset(pos, net, perspective)
+    king = np.int64(pos.king[perspective])
+    entry = accumulators.kept + np.uint64((perspective * (SQUARES + 1) + king) * accumulators.kept_bytes)
+    width_bytes, placement = np.uint64(accumulators.width_bytes), np.uint64(pos.board.ctypes.data)
+    known = entry if _distance(placement, entry + width_bytes) <= FAR else accumulators.empty
+    past_snapshot, snapshot = known + width_bytes, entry + width_bytes
+    added, removed = accumulators.added_list, accumulators.removed_list
+    added_count, removed_count = np.int64(0), np.int64(0)
+    men = np.int64(load_word(past_snapshot + _MEN_PLACE))
+    for word in range(PLACEMENT_BYTES // 8):
+        place = np.uint64(8 * word)
+        present, past = load_word(placement + place), load_word(past_snapshot + place)
+        differing = present ^ past
+        store_word(snapshot + place, present)
+        while differing != _NOTHING:
+            shift = trailing_zeros(differing) & _BYTE_START
+            differing &= ~(_BYTE << shift)
+            new, old = np.int64((present >> shift) & _BYTE), np.int64((past >> shift) & _BYTE)
+            index = 8 * word + np.int64(shift >> np.uint64(3))
+            if index < SQUARES:
+                men += _is_man(new) - _is_man(old)
+                if old != EMPTY:
+                    code = old * SQUARES + index
+                    removed_count = _list_row(net, removed, removed_count, perspective, code, king_offset)
+                if new != EMPTY:
+                    code = new * SQUARES + index
+                    added_count = _list_row(net, added, added_count, perspective, code, king_offset)
+            elif index < SQUARES + 2 * HAND_KINDS:
+                men += new - old
+                colour, kind = (index - SQUARES) // HAND_KINDS, (index - SQUARES) % HAND_KINDS
+                added_count = _list_hand(net, added, added_count, perspective, colour, kind, old, new, king_offset)
+                removed_count = _list_hand(
+                    net, removed, removed_count, perspective, colour, kind, new, old, king_offset
+                )
+    store_word(snapshot + _MEN_PLACE, np.uint64(men))
+    if net.missing_row >= 0:
+        row, missing = net.rows + np.uint64(net.missing_row + king_offset), _MEN - men
+        summed = np.int64(load_word(past_snapshot + _MISSING_PLACE))
+        for _ in range(summed, missing):
+            _store_address(added, added_count, row)
+            added_count += 1
+        for _ in range(missing, summed):
+            _store_address(removed, removed_count, row)
+            removed_count += 1
+        store_word(snapshot + _MISSING_PLACE, np.uint64(missing))
+    slot = np.int64(pos.ply) & (SLOTS - 1)
+    sums, none = sums_address(accumulators, slot, perspective), np.int64(0)
+    sum_rows(entry, known, added, added_count, removed, removed_count, net.width, net.lane_bytes)
+    sum_rows(sums, entry, added, none, removed, none, net.width, net.lane_bytes)
+    accumulators.keys[slot, perspective] = pos.key
+    accumulators.king_offsets[slot, perspective] = king_offset
+    accumulators.refreshes += 1
+
+
+@jit
+def update(pos, accumulators, net, perspective):
+    """Make the slot of the position's ply hold the sums of a perspective (0 black, 1 white)."""
+    ply = np.int64(pos.ply)
+    slot = ply & (SLOTS - 1)
+    if accumulators.keys[slot, perspective] == pos.key:
+        return
+    king_offset = _king_offset(pos, net, perspective)
+    for back in range(1, min(MAX_BACK, ply) + 1):
+        source = (ply - back) & (SLOTS - 1)
+        if (
+            accumulators.keys[source, perspective] == pos.keys[ply - back]
+            and accumulators.king_offsets[source, perspective] == king_offset
+        ):
+            added, removed = np.int64(0), np.int64(0)
+            for step in range(ply - back + 1, ply + 1):
+                for change in range(2):
+                    code = np.int64(pos.removed[step, change])
+                    removed = _list_row(net, accumulators.removed_list, removed, perspective, code, king_offset)
+                    code = np.int64(pos.added[step, change])
+                    added = _list_row(net, accumulators.added_list, added, perspective, code, king_offset)
+            sum_rows(
+                sums_address(accumulators, slot, perspective),
+                sums_address(accumulators, source, perspective),
+                accumulators.added_list,
+                added,
+                accumulators.removed_list,
+                removed,
+                net.width,
+                net.lane_bytes,
+            )
+            accumulators.keys[slot, perspective] = pos.key
+            accumulators.king_offsets[slot, perspective] = king_offset
+            accumulators.updates += 1
+            return
+    refresh(pos, accumulators, net, perspective)
+
+
+@jit
+def forward(pos, accumulators, net):
+    """Raw value output (int64) from sums that are up to date; the draw output goes to `accumulators.draw_output`."""
+    mover = np.int64(pos.turn)
+    slot = np.int64(pos.ply) & (SLOTS - 1)
+    checked = (pos.checkers[0] | pos.checkers[1]) != np.uint64(0)
+    extra = net.check_row if checked else net.zero_row
+    inputs = accumulators.inputs
+    activate(sums_address(accumulators, slot, mover), extra, net.input_shift, inputs, net.width)
+    if net.perspectives == 2:
+        other = sums_address(accumulators, slot, 1 - mover)
+        activate(other, net.zero_row, net.input_shift, inputs + np.uint64(net.width), net.width)
+    last = net.layer_count - 1
+    for layer in range(last):
+        target = accumulators.hidden[layer]
+        affine_clipped(
+            inputs, net.inputs[layer], net.weights[layer], net.biases[layer], net.outputs[layer], net.shifts[layer],
+            target,
+        )  # fmt: skip
+        inputs = target
+    affine(inputs, net.inputs[last], net.weights[last], net.biases[last], net.outputs[last], accumulators.outputs)
+    if net.has_draw != 0:
+        accumulators.draw_output = np.int64(_load_int32(accumulators.outputs, 1))
+    return np.int64(_load_int32(accumulators.outputs, 0))
+
+
+@jit
+def bring_up(pos, accumulators, net):
+    """Bring the sums that the network reads up to the position; a search does it while its table's entry is fetched."""
+    mover = np.int64(pos.turn)
+    update(pos, accumulators, net, mover)
+    if net.perspectives == 2:
+        update(pos, accumulators, net, 1 - mover)
+
+
+@jit
+def evaluate_output(pos, accumulators, net):
+    """Raw value output of the position, from the mover's view; int64."""
+    bring_up(pos, accumulators, net)
+    return forward(pos, accumulators, net)
+
+
+@jit
+def centipawns(output, net):
+    """Centipawns of a raw output: divided, scaled in fixed point, rounded half away from zero, clamped to +-20000."""
+    size = output if output >= 0 else -output
+    if net.output_divisor != 1:
+        size //= net.output_divisor
+    size = min(size, np.int64(1 << 28))
+    score = min((size * net.centipawns_per_output + (1 << SCORE_SHIFT - 1)) >> SCORE_SHIFT, MAX_EVALUATION)
+    return score if output >= 0 else -score
+
+
+@jit
+def evaluate(pos, accumulators, net):
+    """Score of the position in centipawns, from the mover's view, within +-20000; int64."""
+    return centipawns(evaluate_output(pos, accumulators, net), net)

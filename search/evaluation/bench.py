@@ -1,0 +1,244 @@
+"""`liteshogi bench --eval`: nanoseconds of an incremental update, of the layers after it, and of a refresh.
+
+Recorded games are played through in game order, so that captures, drops and king moves have their natural share, and
+every position is evaluated once. The loops run inside Numba and differ in one thing each: playing the moves alone,
+playing and updating, playing, updating and the layers; a part's time is the difference, in thread CPU time, per
+position. Each loop runs several times, in turns, and the median counts.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import random
+import statistics
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import EvalNetwork, Layer
+from search.evaluation.network_file import DEFAULT_NETWORK, load_network
+from search.evaluation.network_record import network_record
+from search.machine.jit import KERNEL, jit
+from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.position import do_move, undo_move
+from search.rules.sfen import move_from_usi, position_from_sfen
+
+MAX_PLIES = 1000
+PLAY, UPDATE, FORWARD, REFRESH = range(4)
+
+
+@dataclass(frozen=True)
+class Games:
+    """Games from the start position: all moves in one array (16 bits), and where each game starts in it."""
+
+    moves: np.ndarray
+    starts: np.ndarray
+    source: str
+
+    @property
+    def plies(self) -> int:
+        return len(self.moves)
+
+
+def _pack(games: Iterable[list[int]], source: str) -> Games:
+    lists = [moves for moves in games if moves]
+    if not lists:
+        raise ValueError(f"{source}: no games from the start position in it")
+    starts = np.cumsum([0, *map(len, lists)])
+    return Games(np.concatenate([np.array(moves, np.uint16) for moves in lists]), starts, source)
+
+
+def _legal_line(usi_moves: list[str], where: str) -> list[int]:
+    """The moves as 16-bit numbers, each checked."""
+    pos = position_from_sfen("startpos")
+    line: list[int] = []
+    for text in usi_moves[:MAX_PLIES]:
+        move = move_from_usi(text)
+        if not is_legal(pos, np.int64(move)):
+            raise ValueError(f"{where}: {text} is not legal after {len(line)} moves")
+        do_move(pos, np.int64(move))
+        line.append(move)
+    return line
+
+
+def read_games(path: Path, count: int) -> Games:
+    """At most `count` games of a file, packed by xz or not: JSON objects a line with `start` and `moves`, or USI lines.
+
+    Games that start elsewhere than at the start position are left out. Raises OSError, or ValueError naming the line.
+    """
+    lines = []
+    opener: Any = lzma.open if path.suffix == ".xz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        for number, text in enumerate(file, 1):
+            where = f"{path}: line {number}"
+            if text.lstrip().startswith("{"):
+                try:
+                    game = json.loads(text)
+                    start, moves = game.get("start", "startpos"), list(game["moves"])
+                except (json.JSONDecodeError, KeyError, TypeError) as error:
+                    raise ValueError(f"{where}: no game: {error}") from None
+            else:
+                words = text.removeprefix("position ").split()
+                start, moves = (words or [""])[0], words[2:]
+            if start == "startpos":
+                try:
+                    lines.append(_legal_line(moves, where))
+                except ValueError as error:
+                    raise ValueError(f"{where}: {error}".replace(f"{where}: {where}", where)) from None
+            if len(lines) == count:
+                break
+    return _pack(lines, path.name)
+
+
+def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
+    """Seeded random legal games, where no recorded ones are at hand; their captures and drops are not natural."""
+    generator, buffer, games = random.Random(seed), np.zeros(MAX_MOVES, np.uint16), []
+    for _ in range(count):
+        pos, line = position_from_sfen("startpos"), []
+        for _ in range(plies):
+            found = legal_moves(pos, buffer)
+            if found == 0:
+                break
+            line.append(int(buffer[generator.randrange(found)]))
+            do_move(pos, np.int64(line[-1]))
+        games.append(line)
+    return _pack(games, f"{count} random games")
+
+
+def find_games(path: Path | None, count: int) -> Games:
+    """The games of a file; else of the shared data folder (`LITESHOGI_DATA`) if it is there, else random ones."""
+    if path is not None:
+        return read_games(path, count)
+    shared = Path(os.environ.get("LITESHOGI_DATA") or Path(__file__).parents[3] / "shared" / "data")
+    recorded = shared / "games" / "games.jsonl.xz"
+    return read_games(recorded, count) if recorded.is_file() else random_games(min(count, 200))
+
+
+def random_network(
+    features: str, width: int, hidden: tuple[int, ...], perspectives: int, outputs: tuple[str, ...] = ("value",)
+) -> EvalNetwork:
+    """A network of given dimensions with random weights, the same at every call."""
+    generator = np.random.default_rng(1)
+    chosen = feature_set(features)
+    rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
+    layers, inputs = [], width * perspectives
+    for count, shift in (*((size, 6) for size in hidden), (len(outputs), 0)):
+        weight = generator.integers(-40, 41, (count, inputs), np.int8)
+        layers.append(Layer(weight, generator.integers(-500, 501, count, np.int32), shift))
+        inputs = count
+    bias = generator.integers(0, 64, width, np.int16)
+    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives, outputs=outputs)
+
+
+@jit
+def _walk(pos, accumulators, net, moves, starts, part):
+    """Play every game forward, doing `part` at every position, and back; the sum of all outputs."""
+    total = np.int64(0)
+    for game in range(len(starts) - 1):
+        reset_accumulators(accumulators)
+        update(pos, accumulators, net, np.int64(0))
+        update(pos, accumulators, net, np.int64(1))
+        for index in range(starts[game], starts[game + 1]):
+            do_move(pos, np.int64(moves[index]))
+            mover = np.int64(pos.turn)
+            if part == REFRESH:
+                refresh(pos, accumulators, net, mover)
+            elif part != PLAY:
+                update(pos, accumulators, net, mover)
+                if net.perspectives == 2:
+                    update(pos, accumulators, net, 1 - mover)
+                if part == FORWARD:
+                    total += forward(pos, accumulators, net)
+        for index in range(starts[game + 1] - 1, starts[game] - 1, -1):
+            undo_move(pos, np.int64(moves[index]))
+    return total
+
+
+def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
+    """Figures of one network: update_ns and forward_ns per position, refresh_ns per perspective, and its dimensions."""
+    pos, accumulators, record = position_from_sfen("startpos"), Accumulators(net), network_record(net)
+    times: list[list[float]] = [[] for _ in range(4)]
+    for run in range(runs + 1):
+        for part in (PLAY, UPDATE, FORWARD, REFRESH):
+            before = time.thread_time_ns()
+            _walk(pos, accumulators.record, record, games.moves, games.starts, np.int64(part))
+            if run:  # the first turn warms the caches
+                times[part].append((time.thread_time_ns() - before) / games.plies)
+    play, updated, evaluated, refreshed = (statistics.median(part) for part in times)
+    hidden = "-".join(str(len(layer.bias)) for layer in net.layers[:-1])
+    return {
+        "update_ns": round(updated - play, 1),
+        "forward_ns": round(evaluated - updated, 1),
+        "refresh_ns": round(refreshed - play, 1),
+        "network": f"{net.feature_set.name} {net.width}x{net.perspectives}-{hidden}",
+    }
+
+
+def bench_evaluation(
+    net: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
+) -> dict[str, Any]:
+    """The figures of `bench --eval`: of the network, of others beside it, the kernel and the games.
+
+    net: a path or `default`; without it random weights of the (16, 4, 32) net's dimensions, as times do not depend on
+    weights. Beside stand the default network, if there is one, and NNUE's dimensions, with random weights.
+    """
+    recorded = find_games(games, count)
+    chosen = random_network("piece_square", 96, (32,), 1) if net is None else load_network(net)
+    figures = measure(chosen, recorded, runs)
+    if net is None:
+        figures["network"] += ", (16, 4, 32)"
+        if DEFAULT_NETWORK.is_file():
+            figures["default"] = measure(load_network("default"), recorded, runs)
+            figures["default"]["network"] += ", default"
+    return figures | {
+        "half_kp": measure(random_network("half_kp", 256, (32, 32), 2), recorded, max(runs // 2, 3)),
+        "kernel": KERNEL,
+        "games": len(recorded.starts) - 1,
+        "positions": recorded.plies,
+        "source": recorded.source,
+    }
+
+
+def as_text(figures: dict[str, Any]) -> str:
+    """The figures as the lines that the command prints."""
+    counts = f"{figures['positions']:,} positions of {figures['games']} games ({figures['source']})"
+    lines = [
+        f"{counts}, kernel {figures['kernel']}",
+        f"{'nanoseconds a position':34}   update   layers     both  refresh (a perspective)",
+    ]
+    for part in (figures, figures.get("default"), figures["half_kp"]):
+        if part:
+            times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
+            lines.append(f"{part['network']:34}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class BenchEvaluation:
+    """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
+
+    net: str | None = None
+    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32), and the default net beside."""
+    games: Path | None = None
+    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, packed by xz or not.
+    Without them those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
+    count: int = 1000
+    """Games to walk along."""
+    runs: int = 7
+    """Runs to take the median of."""
+    json: bool = False
+    """Print one JSON object and nothing else."""
+
+    def run(self) -> None:
+        if self.count < 1 or self.runs < 1:
+            raise ValueError("--count and --runs must be at least 1")
+        figures = bench_evaluation(self.net, self.games, self.count, self.runs)
+        print(json.dumps(figures) if self.json else as_text(figures))

@@ -1,0 +1,24 @@
+"""The dot product of AVX2: `vpmaddubsw`, `vpmaddwd`. Exact, as inputs up to 127 cannot saturate the int16 pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from search.machine.llvm import constant, external, i8, i16, i32, load, splat, vector
+
+PARTS = 2
+"""Vectors that hold the 16 int32 sums of a block."""
+
+
+def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
+    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (an i32 that holds them)
+    with its four int8 weights (an address of 64 bytes)."""
+    bytes_, pairs, fours = vector(i8, 32), vector(i16, 16), vector(i32, 8)
+    multiply = external(builder, "llvm.x86.avx2.pmadd.ub.sw", pairs, [bytes_, bytes_])
+    widen = external(builder, "llvm.x86.avx2.pmadd.wd", fours, [pairs, pairs])
+    four = builder.bitcast(splat(builder, inputs, 8), bytes_)
+    found = []
+    for part, total in enumerate(sums):
+        products = builder.call(multiply, [four, load(builder, weights, 32 * part, bytes_)])
+        found.append(builder.add(total, builder.call(widen, [products, constant(i16, 16, 1)])))
+    return found

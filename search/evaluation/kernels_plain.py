@@ -1,0 +1,82 @@
+"""Kernels as plain loops over memory, for any CPU; the others are measured against them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from search.machine.jit import jit
+from search.machine.llvm import make_load, make_store
+
+OUTPUTS = 16
+
+
+_load_int8, _load_uint8 = make_load(types.int8, 8), make_load(types.uint8, 8)
+_load_int16, _load_int32, _load_address = (
+    make_load(types.int16, 16),
+    make_load(types.int32, 32),
+    make_load(types.uint64, 64),
+)
+_store_uint8, _store_int16, _store_int32 = (
+    make_store(types.uint8, 8),
+    make_store(types.int16, 16),
+    make_store(types.int32, 32),
+)
+
+
+@jit
+def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
+    """See `search.evaluation.kernels`."""
+    for lane in range(width):
+        _store_int16(target, lane, _load_int16(source, lane))
+    for index in range(added_count):
+        row = _load_address(added, index)
+        for lane in range(width):
+            part = _load_int16(row, lane) if lane_bytes == 2 else np.int16(_load_int8(row, lane))
+            _store_int16(target, lane, np.int16(_load_int16(target, lane) + part))
+    for index in range(removed_count):
+        row = _load_address(removed, index)
+        for lane in range(width):
+            part = _load_int16(row, lane) if lane_bytes == 2 else np.int16(_load_int8(row, lane))
+            _store_int16(target, lane, np.int16(_load_int16(target, lane) - part))
+
+
+@jit
+def activate(source, extra, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    for lane in range(width):
+        total = np.int16(_load_int16(source, lane) + _load_int16(extra, lane))
+        _store_uint8(target, lane, np.uint8(min(max(np.int64(total) >> shift, 0), 127)))
+
+
+@jit
+def _dot(inputs, input_count, row):
+    total = np.int32(0)
+    for index in range(input_count):
+        product = np.int32(_load_uint8(inputs, index)) * np.int32(_load_int8(row, index))
+        total = np.int32(total + product)
+    return total
+
+
+@jit
+def affine(inputs, input_count, weights, biases, output_count, target):
+    """See `search.evaluation.kernels`."""
+    for output in range(output_count):
+        total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
+        _store_int32(target, output, np.int32(total + _load_int32(biases, output)))
+
+
+@jit
+def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
+    """See `search.evaluation.kernels`."""
+    for output in range(output_count):
+        total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
+        total = np.int32(total + _load_int32(biases, output))
+        _store_uint8(target, output, np.uint8(min(max(np.int64(total) >> shift, 0), 127)))
+
+
+def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
+    """Weights int8 [outputs, inputs'] as int8 [padded outputs][inputs]; missing inputs and outputs are zero."""
+    packed = np.zeros((-(-weight.shape[0] // OUTPUTS) * OUTPUTS, inputs), np.int8)
+    packed[: weight.shape[0], : weight.shape[1]] = weight
+    return packed

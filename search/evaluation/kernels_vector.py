@@ -1,0 +1,202 @@
+"""Kernels in LLVM vectors: what VNNI and AVX2 share; the dot product of four bytes comes from the machine's own file.
+
+LLVM finds neither dot product in a loop by itself, hence the intrinsics. Four groups of four inputs a turn go to
+accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from search.machine.jit import KERNEL, jit
+from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
+
+if KERNEL == "vnni":
+    from search.evaluation.kernels_vnni import PARTS, dot
+else:
+    from search.evaluation.kernels_avx2 import PARTS, dot
+
+BLOCK = 32
+"""int16 lanes a step."""
+OUTPUTS = 16
+"""int32 outputs a block."""
+_UNROLL = 4
+
+
+def _make_sum_tile(tile: int) -> Any:
+    """An intrinsic that does `tile` blocks of `sum_rows`, kept in registers over all rows, from lane `first` on."""
+
+    def places(builder, first, lane_bytes):
+        start = builder.mul(first, ir.Constant(i64, lane_bytes))
+        return [builder.add(start, ir.Constant(i64, lane_bytes * BLOCK * step)) for step in range(tile)]
+
+    def sum_all(builder, sums, lists, first, lane_bytes):
+        lanes = vector(i16, BLOCK)
+        stored = vector(i8, BLOCK) if lane_bytes == 1 else lanes
+        for rows, count, operation in lists:
+            with cgutils.for_range(builder, count) as loop:
+                row = load(builder, rows, builder.mul(loop.index, ir.Constant(i64, 8)), i64)
+                for place, total in zip(places(builder, first, lane_bytes), sums, strict=True):
+                    part = load(builder, row, place, stored)
+                    part = builder.sext(part, lanes) if lane_bytes == 1 else part
+                    builder.store(operation(builder.load(total), part), total)
+
+    @intrinsic
+    def sum_tile(context, target, source, added, added_count, removed, removed_count, first, lane_bytes):
+        def emit(context, builder, signature, arguments):
+            target, source, added, added_count, removed, removed_count, first, lane_bytes = arguments
+            lists = (added, added_count, builder.add), (removed, removed_count, builder.sub)
+            lanes = vector(i16, BLOCK)
+            sums = [cgutils.alloca_once(builder, lanes) for _ in range(tile)]
+            for place, total in zip(places(builder, first, 2), sums, strict=True):
+                builder.store(load(builder, source, place, lanes), total)
+            with builder.if_else(builder.icmp_signed("==", lane_bytes, ir.Constant(i64, 1))) as (narrow, wide):
+                with narrow:
+                    sum_all(builder, sums, lists, first, 1)
+                with wide:
+                    sum_all(builder, sums, lists, first, 2)
+            for place, total in zip(places(builder, first, 2), sums, strict=True):
+                store(builder, target, place, builder.load(total))
+            return context.get_dummy_value()
+
+        address, count = types.uint64, types.int64
+        return types.void(address, address, address, count, address, count, count, count), emit
+
+    return sum_tile
+
+
+_sum_one, _sum_two, _sum_three, _sum_four = (_make_sum_tile(tile) for tile in (1, 2, 3, 4))
+
+
+@jit
+def sum_rows(target, source, added, added_count, removed, removed_count, width, lane_bytes):
+    """See `search.evaluation.kernels`."""
+    blocks = width // BLOCK
+    first = np.int64(0)
+    while blocks >= 4:
+        _sum_four(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+        first += 4 * BLOCK
+        blocks -= 4
+    if blocks == 3:
+        _sum_three(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+    elif blocks == 2:
+        _sum_two(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+    elif blocks == 1:
+        _sum_one(target, source, added, added_count, removed, removed_count, first, lane_bytes)
+
+
+@intrinsic
+def _activate_blocks(context, source, extra, shift, target, blocks):
+    def emit(context, builder, signature, arguments):
+        source, extra, shift, target, blocks = arguments
+        lanes = vector(i16, BLOCK)
+        shifts = splat(builder, builder.trunc(shift, i16), BLOCK)
+        with cgutils.for_range(builder, blocks) as loop:
+            place = builder.mul(loop.index, ir.Constant(i64, 64))
+            total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
+            bytes_ = builder.trunc(clip(builder, builder.ashr(total, shifts), i16, BLOCK), vector(i8, BLOCK))
+            store(builder, target, builder.mul(loop.index, ir.Constant(i64, BLOCK)), bytes_)
+        return context.get_dummy_value()
+
+    address = types.uint64
+    return types.void(address, address, types.int64, address, types.int64), emit
+
+
+@jit
+def activate(source, extra, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    _activate_blocks(source, extra, shift, target, width // BLOCK)
+
+
+def _make_affine_blocks(pair: int, clipped: bool) -> Any:
+    """An intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of all outputs' weights for a group."""
+    parts = PARTS
+    lanes = OUTPUTS // parts
+    kind = vector(i32, lanes)
+
+    @intrinsic
+    def affine_blocks(context, inputs, groups, weights, stride, biases, shift, target):
+        def emit(context, builder, signature, arguments):
+            inputs, groups, weights, stride, biases, shift, target = arguments
+            sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(_UNROLL)]
+            for part, place in enumerate(sums[0]):
+                builder.store(load(builder, biases, 4 * lanes * part, kind), place)
+            for places in sums[1:]:
+                for place in places:
+                    builder.store(constant(i32, lanes, 0), place)
+            turns = builder.sdiv(groups, ir.Constant(i64, _UNROLL))
+            with cgutils.for_range(builder, turns) as loop:
+                first = builder.mul(loop.index, ir.Constant(i64, _UNROLL))
+                for turn in range(_UNROLL):
+                    group = builder.add(first, ir.Constant(i64, turn))
+                    four = load(builder, inputs, builder.mul(group, ir.Constant(i64, 4)), i32)
+                    row = builder.add(weights, builder.mul(group, stride))
+                    for block in range(pair):
+                        places = sums[turn][block * parts : (block + 1) * parts]
+                        before = [builder.load(place) for place in places]
+                        after = dot(builder, before, four, add_offset(builder, row, 64 * block))
+                        for place, value in zip(places, after, strict=True):
+                            builder.store(value, place)
+            for part in range(pair * parts):
+                total = builder.load(sums[0][part])
+                for places in sums[1:]:
+                    total = builder.add(total, builder.load(places[part]))
+                if clipped:
+                    shifted = builder.ashr(total, splat(builder, builder.trunc(shift, i32), lanes))
+                    cut = builder.trunc(clip(builder, shifted, i32, lanes), vector(i8, lanes))
+                    store(builder, target, lanes * part, cut)
+                else:
+                    store(builder, target, 4 * lanes * part, total)
+            return context.get_dummy_value()
+
+        address, count = types.uint64, types.int64
+        return types.void(address, count, address, count, address, count, address), emit
+
+    return affine_blocks
+
+
+_two, _one, _two_clipped, _one_clipped = (
+    _make_affine_blocks(pair, clipped) for clipped in (False, True) for pair in (2, 1)
+)
+
+
+@jit
+def affine(inputs, input_count, weights, biases, output_count, target):
+    """See `search.evaluation.kernels`."""
+    groups, stride, unused = input_count // 4, output_count * 4, np.int64(0)
+    left = output_count
+    pair = np.uint64(8 * OUTPUTS)  # bytes of two blocks: of a group's weights, of biases, of int32 sums
+    while left >= 2 * OUTPUTS:
+        _two(inputs, groups, weights, stride, biases, unused, target)
+        weights, biases, target = weights + pair, biases + pair, target + pair
+        left -= 2 * OUTPUTS
+    if left > 0:
+        _one(inputs, groups, weights, stride, biases, unused, target)
+
+
+@jit
+def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
+    """See `search.evaluation.kernels`."""
+    groups, stride = input_count // 4, output_count * 4
+    left = output_count
+    pair = np.uint64(8 * OUTPUTS)
+    while left >= 2 * OUTPUTS:
+        _two_clipped(inputs, groups, weights, stride, biases, shift, target)
+        weights, biases, target = weights + pair, biases + pair, target + np.uint64(2 * OUTPUTS)
+        left -= 2 * OUTPUTS
+    if left > 0:
+        _one_clipped(inputs, groups, weights, stride, biases, shift, target)
+
+
+def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
+    """Weights int8 [outputs, inputs'] as int8 [inputs / 4][padded outputs][4]; missing inputs and outputs are zero."""
+    outputs = -(-weight.shape[0] // OUTPUTS) * OUTPUTS
+    padded = np.zeros((outputs, inputs), np.int8)
+    padded[: weight.shape[0], : weight.shape[1]] = weight
+    return np.ascontiguousarray(padded.reshape(outputs, inputs // 4, 4).transpose(1, 0, 2))

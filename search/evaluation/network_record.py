@@ -1,0 +1,114 @@
+"""A network as jitted code sees it: one record of addresses, dimensions and shifts.
+
+The record's type is the same for every network, so loading one compiles nothing. Rows lie on cache lines, as int8 if
+every number of the table fits: one of NNUE's size is in no cache, and half the bytes are half the waiting. Layers are
+packed as the kernel of this machine reads them. The record keeps it all alive.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from search.evaluation.feature_sets import NO_KING, NO_ROW
+from search.evaluation.kernels import pack_biases, pack_weights, padded_outputs
+from search.evaluation.network import MAX_LAYERS, EvalNetwork
+from search.machine.memory import aligned_zeros
+from search.rules.shogi import CODES
+
+network_dtype = np.dtype(
+    [
+        ("rows", np.uint64),  # address of the table
+        ("bias", np.uint64),  # address of the bias
+        ("zero_row", np.uint64),  # address of int16 zeros
+        ("check_row", np.uint64),  # address of int16, the zero row's if the set has none
+        ("missing_row", np.int64),  # byte offset in the table, -1 if the set has none
+        ("code_offsets", np.uint64),  # address of int32 [2][CODES + 1]: byte offset of a code's row, -1 if none
+        ("king_offsets", np.int64, (2, NO_KING + 1)),  # [perspective, own king's square seen by black], bytes
+        ("width", np.int64),  # lanes of a row
+        ("lane_bytes", np.int64),  # of the table: 2 for int16, 1 for int8
+        ("perspectives", np.int64),
+        ("input_shift", np.int64),
+        ("layer_count", np.int64),
+        ("weights", np.uint64, MAX_LAYERS),  # addresses
+        ("biases", np.uint64, MAX_LAYERS),
+        ("inputs", np.int64, MAX_LAYERS),  # padded
+        ("outputs", np.int64, MAX_LAYERS),  # padded
+        ("shifts", np.int64, MAX_LAYERS),
+        ("output_divisor", np.int64),
+        ("centipawns_per_output", np.int64),
+        ("has_draw", np.int64),
+    ],
+    align=True,
+)
+
+
+class _OwningArray(np.ndarray):
+    """An array with an attribute: what its records point to."""
+
+    owned: list[np.ndarray]
+
+
+def owning_record(dtype: np.dtype, owned: list[np.ndarray]) -> np.void:
+    """A zeroed record that keeps the arrays whose addresses it holds alive, also when it outlives its maker."""
+    array = np.zeros(1, dtype).view(_OwningArray)
+    array.owned = owned
+    record: np.void = array[0]  # a record's base is its array
+    return record
+
+
+_records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
+
+
+def network_record(net: EvalNetwork) -> np.void:
+    """The record (of `network_dtype`) of a network for jitted functions, made at the first call; threads share it."""
+    if net not in _records:
+        _records[net] = _make_record(net)
+    return _records[net]
+
+
+def _make_record(net: EvalNetwork) -> np.void:
+    features, width = net.feature_set, net.width
+    narrow = net.rows.astype(np.int8)
+    table, lane_bytes = (narrow, 1) if np.array_equal(narrow, net.rows) else (net.rows, 2)
+    row_bytes = lane_bytes * width
+    block = features.king_stride or features.rows
+    if block * row_bytes >= 1 << 31:
+        raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
+    arrays: list[np.ndarray] = []
+    record = owning_record(network_dtype, arrays)
+    record["rows"] = _place(table, arrays)
+    record["bias"] = _place(net.bias, arrays)
+    record["zero_row"] = _place(np.zeros(width, np.int16), arrays)
+    check = features.check_row
+    record["check_row"] = record["zero_row"] if check is None else _place(net.rows[check], arrays)
+    record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
+    codes = features.codes_to_rows.astype(np.int64)
+    assert codes.shape == (2, CODES + 1)
+    record["code_offsets"] = _place(np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32), arrays)
+    own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
+    record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
+    record["width"], record["lane_bytes"] = width, lane_bytes
+    record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
+    record["layer_count"] = len(net.layers)
+    inputs = width * net.perspectives
+    for index, layer in enumerate(net.layers):
+        outputs = padded_outputs(len(layer.bias))
+        record["weights"][index] = _place(pack_weights(layer.weight, inputs), arrays)
+        record["biases"][index] = _place(pack_biases(layer.bias), arrays)
+        record["inputs"][index], record["outputs"][index] = inputs, outputs
+        record["shifts"][index] = layer.shift
+        inputs = outputs
+    record["output_divisor"] = net.output_divisor
+    record["centipawns_per_output"] = net.centipawns_per_output
+    record["has_draw"] = len(net.outputs) == 2
+    return record
+
+
+def _place(array: np.ndarray, arrays: list[np.ndarray]) -> int:
+    """The address of a copy on cache lines, which goes to `arrays`."""
+    copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
+    copy[...] = array
+    arrays.append(copy)
+    return int(copy.ctypes.data)

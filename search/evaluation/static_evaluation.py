@@ -1,0 +1,92 @@
+"""What a network says of positions without a search: one by one for people, in batches for testing a net."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_record import network_record
+from search.machine.jit import jit
+from search.rules.position import new_position
+from search.rules.sfen import set_sfen
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, SQUARES
+from search.score import win_rate
+
+MEN = 40
+"""Pieces of a set."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a network says of one position, from the mover's view."""
+
+    sfen: str
+    output: int
+    """Raw integer of the output layer."""
+    score_cp: int
+    win_rate: float
+    draw: float | None = None
+    """Probability of a draw, if the network has that output."""
+
+
+def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
+    """The static evaluation of each SFEN (or `startpos`). Raises ValueError in words for what is none."""
+    accumulators, weights = Accumulators(net), network_record(net)
+    pos, record = new_position(), accumulators.record
+    found = []
+    for sfen in sfens:
+        set_sfen(pos, sfen)
+        output = int(evaluate_output(pos, record, weights))
+        score = int(centipawns(np.int64(output), weights))
+        draw = None
+        if len(net.outputs) == 2:
+            draw = 1 / (1 + math.exp(-max(-50.0, min(50.0, net.logit(int(record["draw_output"]))))))
+        rate = win_rate(net.logit(output) * net.cp_per_logit, net.cp_per_logit)
+        found.append(Evaluation(sfen, output, score, rate, draw))
+    return found
+
+
+@jit
+def _evaluate_batch(pos, accumulators, net, pieces, hands, in_check, outputs):
+    """Each position is set up as black's, which the mover's view is; only what an evaluation reads is filled in."""
+    pos.turn = 0
+    for index in range(len(pieces)):
+        pos.king[0], pos.king[1] = SQUARES, SQUARES
+        for square in range(SQUARES):
+            piece = pieces[index, square]
+            pos.board[square] = piece
+            if piece != EMPTY and piece % KINDS == KING:
+                pos.king[piece // KINDS] = square
+        for kind in range(HAND_KINDS):
+            pos.hands[0, kind] = hands[index, kind]
+            pos.hands[1, kind] = hands[index, HAND_KINDS + kind]
+        pos.checkers[0] = np.uint64(1) if in_check[index] else np.uint64(0)
+        for perspective in range(net.perspectives):
+            refresh(pos, accumulators, net, np.int64(perspective))
+        outputs[index, 0] = forward(pos, accumulators, net)
+        if net.has_draw != 0:
+            outputs[index, 1] = accumulators.draw_output
+
+
+def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> np.ndarray:
+    """Raw outputs int32 (B, outputs) by this machine's kernel; arguments as for `evaluate_reference`, which it equals.
+
+    Several million positions a second for a lite net. Raises ValueError for what no board holds.
+    """
+    if pieces.shape[1:] != (SQUARES,) or hands.shape != (len(pieces), 2 * HAND_KINDS) or len(in_check) != len(pieces):
+        raise ValueError(f"pieces {pieces.shape}, hands {hands.shape}: (B, 81), (B, 14) and in_check (B,) are needed")
+    if len(pieces) and int(pieces.max()) > EMPTY:
+        raise ValueError(f"pieces must be 0..{EMPTY}, found {int(pieces.max())}")
+    men = (pieces != EMPTY).sum(1) + hands.sum(1, dtype=np.int64)
+    if len(pieces) and int(men.max()) > MEN:
+        raise ValueError(f"{int(men.max())} men in a position: a set has {MEN}")
+    outputs = np.zeros((len(pieces), len(net.outputs)), np.int32)
+    pos, accumulators = new_position(), Accumulators(net)
+    pieces, hands, in_check = (np.ascontiguousarray(array, np.uint8) for array in (pieces, hands, in_check))
+    _evaluate_batch(pos, accumulators.record, network_record(net), pieces, hands, in_check, outputs)
+    return outputs

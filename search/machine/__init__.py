@@ -1,0 +1,1 @@
+"""Below everything: how code is compiled and kept, bits, raw memory, files."""

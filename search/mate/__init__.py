@@ -1,0 +1,1 @@
+"""Mates by checks alone: in one move, by df-pn, and beside a search."""

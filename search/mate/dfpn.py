@@ -1,0 +1,460 @@
+"""Depth-first proof number search for mate (df-pn), the jitted core of `mate.MateSolver`.
+
+Nagai's df-pn (2002): a position's proof number says how many leaves must still be shown to be mates to prove a mate,
+its disproof number how many must be refuted. The search goes down where the smaller number is and comes back when a
+threshold is passed. Both sides share one function: `win` is the number of the side to move (proof number of the
+attacker, disproof number of the defender) and the least of what its moves offer, `lose` the sum.
+
+Repetition. A mate is a finite tree, and the shortest one never comes back to a board with the same hand or less: such
+moves of the attacker are refuted. But they are so on this path only (graph history interaction). A refutation therefore
+carries the depth of the earlier position that it goes back to; when that position itself is refuted, the refutation
+stands on every path, and until then the table gives it out only on the same path (Kishimoto and Müller, "A general
+solution to the graph history interaction problem", 2004). Proofs never depend on the path.
+
+With a limit of plies the remaining plies belong to the key, no position can recur, and repetition is not looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.bits import popcount
+from search.machine.jit import jit
+from search.machine.memory import load_word
+from search.mate.in_one import find_mate
+from search.mate.table import (
+    INDEPENDENT,
+    INFINITE_NUMBER,
+    held_alone,
+    keep,
+    larger_counts,
+    mate_table_dtype,
+    probe,
+)
+from search.rules.bitboard import NONE, ONE
+from search.rules.checks import generate_checks
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import STACK, between, do_move, first_square, undo_move
+from search.rules.repetition import hand_covers
+from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, KING, PROMOTE
+
+DEPTHS = 512
+"""Plies that the search can go down; a refutation that needed more is none."""
+UNKNOWN_DEPTH = -1
+MOST_EVASIONS = 8
+"""First proof number of a check that leaves as many evasions, at most."""
+_MIX_ONE, _MIX_TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+_FIELD_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint64)  # as position packs hands
+_FIELD_MASK = np.array([31, 7, 7, 7, 3, 3, 7], np.uint64)
+
+mate_dtype = np.dtype(
+    [
+        ("table", mate_table_dtype),
+        ("stop_address", np.uint64),  # of a word that anyone may set to end the search
+        ("nodes", np.int64),  # do_move calls
+        ("node_limit", np.int64),  # 0: none
+        ("stopped", np.uint8),
+        ("salt", np.uint64),  # of the attacker's colour and of the pieces in the set
+        ("limit", np.int32),  # the mate must be this short; 0: any
+        ("max_depth", np.int32),
+        ("root_ply", np.int32),
+        # per depth: the result of a node
+        ("path", np.uint64, DEPTHS + 1),
+        ("result_win", np.int64, DEPTHS + 1),
+        ("result_lose", np.int64, DEPTHS + 1),
+        ("result_hand", np.uint64, DEPTHS + 1),
+        ("result_length", np.int64, DEPTHS + 1),
+        ("result_back", np.int64, DEPTHS + 1),
+        ("result_move", np.int64, DEPTHS + 1),
+        # per depth and move: what is known of where it leads, numbers seen by the side that makes it
+        ("moves", np.uint16, (DEPTHS + 1, MAX_MOVES)),
+        ("win", np.int32, (DEPTHS + 1, MAX_MOVES)),
+        ("lose", np.int32, (DEPTHS + 1, MAX_MOVES)),
+        ("hand", np.uint32, (DEPTHS + 1, MAX_MOVES)),  # what the winner of a decided move needs to hold
+        ("length", np.int16, (DEPTHS + 1, MAX_MOVES)),
+        ("back", np.int16, (DEPTHS + 1, MAX_MOVES)),
+        ("active", np.uint8, (DEPTHS + 1, MAX_MOVES)),
+        ("following", np.int16, (DEPTHS + 1, MAX_MOVES)),  # a like move, tried only when this one has failed; -1 none
+    ],
+    align=True,
+)
+
+
+@jit
+def _mix(word, number):
+    """Scramble a word with a small number."""
+    word = (word + np.uint64(number) * _MIX_ONE) * _MIX_TWO
+    return word ^ (word >> _HALF)
+
+
+@jit
+def table_key(pos, solver, depth):
+    """Key of the board in the table of proofs."""
+    key = pos.board_keys[pos.ply] ^ solver.salt
+    if solver.limit > 0:
+        key = _mix(key, np.int64(solver.limit) - depth)
+    return key
+
+
+@jit
+def _attacker_hand(pos, depth):
+    attacker = (np.int64(pos.turn) ^ (depth & 1)) & 1
+    return np.uint64(pos.packed_hands[pos.ply, attacker])
+
+
+@jit
+def _defender_hand(pos, depth):
+    defender = 1 - ((np.int64(pos.turn) ^ (depth & 1)) & 1)
+    return np.uint64(pos.packed_hands[pos.ply, defender])
+
+
+@jit
+def _earlier_depth(pos, solver, depth):
+    """Depth of the nearest earlier position of the same board in which the attacker held as much or more; or -1."""
+    ply = np.int64(pos.ply) & (STACK - 1)
+    attacker = (np.int64(pos.turn) ^ (depth & 1)) & 1
+    board_key, hand = pos.board_keys[ply], pos.packed_hands[ply, attacker]
+    before = ply - 4
+    root = np.int64(solver.root_ply)
+    while before >= root:
+        if pos.board_keys[before & (STACK - 1)] == board_key and hand_covers(
+            pos.packed_hands[before & (STACK - 1), attacker], hand
+        ):
+            return before - root
+        before -= 2
+    return np.int64(-1)
+
+
+@jit
+def _can_be_interposed(pos):
+    """Whether the check has squares between: then it matters what the mover could drop there."""
+    low, high = pos.checkers[0], pos.checkers[1]
+    if popcount(low) + popcount(high) != ONE:
+        return False
+    a, b = between(np.int64(pos.king[pos.turn]), np.int64(first_square(low, high)))
+    return (a | b) != NONE
+
+
+@jit
+def _hand_before(pos, move, hand):
+    """What the winner needs to hold before its move (not yet played), if it needs `hand` after it."""
+    origin, target = (move >> 7) & 127, move & 127
+    if origin >= DROP_ORIGIN:
+        return hand + (ONE << _FIELD_SHIFT[origin - DROP_ORIGIN])
+    captured = np.int64(pos.board[target])
+    if captured != EMPTY:
+        kind = captured % KINDS
+        kind = kind if kind < KING else kind - 8
+        if (hand >> _FIELD_SHIFT[kind]) & _FIELD_MASK[kind]:
+            return hand - (ONE << _FIELD_SHIFT[kind])
+    return hand
+
+
+@jit
+def _link(pos, solver, depth, count):
+    """Put off moves that are like an earlier one: other pieces dropped on the same square, and not promoting."""
+    moves = solver.moves[depth]
+    for index in range(count):
+        solver.active[depth, index] = 1
+        solver.following[depth, index] = -1
+        move = np.int64(moves[index])
+        origin = (move >> 7) & 127
+        if origin >= DROP_ORIGIN:
+            if depth & 1 == 0:
+                continue
+            target = move & 127
+            before = index - 1
+            while before >= 0 and (np.int64(moves[before]) >> 7) & 127 >= DROP_ORIGIN:
+                if np.int64(moves[before]) & 127 == target:
+                    solver.following[depth, before] = index
+                    solver.active[depth, index] = 0
+                    break
+                before -= 1
+        elif move & PROMOTE == 0:
+            kind = np.int64(pos.board[origin]) % KINDS
+            if kind == 0 or kind == 1 or kind == 4 or kind == 5:
+                before = index - 1
+                while before >= 0 and (np.int64(moves[before]) >> 7) & 127 == origin:
+                    if np.int64(moves[before]) == move | PROMOTE:
+                        solver.following[depth, before] = index
+                        solver.active[depth, index] = 0
+                        break
+                    before -= 1
+
+
+@jit
+def _evaluate(pos, solver, depth, index):
+    """What is known of the move `index` of a node at `depth`: from the path, the table, or a first look."""
+    move = np.int64(solver.moves[depth, index])
+    do_move(pos, move)
+    solver.nodes += 1
+    child = depth + 1
+    pn, dn = np.int64(1), np.int64(1)
+    back, length = np.int64(INDEPENDENT), np.int64(0)
+    hand = np.uint64(0)
+    earlier = np.int64(-1)
+    path = np.uint64(0)
+    if solver.limit == 0:
+        earlier = _earlier_depth(pos, solver, child)
+        path = solver.path[depth] ^ _mix(pos.key, child)
+    if earlier >= 0:
+        pn, dn, back, hand = np.int64(INFINITE_NUMBER), np.int64(0), earlier, _defender_hand(pos, child)
+    elif child >= solver.max_depth:
+        pn, dn, back, hand = np.int64(INFINITE_NUMBER), np.int64(0), np.int64(UNKNOWN_DEPTH), _defender_hand(pos, child)
+    else:
+        attackers_hand = _attacker_hand(pos, child)
+        pn, dn, hand, _, length, back = probe(solver.table, table_key(pos, solver, child), attackers_hand, path)
+        if dn == 0:  # the table keeps attackers' hands
+            hand = attackers_hand + _defender_hand(pos, child) - hand
+        elif pn < 0:
+            hint_pn, hint_dn = -pn, -dn
+            if child & 1:
+                pn, dn, length, hand = _look_at_defence(pos, solver, child)
+            else:
+                pn, dn, length, hand = _look_at_attack(pos, solver, child)
+            if pn != 0 and dn != 0:
+                pn, dn = max(pn, hint_pn), max(dn, hint_dn)
+    undo_move(pos, move)
+    if depth & 1:
+        pn, dn = dn, pn
+    solver.win[depth, index] = pn
+    solver.lose[depth, index] = dn
+    solver.back[depth, index] = back
+    solver.length[depth, index] = length
+    solver.hand[depth, index] = hand
+
+
+@jit
+def _look_at_attack(pos, solver, depth):
+    """First numbers of a position in which the attacker is to move: (proof, disproof, length, winner's hand)."""
+    move, checks = find_mate(pos, solver.moves[depth])
+    if move != 0:
+        attacker = np.int64(pos.turn) & 1
+        do_move(pos, move)
+        hand = np.uint64(0)
+        if _can_be_interposed(pos):
+            ply = pos.ply
+            hand = held_alone(
+                np.uint64(pos.packed_hands[ply, attacker]), np.uint64(pos.packed_hands[ply, 1 - attacker])
+            )
+        undo_move(pos, move)
+        return np.int64(0), np.int64(INFINITE_NUMBER), np.int64(1), _hand_before(pos, move, hand)
+    if checks == 0:
+        hand = held_alone(_defender_hand(pos, depth), _attacker_hand(pos, depth))
+        return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), hand
+    if solver.limit > 0 and depth + 1 >= solver.limit:
+        return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), _defender_hand(pos, depth)
+    return np.int64(1), checks, np.int64(0), np.uint64(0)
+
+
+@jit
+def _look_at_defence(pos, solver, depth):
+    """First numbers of a position in which the defender, in check, is to move."""
+    count = legal_moves(pos, solver.moves[depth])
+    if count == 0:
+        hand = np.uint64(0)
+        if _can_be_interposed(pos):
+            hand = held_alone(_attacker_hand(pos, depth), _defender_hand(pos, depth))
+        return np.int64(0), np.int64(INFINITE_NUMBER), np.int64(0), hand
+    return min(count, np.int64(MOST_EVASIONS)), np.int64(1), np.int64(0), np.uint64(0)
+
+
+@jit
+def _should_stop(solver):
+    if load_word(solver.stop_address) != NONE or (solver.node_limit > 0 and solver.nodes >= solver.node_limit):
+        solver.stopped = 1
+    return solver.stopped != 0
+
+
+@jit
+def explore(pos, solver, depth, win_limit, lose_limit):
+    """Search a position until its `win` or `lose` number reaches a limit; the result is in `solver.result_*`.
+
+    All arguments after the records are int64; depth is even where the attacker is to move.
+    """
+    begun = solver.nodes
+    infinite = np.int64(INFINITE_NUMBER)
+    if depth & 1:
+        count = legal_moves(pos, solver.moves[depth])
+    else:
+        count = generate_checks(pos, solver.moves[depth], np.int64(0))
+    _link(pos, solver, depth, count)
+    solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
+    for index in range(count):
+        if solver.active[depth, index]:
+            _evaluate(pos, solver, depth, index)
+            if solver.win[depth, index] == 0:
+                break
+    win, lose, best = infinite, np.int64(0), np.int64(-1)
+    while True:
+        win, second, lose, best = infinite, infinite, np.int64(0), np.int64(-1)
+        for index in range(count):
+            if solver.active[depth, index] == 0:
+                continue
+            following = np.int64(solver.following[depth, index])
+            if solver.lose[depth, index] == 0 and following >= 0 and solver.active[depth, following] == 0:
+                solver.active[depth, following] = 1
+                _evaluate(pos, solver, depth, following)
+            offered = np.int64(solver.win[depth, index])
+            lose = min(lose + np.int64(solver.lose[depth, index]), infinite - 1)
+            # Of moves that offer the same, the one with less against it: it is sooner settled either way.
+            if offered < win or (offered == win and best >= 0 and solver.lose[depth, index] < solver.lose[depth, best]):
+                second = win
+                win = offered
+                best = index
+                if win == 0:
+                    break
+            elif offered < second:
+                second = offered
+        if win == 0 or lose == 0 or win >= win_limit or lose >= lose_limit or _should_stop(solver):
+            break
+        child_win = min(lose_limit - lose + np.int64(solver.lose[depth, best]), infinite)
+        child_lose = min(win_limit, second + 1 + (second >> 2))
+        move = np.int64(solver.moves[depth, best])
+        do_move(pos, move)
+        solver.nodes += 1
+        explore(pos, solver, depth + 1, child_win, child_lose)
+        undo_move(pos, move)
+        solver.win[depth, best] = solver.result_lose[depth + 1]
+        solver.lose[depth, best] = solver.result_win[depth + 1]
+        solver.back[depth, best] = solver.result_back[depth + 1]
+        solver.length[depth, best] = solver.result_length[depth + 1]
+        solver.hand[depth, best] = solver.result_hand[depth + 1]
+    _conclude(pos, solver, depth, count, win, lose, best, solver.nodes - begun)
+
+
+@jit
+def _conclude(pos, solver, depth, count, win, lose, best, work):
+    """Write the result of a node and keep it in the table."""
+    infinite = np.int64(INFINITE_NUMBER)
+    back, length, hand, move = np.int64(INDEPENDENT), np.int64(0), np.uint64(0), np.int64(0)
+    attacking = depth & 1 == 0
+    own, other = _attacker_hand(pos, depth), _defender_hand(pos, depth)
+    total = own + other
+    if not attacking:
+        own, other = other, own
+    if win == 0:
+        lose = infinite
+        move = np.int64(solver.moves[depth, best])
+        back, length = np.int64(solver.back[depth, best]), np.int64(solver.length[depth, best]) + 1
+        hand = _hand_before(pos, move, np.uint64(solver.hand[depth, best]))
+    elif lose == 0:
+        win = infinite
+        for index in range(count):
+            back = min(back, np.int64(solver.back[depth, index]))
+            length = max(length, np.int64(solver.length[depth, index]) + 1)
+            hand = larger_counts(hand, np.uint64(solver.hand[depth, index]))
+        if attacking or _can_be_interposed(pos):
+            # Kinds that the loser could not drop because it had none: nothing is known of how that would go.
+            hand = larger_counts(hand, held_alone(other, own))
+    if back >= depth:
+        back = np.int64(INDEPENDENT)
+    solver.result_win[depth] = win
+    solver.result_lose[depth] = lose
+    solver.result_back[depth] = back
+    solver.result_length[depth] = length
+    solver.result_hand[depth] = hand
+    solver.result_move[depth] = move
+    pn, dn = (win, lose) if attacking else (lose, win)
+    kept = hand
+    if dn == 0:
+        kept = total - hand
+    elif pn != 0:
+        kept = own if attacking else other
+    keep(
+        solver.table,
+        table_key(pos, solver, depth),
+        kept,
+        pn,
+        dn,
+        move,
+        min(length, np.int64(0x7FFF)),
+        back,
+        solver.path[depth],
+        work,
+    )
+
+
+@jit
+def solve_root(pos, solver):
+    """Prove or refute a mate for the side to move: 1 mate, 0 no mate (within the limit, if any), -1 unknown."""
+    solver.stopped = 0
+    solver.root_ply = pos.ply
+    solver.max_depth = min(np.int64(DEPTHS), np.int64(STACK) - 2 - np.int64(pos.ply))
+    move, checks = find_mate(pos, solver.moves[0])
+    if move != 0:
+        return np.int64(1)
+    if checks == 0 or solver.limit == 1:
+        return np.int64(0)
+    explore(pos, solver, np.int64(0), np.int64(INFINITE_NUMBER), np.int64(INFINITE_NUMBER))
+    if solver.result_win[0] == 0:
+        return np.int64(1)
+    if solver.result_lose[0] == 0 and solver.result_back[0] == INDEPENDENT:
+        return np.int64(0)
+    return np.int64(-1)
+
+
+@jit
+def _known_length(pos, solver, depth):
+    """(plies to mate, mating side's move) of a position that the search proved, from the table or by searching again.
+
+    (0, 0) for a mated defender, (-1, 0) if the proof cannot be found again."""
+    if depth & 1 == 0:
+        move, _ = find_mate(pos, solver.moves[depth])
+        if move != 0:
+            return np.int64(1), move
+    elif legal_moves(pos, solver.moves[depth]) == 0:
+        return np.int64(0), np.int64(0)
+    pn, _, _, move, length, _ = probe(
+        solver.table, table_key(pos, solver, depth), _attacker_hand(pos, depth), np.uint64(0)
+    )
+    if pn == 0:
+        return length, move
+    if depth >= solver.max_depth or (solver.limit > 0 and depth >= solver.limit):
+        return np.int64(-1), np.int64(0)
+    explore(pos, solver, depth, np.int64(INFINITE_NUMBER), np.int64(INFINITE_NUMBER))
+    proof = solver.result_win[depth] if depth & 1 == 0 else solver.result_lose[depth]
+    if proof == 0:
+        return solver.result_length[depth], solver.result_move[depth]
+    return np.int64(-1), np.int64(0)
+
+
+@jit
+def extract_line(pos, solver, line):
+    """Write the mate that was proved to `line` (uint16 [DEPTHS]), the defender holding out longest; its length or -1.
+
+    The position comes back as it was."""
+    depth = np.int64(0)
+    solver.stopped = 0
+    found = np.int64(-1)
+    while depth < solver.max_depth:
+        solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
+        if depth & 1 == 0:
+            length, move = _known_length(pos, solver, depth)
+            if length < 1:
+                break
+        else:
+            count = legal_moves(pos, solver.moves[depth])
+            if count == 0:
+                found = depth
+                break
+            longest, move = np.int64(-1), np.int64(0)
+            for index in range(count):
+                reply = np.int64(solver.moves[depth, index])
+                do_move(pos, reply)
+                length, _ = _known_length(pos, solver, depth + 1)
+                undo_move(pos, reply)
+                if length < 1:
+                    move = np.int64(0)
+                    break
+                if length > longest:
+                    longest, move = length, reply
+            if move == 0:
+                break
+        line[depth] = move
+        do_move(pos, move)
+        depth += 1
+    for index in range(depth):
+        undo_move(pos, np.int64(line[depth - 1 - index]))
+    return found

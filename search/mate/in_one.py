@@ -1,0 +1,175 @@
+"""Mate in one, exactly: the checks, cheap reasons why one cannot mate, and a last look at the position it leads to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.bits import popcount
+from search.machine.jit import jit
+from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, NONE, ONE, STEP
+from search.rules.checks import generate_checks
+from search.rules.movegen import MAX_MOVES, is_drop_pawn_mate, pinned
+from search.rules.position import (
+    NO_KING,
+    attackers,
+    attacks,
+    between,
+    do_move,
+    first_square,
+    occupied,
+    undo_move,
+)
+from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE
+
+
+@jit
+def _can_drop(pos, us, square):
+    """Whether the mover, who is in check, has a piece that may be dropped between the checker and its king."""
+    hand = pos.hands[us]
+    for kind in range(KNIGHT + 1, HAND_KINDS):
+        if hand[kind]:
+            return True
+    bit_low, bit_high = BIT[square, 0], BIT[square, 1]
+    if hand[KNIGHT] and ((bit_low & DEAD_TWO[us, 0]) | (bit_high & DEAD_TWO[us, 1])) == NONE:
+        return True
+    if ((bit_low & DEAD_ONE[us, 0]) | (bit_high & DEAD_ONE[us, 1])) != NONE:
+        return False
+    if hand[LANCE]:
+        return True
+    if hand[PAWN] == 0:
+        return False
+    file = square // 9
+    own_low, own_high = pos.groups[PAWN, 0] & pos.colours[us, 0], pos.groups[PAWN, 1] & pos.colours[us, 1]
+    if ((own_low & FILES[file, 0]) | (own_high & FILES[file, 1])) != NONE:
+        return False
+    king = np.int64(pos.king[1 - us]) & 127
+    piece = us * KINDS + PAWN
+    if king == NO_KING or ((STEP[piece, square, 0] & BIT[king, 0]) | (STEP[piece, square, 1] & BIT[king, 1])) == NONE:
+        return True
+    return not is_drop_pawn_mate(pos, square)
+
+
+@jit
+def has_evasion(pos):
+    """Whether the mover, who is in check, has a legal move."""
+    us = np.int64(pos.turn) & 1
+    them = 1 - us
+    king = np.int64(pos.king[us]) & 127
+    low, high = occupied(pos)
+    bare_low, bare_high = low & ~BIT[king, 0], high & ~BIT[king, 1]
+    a, b = STEP[KING, king, 0] & ~pos.colours[us, 0], STEP[KING, king, 1] & ~pos.colours[us, 1]
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        a &= ~BIT[square, 0]
+        b &= ~BIT[square, 1]
+        c, d = attackers(pos, them, square, bare_low, bare_high)
+        if (c | d) == NONE:
+            return True
+    checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
+    if popcount(checkers_low) + popcount(checkers_high) > ONE:
+        return False
+    # Another piece takes the checker or steps between. A pinned one never can: the checker is not on its line.
+    pins_low, pins_high = pinned(pos, us)
+    able_low, able_high = ~(pins_low | BIT[king, 0]), ~(pins_high | BIT[king, 1])
+    checker = np.int64(first_square(checkers_low, checkers_high))
+    c, d = attackers(pos, us, checker, low, high)
+    if ((c & able_low) | (d & able_high)) != NONE:
+        return True
+    a, b = between(king, checker)
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        a &= ~BIT[square, 0]
+        b &= ~BIT[square, 1]
+        if _can_drop(pos, us, square):
+            return True
+        c, d = attackers(pos, us, square, low, high)
+        if ((c & able_low) | (d & able_high)) != NONE:
+            return True
+    return False
+
+
+@jit
+def _free_squares(pos, us, king):
+    """Squares beside the enemy king that it could go to now: two words."""
+    low, high = occupied(pos)
+    low &= ~BIT[king, 0]
+    high &= ~BIT[king, 1]
+    a = STEP[KING, king, 0] & ~pos.colours[1 - us, 0]
+    b = STEP[KING, king, 1] & ~pos.colours[1 - us, 1]
+    free_low, free_high = NONE, NONE
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
+        a &= ~bit_low
+        b &= ~bit_high
+        c, d = attackers(pos, us, square, low, high)
+        if (c | d) == NONE:
+            free_low |= bit_low
+            free_high |= bit_high
+    return free_low, free_high
+
+
+@jit
+def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
+    """Whether the king surely has a square after a check: the checker undefended, or a free square not covered."""
+    target, origin = move & 127, (move >> 7) & 127
+    low, high = occupied(pos)
+    low = (low & ~BIT[king, 0]) | BIT[target, 0]
+    high = (high & ~BIT[king, 1]) | BIT[target, 1]
+    left_low, left_high = NONE, NONE
+    if origin >= DROP_ORIGIN:
+        piece = us * KINDS + origin - DROP_ORIGIN
+    else:
+        piece = np.int64(pos.board[origin])
+        if move & PROMOTE:
+            piece += 8
+        left_low, left_high = BIT[origin, 0], BIT[origin, 1]
+        low &= ~left_low
+        high &= ~left_high
+    a, b = attacks(piece, target, low, high)
+    a = free_low & ~a & ~BIT[target, 0]
+    b = free_high & ~b & ~BIT[target, 1]
+    if origin >= DROP_ORIGIN:
+        if (a | b) != NONE:
+            return True
+    else:
+        # The origin may have opened lines that cover what was free.
+        while (a | b) != NONE:
+            square = np.int64(first_square(a, b))
+            a &= ~BIT[square, 0]
+            b &= ~BIT[square, 1]
+            c, d = attackers(pos, us, square, low, high)
+            if ((c & ~left_low) | (d & ~left_high)) == NONE:
+                return True
+    if ((STEP[KING, king, 0] & BIT[target, 0]) | (STEP[KING, king, 1] & BIT[target, 1])) != NONE:
+        c, d = attackers(pos, us, target, low, high)
+        if ((c & ~left_low) | (d & ~left_high)) == NONE:
+            return True
+    return False
+
+
+@jit
+def find_mate(pos, moves):
+    """(mating move or 0, number of checks), both int64; `moves` (uint16 [MAX_MOVES]) is left holding the checks."""
+    count = generate_checks(pos, moves, np.int64(0))
+    if count == 0:
+        return np.int64(0), count
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[1 - us]) & 127
+    free_low, free_high = _free_squares(pos, us, king)
+    for index in range(count):
+        move = np.int64(moves[index])
+        if _leaves_king_a_square(pos, us, king, move, free_low, free_high):
+            continue
+        do_move(pos, move)
+        mate = not has_evasion(pos)
+        undo_move(pos, move)
+        if mate:
+            return move, count
+    return np.int64(0), count
+
+
+@jit
+def mate_in_one(pos):
+    """A move that mates at once, or 0 (int64); exact, also when the mover is in check."""
+    return find_mate(pos, np.empty(MAX_MOVES, np.uint16))[0]

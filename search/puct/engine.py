@@ -1,0 +1,466 @@
+"""The PUCT player: threads that send batches of playouts down one tree and through a network, and when to stop.
+
+It is an engine like the alpha-beta one (`search.alphabeta`): the same positions, rules, clock and analysis, searched
+with a policy-value network instead of a folded one. Every thread gathers a batch under the tree's lock, evaluates it
+without (onnxruntime holds no Python lock), and takes it up under the lock again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from search.alphabeta.engine import Analysis, Engine
+from search.clock import Budget
+from search.mate.dfpn import mate_dtype
+from search.mate.solver import MateSolver, MateStatus, StopFlag
+from search.mate.table import MateTable
+from search.puct.memory import MOST_VISITS, Tree
+from search.puct.onnx_network import OnnxNetwork
+from search.puct.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
+from search.puct.report import RootMove, best_lines, list_root_moves
+from search.puct.tree import (
+    COLLISION,
+    EXPANDED,
+    FULL,
+    LEAF,
+    SETTLED,
+    UNPROVED,
+    abandon,
+    absorb,
+    retreat,
+    select_leaf,
+    slot_dtype,
+)
+from search.rules.movegen import MAX_MOVES
+from search.rules.position import copy_position, do_move, new_position
+from search.rules.sfen import move_from_usi
+from search.rules.shogi import HAND_KINDS, SQUARES
+from search.score import MATE, win_rate
+from search.warmup import small_network
+
+MATE_MEGABYTES = 8
+"""Of the table of each thread's mate searches."""
+ROOT_MATE_SHARE = 0.1
+"""Of the time for a move, for the mate search at the root."""
+LONGEST_BATCH = 0.03
+"""Seconds that a batch may take: a `stop` waits for one."""
+SAFETY = 1.3
+"""A batch is expected to take so many times what batches have taken."""
+SETTLED_SHARE = 4
+"""So many times the batch's size of playouts may end at once before the batch is sent off."""
+GROWTH_SHARE = 8
+"""A batch is at most so many times smaller than the tree: the first playouts would all guess blindly."""
+SINGLE_VISITS = 16
+"""Playouts for a move without an alternative."""
+SURE_FROM = 0.1
+"""Share of the time after which a move that cannot be overtaken is played."""
+CLOSE = 0.8
+"""A second move with this part of the first one's visits makes the choice unsure."""
+INFO_SECONDS = 0.5
+
+
+class PolicyValueFunction(Protocol):
+    """What a network must do: policy logits f4 (B, 2187), win rates f4 (B,), draw rates f4 (B,) or None; of planes."""
+
+    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Constants of the search; dlshogi's values."""
+
+    batch_size: int = 8
+    """Positions that the network gets at a time, at most."""
+    initial: tuple[float, float] = (1.44, 1.16)
+    """C_init of U: inner nodes, root."""
+    base: tuple[float, float] = (28288.0, 25617.0)
+    """C_base."""
+    reduction: tuple[float, float] = (0.27, 0.0)
+    """How much less than its node a move without visits is thought to be worth, where all others have been tried."""
+    temperature: float = 1.74
+    """Of the policy's softmax."""
+    leaf_mate_nodes: int = 100
+    """Nodes of the mate search at a leaf that has checks; 0: mates in one alone."""
+    root_mate_nodes: int = 20_000
+    """Nodes of the mate search at the root; 0: none."""
+
+
+class _Worker:
+    """A thread's memory."""
+
+    def __init__(self, batch_size: int) -> None:
+        self.position = new_position()
+        self.slots = np.zeros(batch_size, slot_dtype)
+        self.pieces = np.zeros((batch_size, SQUARES), np.uint8)
+        self.hands = np.zeros((batch_size, 2 * HAND_KINDS), np.uint8)
+        self.in_check = np.zeros(batch_size, np.bool_)
+        self.input1 = np.zeros((batch_size, PLANES1, 9, 9), np.float32)
+        self.input2 = np.zeros((batch_size, PLANES2, 9, 9), np.float32)
+        self.table = MateTable(MATE_MEGABYTES)
+        self.solver = np.zeros(1, mate_dtype)[0]
+        self.flag = StopFlag()
+        self.solver["table"] = self.table.record
+        self.solver["stop_address"] = self.flag.address
+
+
+class PuctEngine(Engine):
+    """Searches positions with a policy-value network. One search at a time; `stop` may be called from any thread."""
+
+    def __init__(
+        self,
+        model: PolicyValueFunction | Path | str,
+        tree_mb: int = 64,
+        threads: int = 1,
+        settings: Settings | None = None,
+    ) -> None:
+        """`model` is a loaded network or an ONNX file's path. Raises OSError, ValueError or MemoryError in words."""
+        self.settings = settings or Settings()
+        self.model: PolicyValueFunction = OnnxNetwork(Path(model)) if isinstance(model, (Path, str)) else model
+        self.tree = Tree(tree_mb)
+        self.on_listing: Callable[[list[RootMove]], None] | None = None
+        """Called with the root's moves, best first, at the end of a search."""
+        self._workers: list[_Worker] = []
+        self._game: tuple[str, tuple[str, ...]] = ("startpos", ())
+        self._tree_game: tuple[str, tuple[str, ...]] | None = None
+        self._tree_rules: tuple[int, int] = (-1, -1)
+        self._mate_solver = MateSolver(MATE_MEGABYTES)
+        self._mate_flag = StopFlag()
+        # The tree's lock, and what its holder may change; who waits is woken when a batch has come back.
+        self._turn = threading.Condition()
+        self._flying = 0
+        self._full = False
+        self._halted = False
+        self._failure: Exception | None = None
+        self._pace = 0.0
+        self._wanted: set[int] = set()
+        # The alpha-beta thread of an engine stays idle: it holds the position.
+        super().__init__(small_network(), 1, threads)
+
+    # What an engine can be told
+
+    def set_threads(self, count: int) -> None:
+        """Gather and evaluate batches in so many threads (1 or more)."""
+        if not self._threads:
+            super().set_threads(1)
+        while len(self._workers) < count:
+            self._workers.append(_Worker(self.settings.batch_size))
+        del self._workers[count:]
+
+    def set_hash(self, megabytes: int) -> None:
+        """Another tree; if it does not fit, MemoryError and the old one stays."""
+        self.tree = Tree(megabytes)
+        self._tree_game = None
+
+    def set_model(self, model: PolicyValueFunction | Path | str) -> None:
+        """Another network; if it cannot be read, OSError or ValueError and the old one stays."""
+        self.model = OnnxNetwork(Path(model)) if isinstance(model, (Path, str)) else model
+        self._pace = 0.0
+        self._tree_game = None
+
+    def use_settings(self, settings: Settings) -> None:
+        """Other constants."""
+        if settings == self.settings:
+            return
+        if settings.batch_size != self.settings.batch_size:
+            self._workers = [_Worker(settings.batch_size) for _ in self._workers]
+        if settings.temperature != self.settings.temperature:
+            self._tree_game = None
+        self.settings = settings
+
+    def new_game(self) -> None:
+        """Forget everything learnt."""
+        self._tree_game = None
+
+    def warm_up(self) -> None:
+        """Compile or load what searching needs, have the network reserve its memory, and take its time."""
+        before = self._game
+        self.analyse("startpos", nodes=10 * self.settings.batch_size)
+        self.tree.shrink()
+        self.set_position(*before)
+        self._tree_game = None
+
+    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
+        """The position to search; ValueError names the first move that is not legal, and the old position stays."""
+        super().set_position(sfen, moves)
+        self._game = (sfen, tuple(moves))
+
+    def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
+        """As an engine's; see there."""
+        self._mate_flag = StopFlag()
+        super().ready(budget, start)
+
+    def stop(self) -> None:
+        """End the search under way when the batches under way come back."""
+        super().stop()
+        self._mate_flag.set()
+
+    def root_moves(self) -> list[RootMove]:
+        """The moves of the position that was searched last, best first."""
+        with self._turn:
+            return list_root_moves(self.tree, int(self.position["turn"]))
+
+    # The search
+
+    def _search(
+        self,
+        nodes: int | None,
+        depth: int | None,
+        searchmoves: Sequence[str],
+        on_info: Callable[[Analysis], None] | None,
+    ) -> Analysis:
+        begun = time.perf_counter()
+        mate = None if searchmoves else self._root_mate(begun)
+        if mate is not None:
+            if on_info:
+                on_info(mate)
+            return mate
+        self._enter_root(searchmoves)
+        self._halted, self._full, self._failure = False, False, None
+        helpers = [
+            threading.Thread(target=self._assist, args=(worker, nodes), daemon=True) for worker in self._workers[1:]
+        ]
+        for worker in self._workers:
+            copy_position(worker.position, self.position)
+        for helper in helpers:
+            helper.start()
+        told = begun
+        try:
+            while not self._is_enough(begun, nodes, depth):
+                self._playouts(self._workers[0], nodes)
+                now = time.perf_counter()
+                if on_info and now - told >= INFO_SECONDS:
+                    told = now
+                    for line in self._lines_found(begun):
+                        on_info(line)
+        finally:
+            with self._turn:
+                self._halted = True
+                self._turn.notify_all()
+            for helper in helpers:
+                helper.join()
+        if self._failure is not None:
+            raise self._failure
+        lines = self._lines_found(begun)
+        lines[0] = self._with_mate(lines[0])
+        if on_info:
+            for line in lines:
+                on_info(line)
+        if self.on_listing is not None:
+            self.on_listing(list_root_moves(self.tree, int(self.position["turn"])))
+        return lines[0]
+
+    def _enter_root(self, searchmoves: Sequence[str]) -> None:
+        """Make the position that was set the tree's root, with what the tree knows of it."""
+        tree, record, settings, rules = self.tree, self.tree.record, self.settings, self.rules
+        known = self._tree_game
+        rules_now = (rules.declaration, rules.max_moves)
+        start, moves = self._game
+        reusable = (
+            known is not None
+            and known[0] == start
+            and known[1] == moves[: len(known[1])]
+            and rules_now == self._tree_rules
+            and tree.advance([move_from_usi(move) for move in moves[len(known[1]) :]])
+        )
+        if not reusable:
+            tree.clear()
+            for worker in self._workers:
+                worker.table.clear()
+        self._tree_game, self._tree_rules = self._game, rules_now
+        record["initial"], record["base"] = settings.initial, settings.base
+        record["reduction"], record["temperature"] = settings.reduction, settings.temperature
+        record["draw_worth"] = [win_rate(value) for value in rules.draw_value]
+        record["rule"], record["max_moves"] = rules_now
+        record["mate_nodes"], record["salt"] = settings.leaf_mate_nodes, (1, 2)
+        record["visits"] = record["deepest"] = 0
+        for worker in self._workers:
+            worker.table.new_search()
+            worker.solver["table"] = worker.table.record
+        self._wanted = {move_from_usi(move) for move in searchmoves}
+        tree.allow(self._wanted)
+
+    def _root_mate(self, begun: float) -> Analysis | None:
+        """A mate that is found before anything else."""
+        if not self.settings.root_mate_nodes:
+            return None
+        with self._clock:
+            budget = self._budget
+        limit = None if budget is None else budget.maximum * ROOT_MATE_SHARE
+        try:
+            found = self._mate_solver.solve(
+                self.position, nodes=self.settings.root_mate_nodes, milliseconds=limit, stop=self._mate_flag
+            )
+        except ValueError:  # there is no king to mate
+            return None
+        if found.status is not MateStatus.MATE:
+            return None
+        moves = found.moves
+        return Analysis(
+            moves[0],
+            MATE - len(moves),
+            ponder_move=moves[1] if len(moves) > 1 else None,
+            depth=len(moves),
+            seldepth=len(moves),
+            nodes=found.nodes,
+            milliseconds=int((time.perf_counter() - begun) * 1000),
+            pv=moves,
+            win_rate=1.0,
+        )
+
+    def _assist(self, worker: _Worker, nodes: int | None) -> None:
+        """A further thread: batch after batch until the first one halts."""
+        try:
+            while not self._halted:
+                self._playouts(worker, nodes)
+        except Exception as error:
+            with self._turn:
+                self._failure, self._halted = error, True
+                self._turn.notify_all()
+
+    def _playouts(self, worker: _Worker, limit: int | None) -> None:
+        """A batch of playouts: down the tree, through the network, and up again."""
+        with self._turn:
+            count = self._gather(worker, limit)
+            if not count:
+                return
+            self._flying += count
+        try:
+            begun = time.perf_counter()
+            write_planes(
+                worker.pieces[:count],
+                worker.hands[:count],
+                worker.in_check[:count],
+                worker.input1[:count].reshape(-1),
+                worker.input2[:count].reshape(-1),
+            )
+            policy, wins, draws = self.model(worker.input1[:count], worker.input2[:count])
+            slots = worker.slots[:count]
+            labels = move_labels(slots["moves"].reshape(-1), np.repeat(slots["turn"], MAX_MOVES))
+            pace = (time.perf_counter() - begun) / count
+        except BaseException:
+            with self._turn:
+                abandon(self.tree.nodes, worker.slots, np.int64(count))
+                self._flying -= count
+                self._turn.notify_all()
+            raise
+        with self._turn:
+            tree = self.tree
+            absorb(
+                tree.record,
+                tree.nodes,
+                tree.edges,
+                worker.slots,
+                np.int64(count),
+                labels.reshape(count, MAX_MOVES),
+                np.ascontiguousarray(policy, np.float32),
+                np.ascontiguousarray(wins, np.float32),
+                np.zeros(count, np.float32) if draws is None else np.ascontiguousarray(draws, np.float32),
+            )
+            if self._wanted:
+                tree.allow(self._wanted)  # the root may have got its moves just now
+            self._flying -= count
+            self._pace = pace if not self._pace else 0.8 * self._pace + 0.2 * pace
+            self._turn.notify_all()
+
+    def _gather(self, worker: _Worker, limit: int | None) -> int:
+        """Fill a batch, with the lock held; the number of leaves, 0 if there is nothing to evaluate now."""
+        tree = self.tree
+        while self._full and not self._halted:
+            if self._flying == 0:
+                tree.shrink()
+                self._full = False
+                self._turn.notify_all()
+            else:
+                self._turn.wait()
+        size = self._batch_size()
+        count, outcome = 0, LEAF
+        for _ in range(SETTLED_SHARE * size):
+            if count == size or self._halted:
+                break
+            if limit is not None and tree.record["visits"] + self._flying + count >= limit:
+                break
+            slot = worker.slots[count]
+            outcome = select_leaf(tree.record, tree.nodes, tree.edges, worker.position, worker.solver, slot)
+            if outcome == LEAF:
+                view_position(worker.position, worker.pieces, worker.hands, worker.in_check, np.int64(count))
+                retreat(worker.position, np.int64(slot["length"] - 1))
+                count += 1
+            elif outcome in (COLLISION, FULL):
+                break
+        if outcome == FULL:
+            self._full = True
+        elif outcome != SETTLED and count == 0 and self._flying:
+            self._turn.wait(LONGEST_BATCH)  # what is under way elsewhere must come back first
+        return count
+
+    def _batch_size(self) -> int:
+        """As many as the settings say, but few while the tree is small and while time is short."""
+        size = min(self.settings.batch_size, 1 + int(self.tree.root["visits"]) // GROWTH_SHARE)
+        if self._pace:
+            size = min(size, int(LONGEST_BATCH / self._pace))
+            with self._clock:
+                budget, start = self._budget, self._budget_start
+            if budget is not None:
+                left = start + budget.maximum / 1000 - time.perf_counter()
+                size = min(size, int(left / (SAFETY * self._pace)))
+        return max(size, 1)
+
+    # When it is enough, and what was found
+
+    def _is_enough(self, begun: float, nodes: int | None, depth: int | None) -> bool:
+        with self._turn:
+            root, visits = self.tree.root, int(self.tree.record["visits"])
+            if self._failure is not None:
+                return True
+            if root["state"] != EXPANDED:
+                return False  # however short the time, the move is not the first that comes along
+            if self._stopped.is_set() or root["proof"] != UNPROVED or root["visits"] >= MOST_VISITS:
+                return True
+            if nodes is not None and visits >= nodes:
+                return True
+            if depth is not None and len(self.tree.line()) >= depth:
+                return True
+            with self._clock:
+                budget, start = self._budget, self._budget_start
+            if budget is None:
+                return False
+            now = time.perf_counter()
+            elapsed = (now - start) * 1000
+            if budget.maximum - elapsed < 1000 * SAFETY * self._pace:
+                return True
+            if self.tree.record["allowed"][: root["edge_count"]].sum() == 1 and root["visits"] >= SINGLE_VISITS:
+                return True
+            if budget.optimum >= budget.maximum or elapsed < SURE_FROM * budget.optimum:
+                return False  # what is not used is lost
+            first, second, unsure = self.tree.leaders()
+            if elapsed < budget.optimum:
+                rate = visits / max(1.0, (now - begun) * 1000)
+                return first - second > rate * (budget.optimum - elapsed)
+            return not (unsure or second > CLOSE * first)
+
+    def _lines_found(self, begun: float) -> list[Analysis]:
+        """The best lines, as many as MultiPV asks for; with time and playouts so far."""
+        with self._turn:
+            milliseconds = int((time.perf_counter() - begun) * 1000)
+            turn = int(self.position["turn"])
+            return best_lines(self.tree, turn, self._wanted, self.multi_pv, milliseconds)
+
+    def _with_mate(self, found: Analysis) -> Analysis:
+        """The line of a mate that a leaf's mate search has proved, to its end."""
+        if found.score <= 0 or not found.score_text.startswith("mate"):
+            return found
+        pos = self.position.copy()
+        for move in found.pv:
+            do_move(pos, np.int64(move_from_usi(move)))
+        mate = self._mate_solver.solve(pos, nodes=10 * max(self.settings.leaf_mate_nodes, 1000))
+        if mate.status is not MateStatus.MATE:
+            return found
+        pv = found.pv + mate.moves
+        return replace(found, pv=pv, score=MATE - len(pv), depth=len(pv))

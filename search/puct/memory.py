@@ -1,0 +1,167 @@
+"""The memory of a PUCT tree: how much it takes, what is kept from move to move, and what it says when it is read.
+
+The jitted steps are in puct_tree.py. Whoever calls a method here holds the tree's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from search.machine.memory import aligned_zeros
+from search.puct.tree import (
+    EXPANDED,
+    NONE,
+    PROVED_LOSS,
+    PROVED_WIN,
+    UNPROVED,
+    compact,
+    edge_dtype,
+    mark,
+    node_dtype,
+    prove,
+    tree_dtype,
+)
+
+NODE_SHARE = 12
+"""A node has about 90 moves; one part in so many of the memory is nodes, the rest edges."""
+KEPT_SHARE = 0.5
+"""A full tree is cut until no more than this part of it is used."""
+SOME_VISITS = 0.1
+"""A move needs this share of the first one's visits for its value to be taken seriously."""
+MOST_VISITS = 1 << 30
+"""Playouts through a root, at most."""
+_MATE_RANK = 1 << 40
+
+
+class Tree:
+    """A tree of `megabytes` MiB, touched as it grows; `record`, `nodes` and `edges` are what jitted code takes."""
+
+    def __init__(self, megabytes: int) -> None:
+        """MemoryError in words if it does not fit."""
+        size = megabytes << 20
+        try:
+            self.nodes = aligned_zeros(size // NODE_SHARE // node_dtype.itemsize, node_dtype)
+            self.edges = aligned_zeros((size - size // NODE_SHARE) // edge_dtype.itemsize, edge_dtype)
+            self._places = np.empty(len(self.nodes), np.int32)
+        except (MemoryError, ValueError, OverflowError):
+            raise MemoryError(f"a tree of {megabytes} MB does not fit into memory") from None
+        self.megabytes = megabytes
+        self.record = np.zeros(1, tree_dtype)[0]
+        self.clear()
+
+    def clear(self) -> None:
+        """A root without anything."""
+        self.nodes[0] = 0
+        self.nodes[0]["first_edge"] = NONE
+        self.record["nodes_used"], self.record["edges_used"], self.record["root"] = 1, 0, 0
+
+    @property
+    def root(self) -> np.void:
+        """The root's node."""
+        node: np.void = self.nodes[self.record["root"]]
+        return node
+
+    def filled(self) -> int:
+        """Thousandths of the edges that are used."""
+        return int(self.record["edges_used"]) * 1000 // len(self.edges)
+
+    def advance(self, moves: Sequence[int]) -> bool:
+        """Make the position after these moves (16 bits) the root; False if nothing is known of it (then `clear`)."""
+        for move in moves:
+            children = [child for known, _, child in self.moves_from(int(self.record["root"])) if known == move]
+            if not children or children[0] < 0:
+                return False
+            self.record["root"] = children[0]
+        return bool(self.root["state"] == EXPANDED)
+
+    def allow(self, moves: set[int]) -> None:
+        """Let the search play these moves at the root; all if none of them is there. It is proved again from them."""
+        index = int(self.record["root"])
+        node = self.nodes[index]
+        allowed = self.record["allowed"]
+        first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
+        allowed[:] = 1
+        if moves and count:
+            chosen = np.isin(self.edges["move"][first : first + count], list(moves))
+            if chosen.any():
+                allowed[:count] = chosen
+        node["proof"] = UNPROVED
+        if node["state"] == EXPANDED:
+            prove(self.record, self.nodes, self.edges, np.int64(index))
+
+    def shrink(self) -> None:
+        """Make room: drop what lies beside the root, then what hangs below rarely visited nodes. Nothing may be in
+        flight."""
+        least, excess = np.int64(0), np.int64(0)
+        while True:
+            kept, bound = mark(self.record, self.nodes, self.edges, least, excess, self._places)
+            nodes_kept = int((self._places[: self.record["nodes_used"]] != NONE).sum())
+            # Whatever runs out first: a cut among the edges takes nodes along.
+            used = max(kept / len(self.edges), nodes_kept / len(self.nodes))
+            if used <= KEPT_SHARE or least > MOST_VISITS:
+                break
+            least = 2 * least + 1
+            excess = max(excess, np.int64(kept * (1 - KEPT_SHARE / used)) + 1)
+        compact(self.record, self.nodes, self.edges, least, np.int64(bound), self._places)
+
+    def moves_from(self, index: int) -> Iterator[tuple[int, float, int]]:
+        """(move, prior, child or NONE) of a node's edges."""
+        node = self.nodes[index]
+        first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
+        if node["state"] == EXPANDED:
+            for edge in self.edges[first : first + count]:
+                yield int(edge["move"]), float(edge["prior"]), int(edge["child"])
+
+    def line(self, first: int | None = None) -> list[int]:
+        """The best moves from the root on, or after the move `first`."""
+        index, moves = int(self.record["root"]), []
+        if first is not None:
+            index = next(child for move, _, child in self.moves_from(index) if move == first)
+            moves.append(first)
+        while index >= 0:
+            move, index = self._best(index)
+            if index >= 0:
+                moves.append(move)
+        return moves
+
+    def _best(self, index: int) -> tuple[int, int]:
+        """(move, child) that is best by proofs, then by visits; (0, NONE) if none has been visited."""
+        moves, children = self._children(index)
+        ranks = self._ranks(children)
+        if not len(ranks) or not self.nodes["visits"][children].any():
+            return 0, NONE
+        best = int(np.argmax(ranks))
+        return int(moves[best]), int(children[best])
+
+    def _children(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Moves and nodes of the children that exist; of the root's those that are allowed."""
+        node = self.nodes[index]
+        first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
+        edges = self.edges[first : first + count] if node["state"] == EXPANDED else self.edges[:0]
+        present = edges["child"] >= 0
+        if index == self.record["root"]:
+            present = present & (self.record["allowed"][: len(edges)] != 0)
+        return edges["move"][present], edges["child"][present]
+
+    def _ranks(self, children: np.ndarray) -> np.ndarray:
+        """A number for each child, larger where its parent had better go."""
+        nodes = self.nodes
+        proofs, plies = nodes["proof"][children], nodes["plies"][children].astype(np.int64)
+        ranks = nodes["visits"][children].astype(np.int64)
+        ranks = np.where(proofs == PROVED_LOSS, _MATE_RANK - plies, ranks)
+        return np.where(proofs == PROVED_WIN, plies - _MATE_RANK, ranks)
+
+    def leaders(self) -> tuple[int, int, bool]:
+        """Visits of the root's best and second move, and whether another move has a better value than the best."""
+        _, children = self._children(int(self.record["root"]))
+        if len(children) == 0:
+            return 0, 0, False
+        visits = np.where(self.nodes["proof"][children] == PROVED_WIN, 0, self.nodes["visits"][children])
+        order = np.argsort(-visits, kind="stable")
+        first = int(visits[order[0]])
+        second = int(visits[order[1]]) if len(order) > 1 else 0
+        serious = visits > max(SOME_VISITS * first, 1)
+        losses = np.where(serious, self.nodes["win"][children] / np.maximum(visits, 1), np.inf)
+        return first, second, bool(serious.any() and losses.min() < losses[order[0]])

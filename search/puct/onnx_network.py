@@ -1,0 +1,111 @@
+"""A policy-value network in an ONNX file of dlshogi's format, run by onnxruntime; training and torch stay outside.
+
+Inputs `input1` float32 (positions, 62, 9, 9) and `input2` (positions, 57, 9, 9), outputs `output_policy` (positions,
+2187), logits of the move labels, and `output_value` (positions, 1), the mover's win rate: names, shapes and meanings as
+dlshogi and its relatives load them. A network that foretells draws has a third output, `output_draw` (positions, 1), a
+probability.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from search.puct.planes import LABELS, PLANES1, PLANES2
+
+INPUTS = {"input1": (PLANES1, 9, 9), "input2": (PLANES2, 9, 9)}
+OUTPUTS = {"output_policy": (LABELS,), "output_value": (1,)}
+DRAW_OUTPUT = "output_draw"
+
+
+class OnnxNetwork:
+    """A network in a file of this format, run by onnxruntime; calling it gives policy, win rate and perhaps draw.
+
+    Raises FileNotFoundError, or ValueError that says in words how the file differs from the format.
+    """
+
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path}: there is no such file")
+        try:
+            import onnxruntime
+        except ImportError:
+            raise ValueError(f"{path}: an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime raises classes of its own that it does not export
+            raise ValueError(f"{path}: onnxruntime cannot read it: {_first_line(error)}") from None
+        self._check_signature(path)
+        names = [output.name for output in self._session.get_outputs()]
+        self._outputs = [name for name in (*OUTPUTS, DRAW_OUTPUT) if name in names]
+        self._check_values(path)
+
+    @property
+    def has_draw(self) -> bool:
+        """Whether there is a draw head."""
+        return DRAW_OUTPUT in self._outputs
+
+    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Policy logits f4 (B, 2187), win rates f4 (B,), probabilities of a draw f4 (B,) or None; of planes f4."""
+        policy, win_rate, *draw = self._session.run(self._outputs, {"input1": input1, "input2": input2})
+        return policy, win_rate.reshape(-1), draw[0].reshape(-1) if draw else None
+
+    def _check_signature(self, path: Path) -> None:
+        for what, wanted, found in (
+            ("input", INPUTS, {given.name: given for given in self._session.get_inputs()}),
+            ("output", OUTPUTS, {given.name: given for given in self._session.get_outputs()}),
+        ):
+            if missing := set(wanted) - set(found):
+                raise ValueError(
+                    f"{path}: not a policy-value network of dlshogi's format: no {what} {min(missing)}, it has "
+                    f"{', '.join(found) or 'none'}; export it with these names"
+                )
+            if what == "input" and (extra := set(found) - set(wanted)):
+                raise ValueError(f"{path}: it asks for an input {min(extra)} that dlshogi's format does not have")
+            for name, shape in wanted.items():
+                _check_tensor(path, found[name], shape)
+
+    def _check_values(self, path: Path) -> None:
+        """A run on two empty boards: declared shapes are promises, and numbers may be broken."""
+        planes = [np.zeros((2, *shape), np.float32) for shape in INPUTS.values()]
+        try:
+            policy, win_rate, draw = self(*planes)
+        except Exception as error:
+            raise ValueError(f"{path}: onnxruntime cannot run it on two positions: {_first_line(error)}") from None
+        if policy.shape != (2, LABELS) or win_rate.shape != (2,):
+            raise ValueError(f"{path}: outputs {policy.shape} and {win_rate.shape} for two positions; export it again")
+        for name, values in (("output_value", win_rate), (DRAW_OUTPUT, draw)):
+            if values is not None and not ((values >= 0) & (values <= 1)).all():
+                raise ValueError(
+                    f"{path}: {name} must be a rate from 0 to 1, is {values[0]:g}: export it behind a sigmoid"
+                )
+        if not np.isfinite(policy).all():
+            raise ValueError(f"{path}: output_policy is not finite: the weights are broken, train or copy it again")
+
+
+def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:
+    if found.type != "tensor(float)":
+        raise ValueError(f"{path}: {found.name} must be float32, is {found.type}")
+    # A symbolic axis is unknown until the network runs; a number must be the right one.
+    sizes = found.shape[1:]
+    if len(found.shape) != 1 + len(shape) or any(
+        isinstance(size, int) and size != wanted for size, wanted in zip(sizes, shape, strict=True)
+    ):
+        raise ValueError(
+            f"{path}: {found.name} must be (positions, {', '.join(map(str, shape))}), is "
+            f"({', '.join(map(str, found.shape))}): made for other features or moves"
+        )
+    if isinstance(found.shape[0], int):
+        raise ValueError(
+            f"{path}: {found.name} takes {found.shape[0]} positions at a time, neither more nor fewer: export it with "
+            f"a dynamic batch axis"
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

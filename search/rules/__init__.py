@@ -1,0 +1,1 @@
+"""Shogi itself: positions, moves, what ends a game, and how positions are written."""

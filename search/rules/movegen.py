@@ -1,0 +1,411 @@
+"""Strictly legal moves, straight from pins and check masks; no move is generated and then tested.
+
+`generate` writes tactical moves (captures and pawn promotions) or quiet ones or both, so that the search can pick in
+stages. Moves that promotion makes pointless (a pawn, bishop or rook staying unpromoted, a lance on the second rank)
+are legal and counted by perft, but come only with INFERIOR: the search does without them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.bits import popcount
+from search.machine.jit import jit
+from search.rules.bitboard import (
+    ALL_HIGH,
+    ALL_LOW,
+    BIT,
+    DEAD_ONE,
+    DEAD_TWO,
+    DIAGONAL_LINES,
+    DIRECTION,
+    DRAGONS,
+    FILES,
+    HORSES,
+    NONE,
+    ONE,
+    PROMOTION_ZONE,
+    RAYS,
+    STEP,
+    STRAIGHT_LINES,
+    N,
+    S,
+)
+from search.rules.position import (
+    NO_KING,
+    attackers,
+    attacks,
+    between,
+    first_square,
+    occupied,
+)
+from search.rules.shogi import (
+    BISHOP,
+    DROP_ORIGIN,
+    EMPTY,
+    GOLD,
+    HAND_KINDS,
+    KINDS,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PROMOTE,
+    ROOK,
+    SILVER,
+    SQUARES,
+)
+
+MAX_MOVES = 600
+"""No position has more legal moves than 593."""
+TACTICAL, QUIET, INFERIOR = 1, 2, 4
+EVERY = TACTICAL | QUIET | INFERIOR
+
+
+@jit
+def pinned(pos, colour):
+    """Pieces of `colour` that shield their own king from a slider: two words."""
+    king = np.int64(pos.king[colour]) & 127
+    pins_low, pins_high = NONE, NONE
+    if king == NO_KING:
+        return pins_low, pins_high
+    them = 1 - colour
+    g = pos.groups
+    snipers_low = (DIAGONAL_LINES[king, 0] & (g[BISHOP, 0] | g[HORSES, 0])) | (
+        STRAIGHT_LINES[king, 0] & (g[ROOK, 0] | g[DRAGONS, 0])
+    )
+    snipers_high = (DIAGONAL_LINES[king, 1] & (g[BISHOP, 1] | g[HORSES, 1])) | (
+        STRAIGHT_LINES[king, 1] & (g[ROOK, 1] | g[DRAGONS, 1])
+    )
+    front = N if colour == 0 else S
+    snipers_low = (snipers_low | (RAYS[front, king, 0] & g[LANCE, 0])) & pos.colours[them, 0]
+    snipers_high = (snipers_high | (RAYS[front, king, 1] & g[LANCE, 1])) & pos.colours[them, 1]
+    low, high = occupied(pos)
+    while (snipers_low | snipers_high) != NONE:
+        square = np.int64(first_square(snipers_low, snipers_high))
+        snipers_low &= ~BIT[square, 0]
+        snipers_high &= ~BIT[square, 1]
+        a, b = between(king, square)
+        a &= low
+        b &= high
+        if popcount(a) + popcount(b) == ONE:
+            pins_low |= a & pos.colours[colour, 0]
+            pins_high |= b & pos.colours[colour, 1]
+    return pins_low, pins_high
+
+
+@jit
+def write_moves(moves, count, base, low, high):
+    """Append `base | square` for every square of the bitboard; returns the new count."""
+    while low != NONE:
+        square = first_square(low, NONE)
+        low &= low - ONE
+        moves[count] = base | np.int64(square)
+        count += 1
+    while high != NONE:
+        square = first_square(NONE, high)
+        high &= high - ONE
+        moves[count] = base | np.int64(square)
+        count += 1
+    return count
+
+
+@jit
+def _write_pawns(moves, count, low, high, back, promotion):
+    """Append pawn moves to every square of the bitboard; the origin is `back` squares away."""
+    while (low | high) != NONE:
+        square = np.int64(first_square(low, high))
+        low &= ~BIT[square, 0]
+        high &= ~BIT[square, 1]
+        moves[count] = square | (square + back) << 7 | promotion
+        count += 1
+    return count
+
+
+@jit
+def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
+    """Moves of the pawns in `free` (words) to the goal squares."""
+    us = np.int64(pos.turn) & 1
+    them = 1 - us
+    if us == 0:
+        low, high, back = (free[0] >> ONE) & goal_low, (free[1] >> ONE) & goal_high, 1
+    else:
+        low, high, back = (free[0] << ONE) & goal_low, (free[1] << ONE) & goal_high, -1
+    zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
+    enemy_low, enemy_high = pos.colours[them, 0], pos.colours[them, 1]
+    if which & TACTICAL:
+        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, np.int64(PROMOTE))
+        count = _write_pawns(
+            moves, count, low & enemy_low & ~zone_low, high & enemy_high & ~zone_high, back, np.int64(0)
+        )
+    if which & QUIET:
+        count = _write_pawns(
+            moves, count, low & ~enemy_low & ~zone_low, high & ~enemy_high & ~zone_high, back, np.int64(0)
+        )
+    if which & INFERIOR:
+        zone_low &= ~DEAD_ONE[us, 0]
+        zone_high &= ~DEAD_ONE[us, 1]
+        count = _write_pawns(moves, count, low & zone_low, high & zone_high, back, np.int64(0))
+    return count
+
+
+@jit
+def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
+    """Moves of the piece (not pawn, not king) on `square` to the goal squares, promotions first."""
+    us = np.int64(pos.turn) & 1
+    square &= 127
+    piece = np.int64(pos.board[square])
+    kind = piece - us * KINDS
+    low, high = occupied(pos)
+    a, b = attacks(piece, square, low, high)
+    a &= goal_low
+    b &= goal_high
+    base = square << 7
+    if kind >= GOLD:
+        return write_moves(moves, count, base, a, b)
+    zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
+    inside = ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE
+    promoting_low, promoting_high = (a, b) if inside else (a & zone_low, b & zone_high)
+    count = write_moves(moves, count, base | PROMOTE, promoting_low, promoting_high)
+    if kind == BISHOP or kind == ROOK:
+        if which & INFERIOR == 0:
+            a &= ~promoting_low
+            b &= ~promoting_high
+    elif kind == LANCE:
+        dead = DEAD_ONE if which & INFERIOR else DEAD_TWO
+        a &= ~dead[us, 0]
+        b &= ~dead[us, 1]
+    elif kind == KNIGHT:
+        a &= ~DEAD_TWO[us, 0]
+        b &= ~DEAD_TWO[us, 1]
+    return write_moves(moves, count, base, a, b)
+
+
+@jit
+def _king_moves(pos, moves, count, goal_low, goal_high):
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[us])
+    if king == NO_KING:
+        return count
+    low, high = occupied(pos)
+    low &= ~BIT[king, 0]  # a slider sees through the square that the king leaves
+    high &= ~BIT[king, 1]
+    a, b = STEP[KING, king, 0] & goal_low, STEP[KING, king, 1] & goal_high
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        a &= ~BIT[square, 0]
+        b &= ~BIT[square, 1]
+        c, d = attackers(pos, 1 - us, square, low, high)
+        if (c | d) == NONE:
+            moves[count] = square | king << 7
+            count += 1
+    return count
+
+
+@jit
+def _drops(pos, moves, count, goal_low, goal_high):
+    """Drops to the goal squares, which are empty."""
+    us = np.int64(pos.turn) & 1
+    hand = pos.hands[us]
+    if hand[PAWN]:
+        low, high = goal_low & ~DEAD_ONE[us, 0], goal_high & ~DEAD_ONE[us, 1]
+        own_low, own_high = pos.groups[PAWN, 0] & pos.colours[us, 0], pos.groups[PAWN, 1] & pos.colours[us, 1]
+        for file in range(9):
+            if ((own_low & FILES[file, 0]) | (own_high & FILES[file, 1])) != NONE:
+                low &= ~FILES[file, 0]
+                high &= ~FILES[file, 1]
+        king = np.int64(pos.king[1 - us])
+        if king != NO_KING:
+            head_low, head_high = STEP[(1 - us) * KINDS + PAWN, king, 0], STEP[(1 - us) * KINDS + PAWN, king, 1]
+            if ((low & head_low) | (high & head_high)) != NONE and is_drop_pawn_mate(
+                pos, np.int64(first_square(head_low, head_high))
+            ):
+                low &= ~head_low
+                high &= ~head_high
+        count = write_moves(moves, count, (DROP_ORIGIN + PAWN) << 7, low, high)
+    if hand[LANCE]:
+        low, high = goal_low & ~DEAD_ONE[us, 0], goal_high & ~DEAD_ONE[us, 1]
+        count = write_moves(moves, count, (DROP_ORIGIN + LANCE) << 7, low, high)
+    if hand[KNIGHT]:
+        low, high = goal_low & ~DEAD_TWO[us, 0], goal_high & ~DEAD_TWO[us, 1]
+        count = write_moves(moves, count, (DROP_ORIGIN + KNIGHT) << 7, low, high)
+    for kind in range(SILVER, HAND_KINDS):
+        if hand[kind]:
+            count = write_moves(moves, count, (DROP_ORIGIN + kind) << 7, goal_low, goal_high)
+    return count
+
+
+@jit
+def is_drop_pawn_mate(pos, square):
+    """Whether a pawn dropped by the mover on `square`, in front of the enemy king, would be mate (uchifuzume)."""
+    us = np.int64(pos.turn) & 1
+    them = 1 - us
+    king = np.int64(pos.king[them])
+    low, high = occupied(pos)
+    low |= BIT[square, 0]
+    high |= BIT[square, 1]
+    # Another piece takes the pawn, unless it is pinned off the line.
+    a, b = attackers(pos, them, square, low, high)
+    a &= ~BIT[king, 0]
+    b &= ~BIT[king, 1]
+    pins_low, pins_high = pinned(pos, them)
+    line = DIRECTION[king, square]
+    if ((a & (~pins_low | RAYS[line, king, 0])) | (b & (~pins_high | RAYS[line, king, 1]))) != NONE:
+        return False
+    # The king steps aside or takes the pawn itself.
+    low &= ~BIT[king, 0]
+    high &= ~BIT[king, 1]
+    a, b = STEP[KING, king, 0] & ~pos.colours[them, 0], STEP[KING, king, 1] & ~pos.colours[them, 1]
+    while (a | b) != NONE:
+        target = np.int64(first_square(a, b))
+        a &= ~BIT[target, 0]
+        b &= ~BIT[target, 1]
+        c, d = attackers(pos, us, target, low, high)
+        if (c | d) == NONE:
+            return False
+    return True
+
+
+@jit
+def generate(pos, moves, count, which):
+    """Append legal moves to `moves` (uint16 [>= MAX_MOVES]) from index `count`; returns the new count.
+
+    `which` (int64) is a sum of TACTICAL, QUIET and INFERIOR (which asks for more of what the others name).
+    """
+    us = np.int64(pos.turn) & 1
+    them = 1 - us
+    low, high = occupied(pos)
+    own_low, own_high = pos.colours[us, 0], pos.colours[us, 1]
+    wanted_low, wanted_high = NONE, NONE
+    if which & TACTICAL:
+        wanted_low, wanted_high = pos.colours[them, 0], pos.colours[them, 1]
+    if which & QUIET:
+        wanted_low, wanted_high = wanted_low | (ALL_LOW & ~low), wanted_high | (ALL_HIGH & ~high)
+    count = _king_moves(pos, moves, count, wanted_low, wanted_high)
+    mask_low, mask_high = ALL_LOW, ALL_HIGH
+    checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
+    if (checkers_low | checkers_high) != NONE:
+        if popcount(checkers_low) + popcount(checkers_high) > ONE:
+            return count
+        checker = np.int64(first_square(checkers_low, checkers_high))
+        mask_low, mask_high = between(np.int64(pos.king[us]), checker)
+        mask_low |= checkers_low
+        mask_high |= checkers_high
+    goal_low, goal_high = wanted_low & mask_low, wanted_high & mask_high
+    pins_low, pins_high = pinned(pos, us)
+    pawns_low, pawns_high = pos.groups[PAWN, 0] & own_low, pos.groups[PAWN, 1] & own_high
+    king = np.int64(pos.king[us])
+    # A pinned pawn may still walk along its own file.
+    bound_low, bound_high = pawns_low & pins_low, pawns_high & pins_high
+    if (bound_low | bound_high) != NONE:
+        file = king // 9
+        bound_low &= ~FILES[file, 0]
+        bound_high &= ~FILES[file, 1]
+    # All promotions of pawns are tactical, also those that take nothing.
+    pawn_low, pawn_high = ~own_low & mask_low & ALL_LOW, ~own_high & mask_high & ALL_HIGH
+    free = (pawns_low & ~bound_low, pawns_high & ~bound_high)
+    count = _pawn_moves(pos, moves, count, which, free, pawn_low, pawn_high)
+    rest_low = own_low & ~pawns_low & ~pos.groups[KING, 0]
+    rest_high = own_high & ~pawns_high & ~pos.groups[KING, 1]
+    while (rest_low | rest_high) != NONE:
+        square = np.int64(first_square(rest_low, rest_high))
+        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
+        rest_low &= ~bit_low
+        rest_high &= ~bit_high
+        a, b = goal_low, goal_high
+        if ((bit_low & pins_low) | (bit_high & pins_high)) != NONE:
+            line = DIRECTION[king, square]
+            a &= RAYS[line, king, 0]
+            b &= RAYS[line, king, 1]
+        count = _piece_moves(pos, moves, count, which, square, a, b)
+    if which & QUIET:
+        count = _drops(pos, moves, count, mask_low & ALL_LOW & ~low, mask_high & ALL_HIGH & ~high)
+    return count
+
+
+@jit
+def legal_moves(pos, moves):
+    """Write every legal move to `moves` (uint16 [MAX_MOVES]); returns how many."""
+    return generate(pos, moves, np.int64(0), np.int64(EVERY))
+
+
+@jit
+def is_legal(pos, move):
+    """Whether any 16-bit number is a legal move here: for moves from tables, books and GUIs."""
+    move = np.int64(move)
+    us = np.int64(pos.turn) & 1
+    target = move & 127
+    origin = (move >> 7) & 127
+    if target >= SQUARES or move < 0 or move > 0x7FFF or origin == target:
+        return False
+    low, high = occupied(pos)
+    target_low, target_high = BIT[target, 0], BIT[target, 1]
+    if ((target_low & pos.colours[us, 0]) | (target_high & pos.colours[us, 1])) != NONE:
+        return False
+    if origin >= DROP_ORIGIN:
+        return _is_legal_drop(pos, move, target, origin - DROP_ORIGIN)
+    if ((BIT[origin, 0] & pos.colours[us, 0]) | (BIT[origin, 1] & pos.colours[us, 1])) == NONE:
+        return False
+    piece = np.int64(pos.board[origin])
+    kind = piece - us * KINDS
+    a, b = attacks(piece, origin, low, high)
+    if ((a & target_low) | (b & target_high)) == NONE:
+        return False
+    if move & PROMOTE:
+        both_low, both_high = BIT[origin, 0] | target_low, BIT[origin, 1] | target_high
+        if kind >= GOLD or ((both_low & PROMOTION_ZONE[us, 0]) | (both_high & PROMOTION_ZONE[us, 1])) == NONE:
+            return False
+    elif _is_dead(us, kind, target):
+        return False
+    king = np.int64(pos.king[us])
+    if king == NO_KING:
+        return True
+    if kind == KING:
+        c, d = attackers(pos, 1 - us, target, low & ~BIT[king, 0], high & ~BIT[king, 1])
+        return (c | d) == NONE
+    pins_low, pins_high = pinned(pos, us)
+    if ((BIT[origin, 0] & pins_low) | (BIT[origin, 1] & pins_high)) != NONE:
+        line = DIRECTION[king, origin]
+        if ((RAYS[line, king, 0] & target_low) | (RAYS[line, king, 1] & target_high)) == NONE:
+            return False
+    return _answers_check(pos, us, target)
+
+
+@jit
+def _is_dead(colour, kind, square):
+    """Whether an unpromoted piece of the kind could never move again from `square`."""
+    rank = square % 9 if colour == 0 else 8 - square % 9
+    return ((kind == PAWN or kind == LANCE) and rank == 0) or (kind == KNIGHT and rank < 2)
+
+
+@jit
+def _answers_check(pos, us, target):
+    """Whether a piece other than the king, coming to `target`, ends every check."""
+    low, high = pos.checkers[0], pos.checkers[1]
+    if (low | high) == NONE:
+        return True
+    if popcount(low) + popcount(high) > ONE:
+        return False
+    a, b = between(np.int64(pos.king[us]), np.int64(first_square(low, high)))
+    return (((a | low) & BIT[target, 0]) | ((b | high) & BIT[target, 1])) != NONE
+
+
+@jit
+def _is_legal_drop(pos, move, target, kind):
+    us = np.int64(pos.turn) & 1
+    if kind >= HAND_KINDS or move & PROMOTE or pos.board[target] != EMPTY or pos.hands[us, kind] == 0:
+        return False
+    if _is_dead(us, kind, target) or not _answers_check(pos, us, target):
+        return False
+    if kind != PAWN:
+        return True
+    file = target // 9
+    own_low, own_high = pos.groups[PAWN, 0] & pos.colours[us, 0], pos.groups[PAWN, 1] & pos.colours[us, 1]
+    if ((own_low & FILES[file, 0]) | (own_high & FILES[file, 1])) != NONE:
+        return False
+    king = np.int64(pos.king[1 - us])
+    gives_check = king != NO_KING and (
+        ((STEP[us * KINDS + PAWN, target, 0] & BIT[king, 0]) | (STEP[us * KINDS + PAWN, target, 1] & BIT[king, 1]))
+        != NONE
+    )
+    return not (gives_check and is_drop_pawn_mate(pos, target))

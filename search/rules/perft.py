@@ -1,0 +1,144 @@
+"""The verb `perft`: how many lines of legal moves of a given length a position has, and how fast they are walked.
+
+Two counts of the same tree: `counted` takes the number of legal moves at the last ply as its leaves, `made` plays and
+takes back every leaf. The first measures move generation, the second what a search pays for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import statistics
+import sys
+import time
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from search.machine.jit import jit
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move, undo_move
+from search.rules.sfen import move_to_usi, position_from_sfen
+from search.rules.shogi import START_SFEN
+
+MAX_DEPTH = 20
+
+BENCH_POSITIONS = {
+    "startpos": (START_SFEN, 4),
+    "matsuri": ("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1", 3),
+    "middle game": ("ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28", 4),
+}
+
+
+@jit
+def count_leaves(pos, depth, buffers):
+    """Number of lines of `depth` (int64 >= 1) legal moves; `buffers` uint16 [depth + 1, MAX_MOVES] is scratch."""
+    moves = buffers[depth]
+    count = legal_moves(pos, moves)
+    if depth == 1:
+        return count
+    total = 0
+    for index in range(count):
+        move = np.int64(moves[index])
+        do_move(pos, move)
+        total += count_leaves(pos, depth - 1, buffers)
+        undo_move(pos, move)
+    return total
+
+
+@jit
+def make_leaves(pos, depth, buffers):
+    """As `count_leaves`, but every leaf is played and taken back."""
+    moves = buffers[depth]
+    count = legal_moves(pos, moves)
+    total = 0
+    for index in range(count):
+        move = np.int64(moves[index])
+        do_move(pos, move)
+        total += 1 if depth == 1 else make_leaves(pos, depth - 1, buffers)
+        undo_move(pos, move)
+    return total
+
+
+def perft(sfen: str, depth: int) -> int:
+    """Number of lines of `depth` legal moves from a position; depth 0 has one, the empty line."""
+    if not 0 <= depth <= MAX_DEPTH:
+        raise ValueError(f"perft depth {depth}: choose 0 to {MAX_DEPTH}")
+    pos = position_from_sfen(sfen)
+    if depth == 0:
+        return 1
+    return int(count_leaves(pos, np.int64(depth), np.zeros((depth + 1, MAX_MOVES), np.uint16)))
+
+
+def _rate(function, sfen: str, depth: int, runs: int) -> float:
+    """Median leaves a second over some runs, by this thread's CPU time."""
+    pos, buffers, rates = position_from_sfen(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16), []
+    function(pos, np.int64(1), buffers)
+    for _ in range(runs):
+        start = time.thread_time()
+        leaves = function(pos, np.int64(depth), buffers)
+        rates.append(leaves / (time.thread_time() - start))
+    return statistics.median(rates)
+
+
+@dataclasses.dataclass(frozen=True)
+class Perft:
+    """Count the lines of legal moves of a length, or measure how fast they are counted."""
+
+    sfen: Annotated[str, tyro.conf.Positional] = "startpos"
+    """Position: an SFEN in quotes, or `startpos`."""
+    depth: Annotated[int, tyro.conf.Positional] = 4
+    """Length of the lines."""
+    divide: bool = False
+    """Print the count below each first move."""
+    bench: bool = False
+    """Measure leaves a second on one core instead: median of five runs on three positions."""
+    json: bool = False
+    """Print one JSON object."""
+
+    def run(self) -> None:
+        if self.bench:
+            self._bench()
+            return
+        start = time.perf_counter()
+        if self.divide and self.depth >= 1:
+            nodes = self._divide()
+        else:
+            nodes = perft(self.sfen, self.depth)
+        seconds = time.perf_counter() - start
+        if self.json:
+            print(json.dumps({"nodes": nodes, "seconds": round(seconds, 6)}))
+        else:
+            print(f"{nodes} lines of {self.depth} moves in {seconds:.2f} s")
+
+    def _divide(self) -> int:
+        pos = position_from_sfen(self.sfen)
+        buffers = np.zeros((self.depth + 1, MAX_MOVES), np.uint16)
+        moves = np.zeros(MAX_MOVES, np.uint16)
+        total = 0
+        for move in moves[: legal_moves(pos, moves)].astype(np.int64):
+            do_move(pos, move)
+            below = int(count_leaves(pos, np.int64(self.depth - 1), buffers)) if self.depth > 1 else 1
+            undo_move(pos, move)
+            total += below
+            print(f"{move_to_usi(int(move))}: {below}", file=sys.stderr if self.json else sys.stdout)
+        return total
+
+    def _bench(self) -> None:
+        from search.rules.sliders import METHOD
+
+        figures = {
+            name: {
+                "made_per_s": round(_rate(make_leaves, sfen, depth - 1 if name == "matsuri" else depth, 5)),
+                "counted_per_s": round(_rate(count_leaves, sfen, depth, 5)),
+            }
+            for name, (sfen, depth) in BENCH_POSITIONS.items()
+        }
+        if self.json:
+            print(json.dumps({"sliders": METHOD, "positions": figures}))
+            return
+        print(f"sliders: {METHOD}; leaves a second on one core, median of 5")
+        for name, rates in figures.items():
+            made, counted = rates["made_per_s"] / 1e6, rates["counted_per_s"] / 1e6
+            print(f"{name:12s} made and unmade {made:7.1f} M   counted {counted:7.1f} M")

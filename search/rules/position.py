@@ -1,0 +1,477 @@
+"""A position as one structured record, and the moves on it: do, undo, null move.
+
+One record means one pointer a call, which Numba compiles fast and runs fast (arrays side by side cost a descriptor
+each). What undo needs lies in per-ply arrays indexed by `ply`, counted from the set-up position; entries above `ply`
+are left over from undone lines. Keys are XORed throughout, hands too, so that they never depend on the path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.bits import trailing_zeros
+from search.machine.jit import jit
+from search.rules.bitboard import (
+    BIT,
+    DIAGONAL_LINES,
+    DIRECTION,
+    DRAGONS,
+    GROUP,
+    GROUPS,
+    HORSES,
+    NONE,
+    OPPOSITE,
+    RAYS,
+    STEP,
+    STRAIGHT_LINES,
+    UNALIGNED,
+    N,
+    S,
+)
+from search.rules.shogi import (
+    BISHOP,
+    DROP_ORIGIN,
+    EMPTY,
+    GOLD,
+    HAND_CODES,
+    HAND_KINDS,
+    HAND_OFFSET,
+    HAND_SLOTS,
+    KINDS,
+    KING,
+    KNIGHT,
+    LANCE,
+    NO_CODE,
+    PAWN,
+    PROMOTE,
+    ROOK,
+    SILVER,
+    SQUARES,
+)
+from search.rules.sliders import bishop_attacks, lance_attacks, rook_attacks
+
+STACK = 2048
+"""Plies that a record can hold: the game's moves and the search's on top."""
+NO_KING = 81
+
+position_dtype = np.dtype(
+    [
+        ("board", np.uint8, SQUARES),  # piece of each square
+        ("hands", np.uint8, (2, HAND_KINDS)),  # [colour, kind]
+        ("turn", np.uint8),
+        ("king", np.uint8, 2),  # square of each colour's king, NO_KING if it has none
+        ("ply", np.int32),  # index into the per-ply arrays; 0 at set-up
+        ("game_ply", np.int32),  # SFEN move number of the position
+        ("plies_from_null", np.int32),  # repetition never looks across a null move
+        ("key", np.uint64),
+        ("colours", np.uint64, (2, 2)),  # [colour, word]
+        ("groups", np.uint64, (GROUPS, 2)),  # [group, word]
+        ("checkers", np.uint64, 2),  # pieces giving check to the mover
+        # per ply
+        ("keys", np.uint64, STACK),
+        ("board_keys", np.uint64, STACK),  # without hands
+        ("packed_hands", np.uint32, (STACK, 2)),
+        ("check_runs", np.uint16, (STACK, 2)),  # plies of unbroken checks by each colour, counted by two
+        ("all_checkers", np.uint64, (STACK, 2)),
+        ("moves", np.uint16, STACK),  # the move leading to this ply
+        ("captured", np.uint8, STACK),  # the piece it took, EMPTY if none
+        ("null_distance", np.int32, STACK),
+        ("removed", np.uint16, (STACK, 2)),  # piece codes it took away, NO_CODE fills
+        ("added", np.uint16, (STACK, 2)),  # piece codes it brought
+    ],
+    align=True,
+)
+
+_random = np.random.Generator(np.random.PCG64(20241121))
+PIECE_KEYS = _random.integers(0, 1 << 64, (2 * KINDS, SQUARES), np.uint64, endpoint=False)
+HAND_KEYS = _random.integers(0, 1 << 64, (2, HAND_KINDS, 19), np.uint64, endpoint=False)
+SIDE_KEY = _random.integers(0, 1 << 64, dtype=np.uint64, endpoint=False)
+HAND_KEYS[:, :, 0] = 0
+
+# A hand packed in 32 bits with a spare bit above each count, so that one subtraction compares all seven counts.
+_HAND_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint32)
+HAND_BORROWS = np.uint32((1 << 5) | (1 << 9) | (1 << 13) | (1 << 17) | (1 << 20) | (1 << 23) | (1 << 27))
+
+
+def new_position() -> np.void:
+    """An empty record of `position_dtype`; set it up with `sfen.set_sfen` or `set_up.set_board`."""
+    return np.zeros(1, position_dtype)[0]
+
+
+def copy_position(target: np.void, source: np.void) -> None:
+    """Make one record equal another."""
+    for name in source.dtype.names or ():
+        target[name] = source[name]
+
+
+@jit
+def occupied(pos):
+    """The two words of all pieces."""
+    return pos.colours[0, 0] | pos.colours[1, 0], pos.colours[0, 1] | pos.colours[1, 1]
+
+
+@jit
+def toggle(pos, piece, square):
+    """Put a piece on an empty square of the bitboards, or take it off; the board array is the caller's."""
+    square &= 127  # tells the compiler that the index is not negative, which spares Numba's wraparound test
+    colour = 1 if piece >= KINDS else 0
+    group = GROUP[(piece - colour * KINDS) & 15]
+    low, high = BIT[square, 0], BIT[square, 1]
+    pos.colours[colour, 0] ^= low
+    pos.colours[colour, 1] ^= high
+    pos.groups[group, 0] ^= low
+    pos.groups[group, 1] ^= high
+
+
+@jit
+def attacks(piece, square, low, high):
+    """Attacked squares of a piece over the occupied squares (low, high): two words."""
+    square &= 127
+    piece &= 31
+    colour = 1 if piece >= KINDS else 0
+    kind = piece - colour * KINDS
+    if kind == LANCE:
+        return lance_attacks(colour, square, low, high)
+    a, b = STEP[piece, square, 0], STEP[piece, square, 1]
+    if kind == BISHOP or kind == KINDS - 2:
+        c, d = bishop_attacks(square, low, high)
+        return a | c, b | d
+    if kind == ROOK or kind == KINDS - 1:
+        c, d = rook_attacks(square, low, high)
+        return a | c, b | d
+    return a, b
+
+
+@jit
+def attackers(pos, colour, square, low, high):
+    """Pieces of `colour` that attack `square` over the occupied squares (low, high): two words.
+
+    A piece attacks the square if the same piece of the other colour, standing there, attacks it.
+    """
+    square &= 127
+    colour &= 1
+    own = (1 - colour) * KINDS
+    g = pos.groups
+    found_low, found_high = NONE, NONE
+    for kind in (PAWN, KNIGHT, SILVER, GOLD):
+        found_low |= STEP[own + kind, square, 0] & g[kind, 0]
+        found_high |= STEP[own + kind, square, 1] & g[kind, 1]
+    found_low |= STEP[KING, square, 0] & (g[KING, 0] | g[HORSES, 0] | g[DRAGONS, 0])
+    found_high |= STEP[KING, square, 1] & (g[KING, 1] | g[HORSES, 1] | g[DRAGONS, 1])
+    found_low &= pos.colours[colour, 0]
+    found_high &= pos.colours[colour, 1]
+    a, b = sliding_attackers(pos, colour, square, low, high)
+    return found_low | a, found_high | b
+
+
+@jit
+def sliding_attackers(pos, colour, square, low, high):
+    """Bishops, rooks and lances of `colour`, promoted or not, whose sliding part reaches `square`: two words."""
+    square &= 127
+    colour &= 1
+    g = pos.groups
+    c_low, c_high = pos.colours[colour, 0], pos.colours[colour, 1]
+    found_low, found_high = NONE, NONE
+    # The empty-board line first: most squares have no slider on it, and the attack need not be made.
+    s_low, s_high = (g[BISHOP, 0] | g[HORSES, 0]) & c_low, (g[BISHOP, 1] | g[HORSES, 1]) & c_high
+    if (DIAGONAL_LINES[square, 0] & s_low) | (DIAGONAL_LINES[square, 1] & s_high):
+        a, b = bishop_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    s_low, s_high = (g[ROOK, 0] | g[DRAGONS, 0]) & c_low, (g[ROOK, 1] | g[DRAGONS, 1]) & c_high
+    if (STRAIGHT_LINES[square, 0] & s_low) | (STRAIGHT_LINES[square, 1] & s_high):
+        a, b = rook_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    s_low, s_high = g[LANCE, 0] & c_low, g[LANCE, 1] & c_high
+    side = S if colour == 0 else N  # a black lance attacks from the south, a white one from the north
+    if (RAYS[side, square, 0] & s_low) | (RAYS[side, square, 1] & s_high):
+        a, b = lance_attacks(1 - colour, square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    return found_low, found_high
+
+
+@jit
+def sliders_to(pos, square, low, high):
+    """Sliders of both colours, promoted or not, whose sliding part reaches `square`: two words."""
+    square &= 127
+    g, c = pos.groups, pos.colours
+    found_low, found_high = NONE, NONE
+    s_low, s_high = (g[BISHOP, 0] | g[HORSES, 0]) & low, (g[BISHOP, 1] | g[HORSES, 1]) & high
+    if (DIAGONAL_LINES[square, 0] & s_low) | (DIAGONAL_LINES[square, 1] & s_high):
+        a, b = bishop_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    # Rooks on all four lines; a black lance attacks from the south, a white one from the north.
+    s_low, s_high = g[ROOK, 0] | g[DRAGONS, 0], g[ROOK, 1] | g[DRAGONS, 1]
+    s_low |= g[LANCE, 0] & ((RAYS[S, square, 0] & c[0, 0]) | (RAYS[N, square, 0] & c[1, 0]))
+    s_high |= g[LANCE, 1] & ((RAYS[S, square, 1] & c[0, 1]) | (RAYS[N, square, 1] & c[1, 1]))
+    s_low &= low
+    s_high &= high
+    if (STRAIGHT_LINES[square, 0] & s_low) | (STRAIGHT_LINES[square, 1] & s_high):
+        a, b = rook_attacks(square, low, high)
+        found_low |= a & s_low
+        found_high |= b & s_high
+    return found_low, found_high
+
+
+@jit
+def attackers_of_both(pos, square, low, high):
+    """Pieces of both colours that attack `square` over the occupied squares (low, high): two words."""
+    square &= 127
+    g, c = pos.groups, pos.colours
+    black_low, black_high = NONE, NONE
+    white_low, white_high = NONE, NONE
+    for kind in (PAWN, KNIGHT, SILVER, GOLD):
+        black_low |= STEP[KINDS + kind, square, 0] & g[kind, 0]
+        black_high |= STEP[KINDS + kind, square, 1] & g[kind, 1]
+        white_low |= STEP[kind, square, 0] & g[kind, 0]
+        white_high |= STEP[kind, square, 1] & g[kind, 1]
+    found_low = (black_low & c[0, 0]) | (white_low & c[1, 0])
+    found_high = (black_high & c[0, 1]) | (white_high & c[1, 1])
+    found_low |= STEP[KING, square, 0] & (g[KING, 0] | g[HORSES, 0] | g[DRAGONS, 0])
+    found_high |= STEP[KING, square, 1] & (g[KING, 1] | g[HORSES, 1] | g[DRAGONS, 1])
+    a, b = sliders_to(pos, square, low, high)
+    return found_low | a, found_high | b
+
+
+@jit
+def in_check(pos):
+    """Whether the mover's king is attacked."""
+    return (pos.checkers[0] | pos.checkers[1]) != NONE
+
+
+@jit
+def between(first, second):
+    """Squares strictly between two aligned squares; empty for others: two words."""
+    direction = DIRECTION[first, second]
+    back = OPPOSITE[direction]
+    return (
+        RAYS[direction, first, 0] & RAYS[back, second, 0],
+        RAYS[direction, first, 1] & RAYS[back, second, 1],
+    )
+
+
+@jit
+def first_square(low, high):
+    """The lowest square of a bitboard that is not empty."""
+    if low != NONE:
+        return trailing_zeros(low)
+    return trailing_zeros(high) + np.uint64(63)
+
+
+@jit
+def packed_hand(pos, colour):
+    """The hand of a colour in 32 bits, see HAND_BORROWS."""
+    packed = np.uint32(0)
+    for kind in range(HAND_KINDS):
+        packed |= np.uint32(pos.hands[colour, kind]) << _HAND_SHIFT[kind]
+    return packed
+
+
+@jit
+def write_no_change(pos, ply):
+    """Note that nothing on the board changed on the way to a ply."""
+    for index in range(2):
+        pos.removed[ply, index] = NO_CODE
+        pos.added[ply, index] = NO_CODE
+        pos.check_runs[ply, index] = 0
+
+
+@jit
+def hand_code(colour, kind, count):
+    """Piece code of "the colour holds at least `count` of the kind" (count >= 1)."""
+    return HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind] + count - 1
+
+
+@jit
+def _checkers_after(pos, piece, origin, target):
+    """Checkers of the side to move after `piece` came to `target` from `origin` (>= 81: a drop).
+
+    Only the moved piece itself, or a slider behind the square it left, can give check.
+    """
+    king = np.int64(pos.king[pos.turn])
+    if king == NO_KING:
+        return NONE, NONE
+    low, high = occupied(pos)
+    a, b = NONE, NONE
+    kind = piece % KINDS
+    if kind == LANCE or kind == BISHOP or kind == ROOK or kind >= KINDS - 2:
+        if DIRECTION[king, target] != UNALIGNED:
+            c, d = attacks(piece, target, low, high)
+            if ((c & BIT[king, 0]) | (d & BIT[king, 1])) != NONE:
+                a, b = BIT[target, 0], BIT[target, 1]
+    elif ((STEP[piece, target, 0] & BIT[king, 0]) | (STEP[piece, target, 1] & BIT[king, 1])) != NONE:
+        a, b = BIT[target, 0], BIT[target, 1]
+    if origin < DROP_ORIGIN and DIRECTION[king, origin] != UNALIGNED:
+        c, d = sliding_attackers(pos, 1 - pos.turn, king, low, high)
+        a |= c
+        b |= d
+    return a, b
+
+
+@jit
+def gives_check(pos, move):
+    """Whether a legal move, not yet played, attacks the enemy king."""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[1 - us]) & 127
+    if king == NO_KING:
+        return False
+    target, origin = move & 127, (move >> 7) & 127
+    low, high = occupied(pos)
+    low |= BIT[target, 0]
+    high |= BIT[target, 1]
+    if origin >= DROP_ORIGIN:
+        piece = us * KINDS + origin - DROP_ORIGIN
+    else:
+        piece = np.int64(pos.board[origin])
+        piece = piece + 8 if move & PROMOTE else piece
+        low &= ~BIT[origin, 0]
+        high &= ~BIT[origin, 1]
+    kind = piece - us * KINDS
+    if ((STEP[piece, target, 0] & BIT[king, 0]) | (STEP[piece, target, 1] & BIT[king, 1])) != NONE:
+        return True
+    slides = kind == LANCE or kind == BISHOP or kind == ROOK or kind >= KINDS - 2
+    if slides and DIRECTION[king, target] != UNALIGNED:
+        a, b = attacks(piece, target, low, high)
+        if ((a & BIT[king, 0]) | (b & BIT[king, 1])) != NONE:
+            return True
+    if origin >= DROP_ORIGIN or DIRECTION[king, origin] == UNALIGNED:
+        return False
+    a, b = sliding_attackers(pos, us, king, low, high)
+    return ((a & ~BIT[origin, 0]) | (b & ~BIT[origin, 1])) != NONE
+
+
+@jit
+def do_move(pos, move):
+    """Play a legal move (16 bits)."""
+    us = np.int64(pos.turn) & 1
+    target = np.int64(move) & 127
+    origin = (np.int64(move) >> 7) & 127
+    ply = (np.int64(pos.ply) + 1) & (STACK - 1)
+    board_key = pos.board_keys[ply - 1] ^ SIDE_KEY
+    key = pos.key ^ SIDE_KEY
+    pos.packed_hands[ply, 0] = pos.packed_hands[ply - 1, 0]
+    pos.packed_hands[ply, 1] = pos.packed_hands[ply - 1, 1]
+    pos.removed[ply, 1] = NO_CODE
+    pos.added[ply, 1] = NO_CODE
+    captured = np.uint8(EMPTY)
+    change = NONE
+    if origin >= DROP_ORIGIN:
+        kind = origin - DROP_ORIGIN
+        piece = us * KINDS + kind
+        held = np.int64(pos.hands[us, kind])
+        pos.hands[us, kind] = held - 1
+        pos.packed_hands[ply, us] -= np.uint32(1) << _HAND_SHIFT[kind]
+        key ^= HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held - 1]
+        pos.removed[ply, 0] = hand_code(us, kind, held)
+    else:
+        moved = np.int64(pos.board[origin])
+        piece = moved + 8 if move & PROMOTE else moved
+        pos.removed[ply, 0] = moved * SQUARES + origin
+        captured = pos.board[target]
+        if captured != EMPTY:
+            taken = np.int64(captured)
+            kind = taken - (1 - us) * KINDS
+            kind = kind if kind < KING else kind - 8
+            toggle(pos, taken, target)
+            change ^= PIECE_KEYS[taken, target]
+            pos.removed[ply, 1] = taken * SQUARES + target
+            held = np.int64(pos.hands[us, kind]) + 1
+            pos.hands[us, kind] = held
+            pos.packed_hands[ply, us] += np.uint32(1) << _HAND_SHIFT[kind]
+            key ^= HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held - 1]
+            pos.added[ply, 1] = hand_code(us, kind, held)
+        toggle(pos, moved, origin)
+        pos.board[origin] = EMPTY
+        change ^= PIECE_KEYS[moved, origin]
+        if moved == us * KINDS + KING:
+            pos.king[us] = target
+    toggle(pos, piece, target)
+    pos.board[target] = piece
+    change ^= PIECE_KEYS[piece, target]
+    pos.added[ply, 0] = piece * SQUARES + target
+    pos.captured[ply] = captured
+    pos.moves[ply] = move
+    pos.board_keys[ply] = board_key ^ change
+    key ^= change
+    pos.key = key
+    pos.keys[ply] = key
+    pos.turn = 1 - us
+    pos.ply = ply
+    pos.game_ply += 1
+    pos.plies_from_null += 1
+    pos.null_distance[ply] = pos.plies_from_null
+    a, b = _checkers_after(pos, piece, origin, target)
+    pos.checkers[0], pos.checkers[1] = a, b
+    pos.all_checkers[ply, 0], pos.all_checkers[ply, 1] = a, b
+    pos.check_runs[ply, us] = pos.check_runs[ply - 1, us] + 2 if (a | b) != NONE else 0
+    pos.check_runs[ply, 1 - us] = pos.check_runs[ply - 1, 1 - us]
+
+
+@jit
+def undo_move(pos, move):
+    """Take back the last move, which was `move`."""
+    them = np.int64(pos.turn) & 1
+    us = 1 - them
+    target = np.int64(move) & 127
+    origin = (np.int64(move) >> 7) & 127
+    ply = np.int64(pos.ply) & (STACK - 1)
+    piece = np.int64(pos.board[target])
+    toggle(pos, piece, target)
+    if origin >= DROP_ORIGIN:
+        pos.board[target] = EMPTY
+        pos.hands[us, origin - DROP_ORIGIN] += 1
+    else:
+        moved = piece - 8 if move & PROMOTE else piece
+        toggle(pos, moved, origin)
+        pos.board[origin] = moved
+        captured = pos.captured[ply]
+        pos.board[target] = captured
+        if captured != EMPTY:
+            taken = np.int64(captured)
+            toggle(pos, taken, target)
+            kind = taken - them * KINDS
+            pos.hands[us, kind if kind < KING else kind - 8] -= 1
+        if moved == us * KINDS + KING:
+            pos.king[us] = origin
+    _step_back(pos, ply - 1)
+
+
+@jit
+def _step_back(pos, ply):
+    """Restore what the per-ply arrays keep."""
+    pos.turn = 1 - pos.turn
+    pos.ply = ply
+    pos.game_ply -= 1
+    pos.plies_from_null = pos.null_distance[ply]
+    pos.key = pos.keys[ply]
+    pos.checkers[0], pos.checkers[1] = pos.all_checkers[ply, 0], pos.all_checkers[ply, 1]
+
+
+@jit
+def do_null_move(pos):
+    """Pass; only when not in check."""
+    ply = np.int64(pos.ply) + 1
+    pos.turn = 1 - pos.turn
+    pos.ply = ply
+    pos.game_ply += 1
+    pos.plies_from_null = 0
+    pos.null_distance[ply] = 0
+    pos.key ^= SIDE_KEY
+    pos.keys[ply] = pos.key
+    pos.board_keys[ply] = pos.board_keys[ply - 1] ^ SIDE_KEY
+    pos.moves[ply] = 0
+    pos.captured[ply] = EMPTY
+    write_no_change(pos, ply)
+    for index in range(2):
+        pos.packed_hands[ply, index] = pos.packed_hands[ply - 1, index]
+        pos.checkers[index] = NONE
+        pos.all_checkers[ply, index] = NONE
+
+
+@jit
+def undo_null_move(pos):
+    """Take back a pass."""
+    _step_back(pos, np.int64(pos.ply) - 1)

@@ -1,0 +1,71 @@
+"""Repetition (sennichite) in the tree and by the rule of the game.
+
+The search asks at the first recurrence: a line that comes back to a position it has been in would go round again, so
+its value is known at once (as in Apery and YaneuraOu). The game itself ends at the fourth occurrence.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.machine.jit import jit
+from search.rules.position import HAND_BORROWS
+
+NO_REPETITION, DRAW, WIN, LOSS, SUPERIOR, INFERIOR = range(6)
+"""Verdicts from the mover's view. WIN and LOSS: the other side, or the mover, has been giving check all the way round.
+SUPERIOR and INFERIOR: the same board, but the mover holds more, or less, than then."""
+
+
+@jit
+def hand_covers(larger, smaller):
+    """Whether a packed hand holds at least as many of every kind as another."""
+    return ((larger - smaller) & HAND_BORROWS) == 0
+
+
+@jit
+def repetition(pos, limit):
+    """Verdict of the nearest earlier ply, at most `limit` (int64) plies back, that the position repeats."""
+    ply = np.int64(pos.ply)
+    turn = np.int64(pos.turn)
+    key, board_key = pos.keys[ply], pos.board_keys[ply]
+    distance = np.int64(4)  # nothing recurs sooner
+    while distance <= pos.plies_from_null and distance <= limit:
+        before = ply - distance
+        if pos.board_keys[before] == board_key:
+            if pos.keys[before] == key:
+                if distance <= pos.check_runs[ply, turn]:
+                    return LOSS
+                if distance <= pos.check_runs[ply, 1 - turn]:
+                    return WIN
+                return DRAW
+            held, earlier = pos.packed_hands[ply, turn], pos.packed_hands[before, turn]
+            if hand_covers(held, earlier):
+                return SUPERIOR
+            if hand_covers(earlier, held):
+                return INFERIOR
+        distance += 2
+    return NO_REPETITION
+
+
+@jit
+def fourfold(pos):
+    """The rule of the game at the fourth occurrence: DRAW, WIN or LOSS (the mover's); else NO_REPETITION.
+
+    Whoever gave check with every move since the first of the four occurrences loses.
+    """
+    ply = np.int64(pos.ply)
+    turn = np.int64(pos.turn)
+    occurrences, first = 1, ply
+    before = ply - 2
+    while before >= ply - pos.plies_from_null and occurrences < 4:
+        if pos.keys[before] == pos.keys[ply]:
+            occurrences += 1
+            first = before
+        before -= 2
+    if occurrences < 4:
+        return NO_REPETITION
+    if ply - first <= pos.check_runs[ply, turn]:
+        return LOSS
+    if ply - first <= pos.check_runs[ply, 1 - turn]:
+        return WIN
+    return DRAW

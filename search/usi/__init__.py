@@ -1,0 +1,1 @@
+"""The USI protocol around an engine."""

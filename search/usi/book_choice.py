@@ -1,0 +1,158 @@
+"""Which move of a book is played: YaneuraOu's options, by the names and the meanings that they have there."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.alphabeta.engine import Analysis
+from search.rules.movegen import is_legal
+from search.rules.position import do_move
+from search.rules.sfen import get_sfen, move_from_usi
+from search.usi.book import Book, BookMove
+from search.usi.options import OptionValues
+
+NARROW_SHARE = 0.1
+"""NarrowBook leaves out moves that are rarer."""
+
+
+@dataclass(frozen=True)
+class BookRules:
+    """Options; values in centipawns of the mover."""
+
+    moves: int = 16
+    """Up to this move number the book is asked."""
+    ignore_percent: int = 0
+    """So often the book is passed over."""
+    narrow: bool = False
+    value_difference: int = 30
+    """A move may be worth so much less than the first one."""
+    value_limits: tuple[int, int] = (0, -140)
+    """And no less than this, for black and for white."""
+    depth_limit: int = 0
+    """The first move must have been searched so deep, else the position is passed over; 0: any."""
+    by_count: bool = True
+    """Choose by how often a move was played; else each as likely as the others."""
+    ignore_ply: bool = True
+    flipped: bool = True
+    """Look for the position with the sides exchanged, too."""
+
+    @classmethod
+    def from_options(cls, options: OptionValues) -> BookRules:
+        """What a GUI has set."""
+        number, flag = options.number, options.flag
+        return cls(
+            moves=number("BookMoves"),
+            ignore_percent=number("BookIgnoreRate"),
+            narrow=flag("NarrowBook"),
+            value_difference=number("BookEvalDiff"),
+            value_limits=(number("BookEvalBlackLimit"), number("BookEvalWhiteLimit")),
+            depth_limit=number("BookDepthLimit"),
+            by_count=flag("ConsiderBookMoveCount"),
+            ignore_ply=flag("IgnoreBookPly"),
+            flipped=flag("FlippedBook"),
+        )
+
+
+@dataclass(frozen=True)
+class BookHit:
+    """What a book says: the move played, and a line of words for each candidate, as `info` tells it."""
+
+    analysis: Analysis
+    lines: tuple[str, ...]
+
+
+def choose(
+    book: Book,
+    pos: np.void,
+    rules: BookRules,
+    say: Callable[[str], None],
+    generator: random.Random | None = None,
+) -> BookHit | None:
+    """A move for a position record, None where the book has none that the rules let pass.
+
+    `say` hears of moves that are not legal. Raises OSError or ValueError (see `Book.find`).
+    """
+    generator = generator or random.Random()
+    if pos["game_ply"] > rules.moves or generator.random() * 100 < rules.ignore_percent:
+        return None
+    found = _legal(pos, look_up(book, pos, rules), say)
+    found.sort(key=lambda move: (-move.count, -move.value))
+    candidates = _passed(found, rules, int(pos["turn"]))
+    if not candidates:
+        return None
+    weights = [move.count for move in candidates] if rules.by_count else []
+    chosen = generator.choices(candidates, weights if sum(weights) else None)[0]
+    reply = _reply(book, pos, chosen, rules)
+    lines = tuple(
+        f"multipv {rank} depth {move.depth} score cp {move.value} pv {move.move}"
+        + (f" {move.reply}" if move.reply else "")
+        for rank, move in enumerate(found, 1)
+    )
+    line = (chosen.move, reply) if reply else (chosen.move,)
+    return BookHit(Analysis(chosen.move, chosen.value, ponder_move=reply, pv=line), lines)
+
+
+def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:
+    """The book's moves for a position, or for the same one with the sides exchanged."""
+    sfen = get_sfen(pos)
+    found = book.find(sfen, rules.ignore_ply)
+    if found or not rules.flipped:
+        return found
+    return [
+        BookMove(flip_move(move.move), move.reply and flip_move(move.reply), move.value, move.depth, move.count)
+        for move in book.find(flip_sfen(sfen), rules.ignore_ply)
+    ]
+
+
+def flip_sfen(sfen: str) -> str:
+    """The position with the board turned round and the sides exchanged."""
+    board, side, hands, *number = sfen.split()
+    turned = "/".join("".join(re.findall(r"[1-9]|\+?[A-Za-z]", row)[::-1]) for row in board.split("/")[::-1]).swapcase()
+    counts = re.findall("[0-9]*[A-Za-z]", hands)
+    # Black's pieces are written first.
+    black = "".join(piece.upper() for piece in counts if piece[-1].islower())
+    white = "".join(piece.lower() for piece in counts if piece[-1].isupper())
+    return " ".join([turned, "b" if side == "w" else "w", black + white or "-", *number])
+
+
+def flip_move(usi: str) -> str:
+    """A USI move on the board turned round."""
+    turned = {**{str(n): str(10 - n) for n in range(1, 10)}, **dict(zip("abcdefghi", "ihgfedcba", strict=True))}
+    return "".join(turned.get(sign, sign) for sign in usi)
+
+
+def _legal(pos: np.void, moves: list[BookMove], say: Callable[[str], None]) -> list[BookMove]:
+    legal = []
+    for move in moves:
+        if is_legal(pos, np.int64(move_from_usi(move.move))):
+            legal.append(move)
+        else:
+            say(f"BookFile: {move.move} is not legal in {get_sfen(pos)}; it was left out")
+    return legal
+
+
+def _passed(moves: list[BookMove], rules: BookRules, colour: int) -> list[BookMove]:
+    """The moves, most played first, that the rules let pass."""
+    total = sum(move.count for move in moves)
+    if rules.narrow and total:
+        moves = [move for move in moves if move.count >= NARROW_SHARE * total]
+    if not moves or (rules.depth_limit and moves[0].depth < rules.depth_limit):
+        return []
+    least = max(moves[0].value - rules.value_difference, rules.value_limits[colour])
+    return [move for move in moves if move.value >= least]
+
+
+def _reply(book: Book, pos: np.void, chosen: BookMove, rules: BookRules) -> str | None:
+    """The move to ponder on: the one that the book gives, or its first one for the position that follows."""
+    after = pos.copy()
+    do_move(after, np.int64(move_from_usi(chosen.move)))
+    reply = chosen.reply
+    if reply is None:
+        following = look_up(book, after, rules)
+        reply = max(following, key=lambda move: (move.count, move.value)).move if following else None
+    return reply if reply and is_legal(after, np.int64(move_from_usi(reply))) else None

@@ -1,0 +1,165 @@
+"""USI options: their declarations, and values read from text that may be anything. Imports nothing that compiles."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
+"""YaneuraOu's names; those ending in H take a handicap into account, see `search.rules.declaration`."""
+NO_BOOK = "no_book"
+DEFAULT_FV_SCALE = 16
+"""YaneuraOu's. As long as the option stands at it, an nn.bin that names another keeps its own."""
+
+
+@dataclass(frozen=True)
+class Spin:
+    """A whole number in a range."""
+
+    name: str
+    default: int
+    low: int
+    high: int
+
+    def declaration(self) -> str:
+        return f"option name {self.name} type spin default {self.default} min {self.low} max {self.high}"
+
+    def read(self, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(f"{self.name} {text[:40]!r} is not a whole number") from None
+        if not self.low <= value <= self.high:
+            raise ValueError(f"{self.name} {value} is outside {self.low} to {self.high}")
+        return value
+
+
+@dataclass(frozen=True)
+class Check:
+    """true or false."""
+
+    name: str
+    default: bool
+
+    def declaration(self) -> str:
+        return f"option name {self.name} type check default {str(self.default).lower()}"
+
+    def read(self, text: str) -> bool:
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"{self.name} {text[:40]!r} is neither true nor false")
+        return text.lower() == "true"
+
+
+@dataclass(frozen=True)
+class Combo:
+    """One of some words."""
+
+    name: str
+    default: str
+    words: tuple[str, ...]
+
+    def declaration(self) -> str:
+        return f"option name {self.name} type combo default {self.default} " + " ".join(f"var {w}" for w in self.words)
+
+    def read(self, text: str) -> str:
+        if text not in self.words:
+            raise ValueError(f"{self.name} {text[:40]!r} is none of {', '.join(self.words)}")
+        return text
+
+
+@dataclass(frozen=True)
+class FileName:
+    """A path; the default is a token without spaces, as GUIs cut defaults at a space."""
+
+    name: str
+    default: str
+    type: str = "filename"
+
+    def declaration(self) -> str:
+        return f"option name {self.name} type {self.type} default {self.default}"
+
+    def read(self, text: str) -> str:
+        return text or self.default
+
+
+Option = Spin | Check | Combo | FileName
+
+OPTIONS: tuple[Option, ...] = (
+    Spin("USI_Hash", 64, 1, 1 << 20),
+    Check("USI_Ponder", False),
+    Spin("Threads", 1, 1, 64),
+    FileName("EvalFile", "default"),
+    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    Spin("MultiPV", 1, 1, 593),
+    Check("UCI_ShowWDL", False),
+    Spin("NetworkDelay", 120, 0, 10_000),
+    Spin("NetworkDelay2", 1120, 0, 10_000),
+    Spin("MinimumThinkingTime", 0, 0, 100_000),
+    Spin("DepthLimit", 0, 0, 1000),
+    Spin("NodesLimit", 0, 0, 1 << 53),
+    Spin("Mate_Root_Search", 0, 0, 1 << 30),
+    Spin("MaxMovesToDraw", 0, 0, 100_000),
+    Combo("EnteringKingRule", "CSARule27", ENTERING_KING_RULES),
+    Spin("ResignValue", 99_999, 0, 99_999),
+    Spin("Draw_Value_Black", 500, 0, 1000),
+    Spin("Draw_Value_White", 500, 0, 1000),
+    # The book, by YaneuraOu's names; see `search.usi.book_choice`.
+    Check("USI_OwnBook", True),
+    FileName("BookFile", NO_BOOK),
+    FileName("BookDir", "book", "string"),
+    Spin("BookMoves", 16, 0, 10_000),
+    Spin("BookIgnoreRate", 0, 0, 100),
+    Check("NarrowBook", False),
+    Spin("BookEvalDiff", 30, 0, 99_999),
+    Spin("BookEvalBlackLimit", 0, -99_999, 99_999),
+    Spin("BookEvalWhiteLimit", -140, -99_999, 99_999),
+    Spin("BookDepthLimit", 0, 0, 99_999),
+    Check("ConsiderBookMoveCount", True),
+    Check("IgnoreBookPly", True),
+    Check("FlippedBook", True),
+)
+
+
+def declared_options() -> tuple[Option, ...]:
+    """The options to declare: with LITESHOGI_TUNE in the environment the search's parameters too, for `tune`."""
+    if not os.environ.get("LITESHOGI_TUNE"):
+        return OPTIONS
+    from search.alphabeta.parameters import PARAMETERS
+
+    return OPTIONS + tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
+
+
+class OptionValues:
+    """The values in force, by name; names are compared without regard to case."""
+
+    def __init__(self, options: tuple[Option, ...] | None = None) -> None:
+        """`options` are those of another engine than the alpha-beta one."""
+        self.declared = declared_options() if options is None else options
+        self._fixed = OPTIONS if options is None else options
+        self._options = {option.name.lower(): option for option in self.declared}
+        self._values: dict[str, int | bool | str] = {option.name: option.default for option in self.declared}
+
+    def set(self, name: str, text: str) -> str:
+        """Read a value; returns the option's declared name. ValueError in words."""
+        option = self._options.get(name.lower())
+        if option is None:
+            raise ValueError(f"no such option: {name[:60]!r}")
+        self._values[option.name] = option.read(text)
+        return option.name
+
+    def number(self, name: str) -> int:
+        """The value of a Spin."""
+        return int(self._values[name])
+
+    def parameters(self) -> dict[str, int]:
+        """The search's parameters that are declared, by name."""
+        names = set(self._values) - {option.name for option in self._fixed}
+        return {name: self.number(name) for name in names}
+
+    def flag(self, name: str) -> bool:
+        """The value of a Check."""
+        return bool(self._values[name])
+
+    def text(self, name: str) -> str:
+        """The value of a Combo or FileName."""
+        return str(self._values[name])

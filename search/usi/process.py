@@ -1,0 +1,44 @@
+"""The process of a USI engine: its streams and signals around the protocol of `search.usi.session`."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable
+
+from search.usi.session import Protocol
+from search.usi.streams import Output, listen
+
+
+def speak(
+    lines: Iterable[str],
+    write: Callable[[str], None],
+    new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol,
+) -> None:
+    """Hold a session over lines of text, until `quit` or their end."""
+    protocol = new_protocol(write)
+    for line in lines:
+        if not protocol.handle(line):
+            break
+    protocol.close()
+
+
+def main(new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
+    """Speak USI on standard input and output until `quit`, the end of input, or a signal."""
+    if sys.stdout is None:
+        return
+    for stream in (sys.stdin, sys.stdout):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:  # Windows with a Japanese locale would use cp932
+            reconfigure(encoding="utf-8", errors="replace", newline="\n" if stream is sys.stdout else None)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            # The system ends the process at once; a Python handler would wait for compiled code to come back.
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
+    speak(iter(heard.get, None), Output(sys.stdout), new_protocol)
+    os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them

@@ -1,0 +1,234 @@
+"""The verb `analyse`: its KIF is read back by cshogi and here, its figures add up, Ctrl-C keeps what is done."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+from cshogi import KIF
+
+from experiments.analyse.analyse import Analyse, figures, find_game
+from experiments.analyse.annotated_kif import Judgement, mark_of, situation, write_kif
+from experiments.pictures import draw_analysis
+from lite.notation.game import UNFINISHED, Game
+from lite.notation.games import read_games
+from lite.notation.kif import read_ki2
+from search.rules.sfen import move_to_usi
+from search.score import MATE
+
+DATA = Path(__file__).parents[2] / "data"
+GAMES = ("wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu")
+
+
+def invented(game: Game, seed: int) -> list[Judgement]:
+    """Judgements with random scores and legal random lines, of the kind that a search gives."""
+    generator, board, found = random.Random(seed), cshogi.Board(game.start_sfen), []
+    for move in [*game.moves.tolist(), 0]:
+        line = []
+        for _ in range(generator.randint(0, 9)):
+            legal = list(board.legal_moves)
+            if not legal:
+                break
+            board.push(generator.choice(legal))
+            line.append(cshogi.move_to_usi(board.peek()))
+        for _ in line:
+            board.pop()
+        score = generator.choice((generator.randint(-2500, 2500), generator.randint(-2500, 2500), MATE - 5, 7 - MATE))
+        rate = generator.random()
+        found.append(Judgement(score, rate, generator.randint(1, 20), generator.randint(1, 10**6), tuple(line)))
+        if move:
+            board.push(board.move_from_move16(move))
+    return found
+
+
+def annotated(game: Game, judgements: list[Judgement]) -> str:
+    report = figures(game, judgements)
+    every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
+    return write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_kif_is_read_back_by_cshogi_and_here(tmp_path, name):
+    game = find_game(DATA / name, 1)
+    judgements = invented(game, 1)
+    path = tmp_path / "game.kif"
+    path.write_text(annotated(game, judgements), encoding="utf-8")
+    again = find_game(path, 1)
+    assert (again.moves == game.moves).all()
+    assert (again.start_sfen, again.result, again.names) == (game.start_sfen, game.result, game.names)
+    for ply in range(len(game.moves)):
+        sign = 1 if ply % 2 == 0 else -1
+        wanted = max(-32000, min(32000, judgements[ply].score))
+        found = sign * int(again.scores[ply])
+        assert again.scored[ply]
+        assert found == (wanted if abs(wanted) < 30000 else (32000 if wanted > 0 else -32000))
+    parsed = KIF.Parser.parse_str(path.read_text(encoding="utf-8"))
+    assert [cshogi.move16(move) for move in parsed.moves] == game.moves.tolist()
+    assert parsed.win == game.result & 3
+    for judgement, comment in zip(judgements[1:], parsed.comments, strict=True):
+        if abs(judgement.score) < 30000:
+            assert f"#評価値={judgement.score}\n" in comment
+        else:
+            assert f"#詰み={'先手' if judgement.score > 0 else '後手'}勝ち:" in comment
+        assert f"#深さ={judgement.depth}\n" in comment
+
+
+def test_best_lines_are_legal_and_unambiguous_ki2():
+    """Each line of the comments, read as a KI2 game from its position, is the same moves."""
+    game = find_game(DATA / "scored.csa", 1)
+    judgements = invented(game, 2)
+    comments = re.split(r"\n *[0-9]+ ", annotated(game, judgements))
+    board, read = cshogi.Board(game.start_sfen), 0
+    for number, judgement in enumerate(judgements):
+        match = re.search("#読み筋=(.*)", comments[number])
+        if match:
+            # `同` of the first move refers to the move before: that is given first, from the position before.
+            head, text = KIF.board_to_bod(board), match[1]
+            if text[1] == "同":
+                assert game.moves[number - 1] & 127 == cshogi.move_to(board.move_from_usi(judgement.line[0]))
+                to = KIF.KIFU_TO_SQUARE_NAMES[cshogi.move_to(board.move_from_usi(judgement.line[0]))]
+                text = text[0] + to + text[2:]
+            line = read_ki2(head + "\n" + text + "\n", "line", unfinished=True)
+            assert [move_to_usi(move) for move in line.moves.tolist()] == list(judgement.line)
+            read += 1
+        if number < len(game.moves):
+            board.push(board.move_from_move16(int(game.moves[number])))
+    assert read > 40
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1 moves 4a3b 7g7f resign",  # two pieces
+        "sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1 moves G*5b",  # a diagram; checkmate
+        "sfen l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1 moves S*2h resign",
+        "startpos moves 7g7f 3c3d 2g2f",  # unfinished
+        "startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h 7b8b",  # repetition
+        "sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win",
+    ],
+)
+def test_other_starts_and_ends(tmp_path, line):
+    source, path = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text(line + "\n")
+    game = find_game(source, 1)
+    path.write_text(annotated(game, invented(game, 3)), encoding="utf-8")
+    again = find_game(path, 1)
+    assert again.start_sfen.split()[:3] == game.start_sfen.split()[:3]
+    assert (again.moves == game.moves).all()
+    assert again.result == game.result
+
+
+def test_unfinished_games_are_read_only_where_asked_for(tmp_path):
+    path = tmp_path / "game.kif"
+    path.write_text("手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 中断\n", encoding="utf-8")
+    assert isinstance(next(read_games(path)), ValueError)
+    game = next(read_games(path, unfinished=True))
+    assert isinstance(game, Game)
+    assert (game.result, len(game.moves)) == (UNFINISHED, 2)
+
+
+def test_what_a_move_gave_away():
+    game = find_game(DATA / "games.usi", 1)
+    rates = [0.5, 0.55, 0.9, 0.6, 0.6]
+    judgements = [Judgement(0, rate, 1, 1, (move_to_usi(int(game.moves[2])),)) for rate in rates]
+    report = figures(game, judgements)
+    assert not report["complete"]
+    rows = report["moves"][:4]
+    assert [row["side"] for row in rows] == ["black", "white", "black", "white"]
+    # Black's win rate rises by black's move, by white's bad one, and falls where black played what was best.
+    assert [row["loss"] for row in rows] == [0.0, 0.35, 0.0, 0.0]
+    assert [row["mark"] for row in rows] == [None, "mistake", None, None]
+    assert report["white"] == {
+        "moves": 2,
+        "as_the_best": 0,
+        "mean_loss": 0.175,
+        "blunder": 0,
+        "mistake": 1,
+        "doubtful": 0,
+        "slack": 0,
+    }
+    assert report["moves"][4]["loss"] is None
+    assert [mark_of(loss) for loss in (0.04, 0.05, 0.1, 0.2, 0.5)] == ["", "緩手", "疑問手", "悪手", "大悪手"]
+    assert [situation(score) for score in (199, 200, -400, 600, -1500)] == [
+        "互角",
+        "先手有望",
+        "後手有利",
+        "先手優勢",
+        "後手勝勢",
+    ]
+
+
+def test_the_picture_shows_the_game(tmp_path):
+    from matplotlib import image
+
+    game, path = find_game(DATA / "scored.csa", 1), tmp_path / "deep" / "picture.png"
+    draw_analysis(figures(game, invented(game, 4)), path)
+    pixels = image.imread(path)
+    assert pixels.shape[0] > 500
+    assert pixels.shape[1] > 900
+    assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
+    assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
+    draw_analysis(figures(game, invented(game, 4)[:1]), path)  # nothing but the first position
+
+
+def test_the_verb(tmp_path, capsys):
+    output = tmp_path / "out" / "game.kif"
+    Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
+    report = json.loads(capsys.readouterr().out)
+    assert report["complete"]
+    assert report["result"] == "black wins"
+    assert len(report["moves"]) == 49
+    assert report["moves"][-1]["mate"] == 0
+    assert report["moves"][-1]["win_rate"] == 1.0
+    assert report["moves"][-2]["mate"] == 1
+    assert sorted(file.name for file in output.parent.iterdir()) == ["game.kif", "game.png"]
+    assert find_game(output, 1).scored.all()
+    Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4).run()
+    assert "black wins" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"number": 2}, "has no game number 2"),
+        ({"number": 0}, "counts from 1"),
+        ({"threads": 0}, "must be at least 1"),
+        ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
+        ({"eval_file": "nowhere.safetensors"}, "no such network"),
+    ],
+)
+def test_what_cannot_be_done_is_said(options, complaint):
+    with pytest.raises((ValueError, OSError), match=complaint):
+        Analyse(DATA / "wcsc28.kif", **options).run()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    output = tmp_path / "game.kif"
+    command = [sys.executable, "-m", "liteshogi", "analyse", str(DATA / "wcsc28.csa"), "-o", str(output), "--json"]
+    with subprocess.Popen(
+        [*command, "--nodes", "1000", "--hash", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        for line in process.stderr:
+            if line.lstrip().startswith("5/49"):
+                break
+        process.send_signal(signal.SIGINT)
+        out, complaints = process.stdout.read(), process.stderr.read()
+        assert process.wait(60) == 130
+    report = json.loads(out)
+    searched = sum(move["win_rate"] is not None for move in report["moves"])
+    assert not report["complete"]
+    assert 5 <= searched < 49
+    assert "Traceback" not in complaints
+    assert find_game(output, 1).scored.sum() == searched + 1
+    assert output.with_suffix(".png").stat().st_size > 1000

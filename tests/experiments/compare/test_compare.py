@@ -1,0 +1,147 @@
+"""Comparisons: the same games for all, runs shared and resumed, tables that say what was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.compare import comparison
+from experiments.compare.compare import SAMPLE, Compare
+from experiments.compare.comparison import Variant, choose_games, finish_run, mean_and_error, summarise_runs
+from experiments.compare.games import GameOptions
+from experiments.resnet.network import ResnetConfig
+from experiments.resnet.train import ResnetRun, TrainResnet
+from lite.records.reader import read_all
+
+VALID = SAMPLE / "valid_sample.hcpe3"
+
+
+def tiny(preset: str, output: Path, **changes: object) -> Compare:
+    options = {
+        "data": (VALID,),
+        "valid": (SAMPLE / "teacher_sample.hcpe3",),
+        "positions": 1500,
+        "valid_positions": 600,
+        "blocks": 1,
+        "channels": 8,
+        "epochs": 2,
+        "value_epochs": 1,
+        "batch_size": 256,
+        "time_rounds": 1,
+    } | changes
+    return Compare(preset=preset, output=output, **options)  # type: ignore[arg-type]
+
+
+def test_a_comparison_is_written_shared_and_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny("draw", tmp_path, json=True).run()
+    report = json.loads(capsys.readouterr().out)
+    assert [row["variant"] for row in report["rows"]] == ["resnet-1x8", "resnet-1x8-draw"]
+    plain, draw = report["rows"]
+    assert plain["figures"]["draw_brier"]["mean"] is None
+    assert draw["figures"]["draw_base_accuracy"]["mean"] >= 0.5
+    difference = draw["figures"]["accuracy"]["mean"] - plain["figures"]["accuracy"]["mean"]
+    assert draw["figures"]["accuracy"]["difference"] == pytest.approx(difference)
+    assert draw["figures"]["accuracy"]["difference_error"] is not None
+    assert plain["training_time_ratio"] == 1
+    table = (tmp_path / "draw.md").read_text(encoding="utf-8")
+    assert "| policy accuracy |" in table
+    assert "accuracy of never a draw" in table
+    assert json.loads((tmp_path / "draw.json").read_text()) == report
+    assert (tmp_path / "draw.png").read_bytes()[:4] == b"\x89PNG"
+
+    begun = []
+    begin = comparison.make_run
+
+    def count(options: TrainResnet) -> object:
+        begun.append(options.output.name)
+        return begin(options)
+
+    monkeypatch.setattr(comparison, "make_run", count)
+    monkeypatch.setattr(comparison, "measure_evaluation", lambda *_: pytest.fail("no value network here"))
+    tiny("auxiliary", tmp_path, seeds=(0,)).run()
+    said = capsys.readouterr()
+    assert "resnet-1x8-aux4" in said.out
+    trained = [name for name in begun if name.endswith("seed0")]
+    assert trained == ["resnet-1x8-aux2-seed0", "resnet-1x8-aux4-seed0"]  # the plain run is that of the other table
+    assert "no positions with declaration in the data: left out" in said.err
+    with pytest.raises(ValueError, match="of a run with other options or data"):
+        tiny("draw", tmp_path, epochs=3).run()
+
+
+def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    data = choose_games([VALID], 1500, 0, tmp_path / "train.hcpe3")
+    valid = choose_games([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid.hcpe3")
+    options = TrainResnet(
+        data=(data,), valid=(valid,), network=ResnetConfig(1, 8), epochs=2, batch_size=256, device="cpu"
+    )
+    variant = Variant("tiny", options)
+    whole = finish_run(variant.seeded(0, tmp_path / "whole"))
+    cut = variant.seeded(0, tmp_path / "cut")
+    ResnetRun(dataclasses.replace(cut, max_steps=3)).train()  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        finish_run(dataclasses.replace(cut, max_steps=2))
+    resumed = finish_run(cut)
+    for figures in (whole["figures"], resumed["figures"]):
+        del figures["net"]
+    assert resumed["figures"] == whole["figures"]
+    assert resumed["log"] == whole["log"]
+    assert finish_run(cut) == json.loads((cut.output / "result.json").read_text())
+    assert not (cut.output / "state.safetensors").exists()
+
+
+def test_games_are_drawn_whole(tmp_path: Path) -> None:
+    some = choose_games([VALID], 2000, 0, tmp_path / "some.hcpe3")
+    again = choose_games([VALID], 2000, 0, tmp_path / "again.hcpe3")
+    other = choose_games([VALID], 2000, 1, tmp_path / "other.hcpe3")
+    everything = choose_games([VALID], None, 0, tmp_path / "all.hcpe3")
+    assert some.read_bytes() == again.read_bytes() != other.read_bytes()
+    assert everything.read_bytes() == VALID.read_bytes()
+    assert 2000 <= len(read_all([some])) < 2500
+    assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies start anew with each game
+    some.write_bytes(VALID.read_bytes()[:1000])
+    assert choose_games([VALID], 2000, 0, some).stat().st_size == 1000  # what a comparison began with stays
+    with pytest.raises(ValueError, match="positions in its games, 1,000,000 are wanted"):
+        choose_games([VALID], 1_000_000, 0, tmp_path / "more.hcpe3")
+    (tmp_path / "a.hcpe").write_bytes(bytes(38))
+    with pytest.raises(ValueError, match="comparisons draw whole games, which only hcpe3 holds"):
+        choose_games([tmp_path / "a.hcpe"], 10, 0, tmp_path / "b.hcpe3")
+
+
+def test_means_and_errors_by_hand() -> None:
+    assert mean_and_error([1.0, 3.0]) == {"mean": 2.0, "error": pytest.approx(1.0)}
+    assert mean_and_error([2.0]) == {"mean": 2.0, "error": None}
+    assert mean_and_error([None, None]) == {"mean": None, "error": None}
+    runs = {"one": [{"figures": {"x": 1.0}}, {"figures": {"x": 5.0}}], "two": [{"figures": {"x": 2.0}}] * 2}
+    found = summarise_runs(runs, {"x": lambda figures: figures["x"]})
+    assert found["two"]["x"] == {"mean": 2, "error": 0, "difference": -1, "difference_error": pytest.approx(2)}
+    assert "difference" not in found["one"]["x"]
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--seeds: name at least one, and none twice"):
+        tiny("draw", tmp_path, seeds=(1, 1)).run()
+    with pytest.raises(ValueError, match="--epochs 0: must be at least 1"):
+        tiny("draw", tmp_path, epochs=0).run()
+    with pytest.raises(ValueError, match="both to learn from and to judge on"):
+        tiny("draw", tmp_path, valid=(VALID,)).run()
+
+
+@pytest.mark.slow
+def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for preset in ("nets", "squeeze", "auxiliary", "draw"):
+        tiny(preset, tmp_path, seeds=(0,), play=GameOptions(2 * (preset == "squeeze"), None, 4, 1)).run()
+    said = capsys.readouterr().out
+    for words in (
+        "half-kp-256x2-32-32",
+        "lite-16-4-32",
+        "resnet-1x8-se8-bias",
+        "evaluation, µs of one core",
+        "games, won - drawn",
+    ):
+        assert words in said

@@ -1,0 +1,224 @@
+"""The policy-value network: dlshogi's shape, its training, and what is said of rare outcomes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from experiments.resnet.judge import JudgeResnet, PolicyMetrics, Predictions, judge_rare, plane_tensors
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
+from experiments.resnet.train import ResnetRun, TrainResnet, count_positives, positive_weights
+from lite.records.decode import Batch
+from lite.records.reader import Reader, read_all
+from lite.training.checkpoint import load_model
+from lite.training.log import read_log
+from lite.training.train import MIRRORED_SQUARE
+from search.puct.planes import make_planes, mirrored_labels, move_labels
+from search.rules.sfen import move_from_usi
+
+SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
+ALL_TARGETS = ("sennichite", "declaration", "move_limit", "entered")
+
+
+@pytest.fixture(scope="module")
+def some_games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Twenty games to learn from and ten to test on; in each file the first is made a draw by sennichite."""
+    raw, cuts, at = bytearray(SAMPLE.read_bytes()), [0], 0
+    while at < len(raw):
+        at += 36 + 6 * int.from_bytes(raw[at + 32 : at + 34], "little")
+        cuts.append(at)
+    raw[cuts[0] + 34] = raw[cuts[20] + 34] = 4
+    folder = tmp_path_factory.mktemp("games")
+    (folder / "train.hcpe3").write_bytes(raw[: cuts[20]])
+    (folder / "valid.hcpe3").write_bytes(raw[cuts[20] : cuts[30]])
+    return folder / "train.hcpe3", folder / "valid.hcpe3"
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    return next(iter(Reader([SAMPLE], 40, seed=5)))
+
+
+def options(some_games: tuple[Path, Path], output: Path, **changes: object) -> TrainResnet:
+    network = ResnetConfig(blocks=1, channels=8, squeeze=2, value_hidden=16, draw=True, auxiliary=ALL_TARGETS)
+    chosen = {"network": network, "epochs": 1, "batch_size": 128, "device": "cpu"} | changes
+    return TrainResnet(data=(some_games[0],), valid=(some_games[1],), output=output, **chosen)  # type: ignore[arg-type]
+
+
+def test_names_and_shapes_are_dlshogis() -> None:
+    """So that its weights can be exchanged: read off `policy_value_network_resnet.py` at 2 blocks of 16 channels."""
+    found = {name: tuple(value.shape) for name, value in PolicyValueNetwork(ResnetConfig(2, 16)).state_dict().items()}
+    norms = {"norm1": 16, "value_norm1": 27} | {f"blocks.{block}.bn{n}": 16 for block in (0, 1) for n in (1, 2)}
+    expected: dict[str, tuple[int, ...]] = {
+        "l1_1_1.weight": (16, 62, 3, 3),
+        "l1_1_2.weight": (16, 62, 1, 1),
+        "l1_2.weight": (16, 57, 1, 1),
+        "policy.weight": (27, 16, 1, 1),
+        "policy_bias.bias": (2187,),
+        "value_conv1.weight": (27, 16, 1, 1),
+        "value_fc1.weight": (256, 2187),
+        "value_fc1.bias": (256,),
+        "value_fc2.weight": (1, 256),
+        "value_fc2.bias": (1,),
+    }
+    for block in (0, 1):
+        expected |= {f"blocks.{block}.conv{n}.weight": (16, 16, 3, 3) for n in (1, 2)}
+    for name, size in norms.items():
+        expected |= {f"{name}.{part}": (size,) for part in ("weight", "bias", "running_mean", "running_var")}
+        expected[f"{name}.num_batches_tracked"] = ()
+    assert found == expected
+
+
+def test_squeeze_scales_channels_by_their_means() -> None:
+    torch.manual_seed(1)
+    block = PolicyValueNetwork(ResnetConfig(1, 16, squeeze=8)).blocks[0].eval()
+    x = torch.randn(3, 16, 9, 9)
+    with torch.no_grad():
+        inner = block.bn2(block.conv2(torch.relu(block.bn1(block.conv1(x)))))
+        hidden = torch.relu(inner.mean((2, 3)) @ block.se.fc1.weight[:, :, 0, 0].T)
+        scale = torch.sigmoid(hidden @ block.se.fc2.weight[:, :, 0, 0].T)
+        expected = torch.relu(inner * scale[:, :, None, None] + x)
+        torch.testing.assert_close(block(x), expected)
+    assert block.se.fc1.weight.shape == (2, 16, 1, 1)
+    assert block.se.fc1.bias is None
+    assert PolicyValueNetwork(ResnetConfig(1, 16, squeeze=8, squeeze_bias=True)).blocks[0].se.fc2.bias is not None
+    assert isinstance(PolicyValueNetwork(ResnetConfig(1, 16, "swish")).act, torch.nn.SiLU)
+
+
+def test_constant_planes_may_be_given_once(batch: Batch) -> None:
+    torch.manual_seed(1)
+    net = PolicyValueNetwork(ResnetConfig(1, 8, draw=True, auxiliary=("sennichite",))).eval()
+    x1, x2 = make_planes(batch.pieces, batch.hands, batch.in_check)
+    short1, short2 = plane_tensors(batch.pieces, batch.hands, batch.in_check, bfloat16=False)
+    assert short2.shape == (40, 57, 1, 1)
+    half1, half2 = plane_tensors(batch.pieces, batch.hands, batch.in_check, bfloat16=True)
+    assert half1.dtype == half2.dtype == torch.bfloat16
+    assert torch.equal(half1.float(), torch.from_numpy(x1))
+    with torch.no_grad():
+        whole = net.heads(torch.from_numpy(x1), torch.from_numpy(x2))
+        for long, short in zip(whole, net.heads(short1, short2), strict=True):
+            torch.testing.assert_close(long, short, rtol=1e-4, atol=1e-5)
+        policy, value = net(short1, short2)
+    assert (policy.shape, value.shape) == ((40, 2187), (40, 1))
+
+
+def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = options(some_games, tmp_path / "whole", mirror=True)
+    ResnetRun(whole).train()
+    cut = dataclasses.replace(whole, output=tmp_path / "cut", max_steps=5)
+    ResnetRun(cut).train()
+    ResnetRun(dataclasses.replace(cut, max_steps=None, resume=True)).train()
+    one, two = (load_resnet(tmp_path / name)[0].state_dict() for name in ("whole", "cut"))
+    assert len(one) > 30
+    assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_training_learns_logs_and_leaves_out_what_never_happened(
+    some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = options(some_games, tmp_path / "run", epochs=6, json=True, precision="float32")
+    run.run()
+    said = capsys.readouterr()
+    printed = json.loads(said.out)
+    _, positives = count_positives((some_games[0],), ALL_TARGETS)
+    missing = {name for name, count in positives.items() if not count}
+    assert missing
+    assert len(missing) < 4
+    for name in ALL_TARGETS:
+        assert (f"no positions with {name} in the data" in said.err) == (name in missing)
+    lines = [line for line in read_log(tmp_path / "run" / "log.jsonl") if line["kind"] == "train"]
+    for name in ("policy_loss", "value_loss", "draw_loss", "auxiliary_loss"):
+        assert name in lines[0]
+    assert lines[-1]["policy_loss"] < lines[0]["policy_loss"]
+    assert lines[0]["loss"] == pytest.approx(
+        sum(lines[0][f"{name}_loss"] for name in ("policy", "value", "draw")) + 0.1 * lines[0]["auxiliary_loss"]
+    )
+    model, training = load_resnet(tmp_path / "run")
+    assert set(model.network_config.auxiliary) == set(ALL_TARGETS) - missing
+    assert training["valid"]["policy_accuracy"] == printed["policy_accuracy"]
+    JudgeResnet(net=str(tmp_path / "run"), data=(some_games[1],), json=True).run()
+    judged = json.loads(capsys.readouterr().out)
+    assert judged["policy_accuracy"] == pytest.approx(printed["policy_accuracy"], abs=0.003)
+    assert judged["accuracy"] == pytest.approx(printed["accuracy"], abs=0.003)
+    assert judged["draw"]["brier"] == pytest.approx(printed["draw"]["brier"], abs=1e-4)
+    with pytest.raises(ValueError, match="this is liteshogi policy-value network, not a liteshogi network"):
+        load_model(tmp_path / "run")
+
+
+def test_weights_of_positives() -> None:
+    counts = {"sennichite": 50, "declaration": 0, "move_limit": 1}
+    assert positive_weights(1000, counts, 100) == {"sennichite": 20, "move_limit": 100}
+
+
+def test_mirrored_labels(batch: Batch) -> None:
+    mirror = mirrored_labels()
+    assert sorted(mirror) == list(range(2187))
+    assert (mirror[mirror] == np.arange(2187)).all()
+    pairs = {"7g7f": "3g3f", "8i7g": "2i3g", "8h2b+": "2h8b+", "P*1e": "P*9e", "4i3h": "6i7h"}
+    for move, other in pairs.items():
+        (one, two) = move_labels(
+            np.array([move_from_usi(move), move_from_usi(other)], np.uint16), np.zeros(2, np.uint8)
+        )
+        assert mirror[one] == two
+    x1, _ = make_planes(batch.pieces, batch.hands, batch.in_check)
+    x2, _ = make_planes(batch.pieces[:, MIRRORED_SQUARE], batch.hands, batch.in_check)
+    assert (x2 == x1[:, :, ::-1]).all()
+
+
+def test_figures_of_rare_outcomes_by_hand() -> None:
+    logits = np.array([2.0, 1.0, -1.0, -2.0, -3.0])
+    found = judge_rare(logits, np.array([True, False, True, False, False]))
+    assert (found["positives"], found["base_rate"], found["base_accuracy"]) == (2, 0.4, 0.6)
+    assert found["accuracy"] == 0.6
+    assert found["precision"] == found["recall"] == found["precision_at_positives"] == 0.5
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
+    rate = 1 / (1 + np.exp(-logits))
+    assert found["brier"] == pytest.approx(((rate - [1, 0, 1, 0, 0]) ** 2).mean())
+    assert found["base_brier"] == pytest.approx(0.24)
+    assert found["base_log_loss"] == pytest.approx(0.6730117)
+    thousand = judge_rare(np.linspace(-5, -1, 1000), np.arange(1000) >= 980)
+    groups = thousand["calibration"]
+    assert [group["positions"] for group in groups] == [250, 250, 250, 150, 50, 30, 10, 10]
+    assert [group["actual"] for group in groups] == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert groups[-1]["predicted"] == pytest.approx(0.2657, abs=1e-3)
+    none = judge_rare(logits, np.zeros(5, bool))
+    assert none["recall"] is none["average_precision"] is None
+    assert none["base_log_loss"] == 0
+
+
+def test_policy_figures_by_hand() -> None:
+    batch = read_all([SAMPLE])
+    few = Batch(**{field.name: getattr(batch, field.name)[:4] for field in dataclasses.fields(Batch)})
+    few.move[3] = 0
+    labels = move_labels(few.move, few.turn)
+    policy = np.zeros((4, 2187), np.float32)
+    policy[[0, 1], labels[[0, 1]]] = 1000.0
+    metrics = PolicyMetrics()
+    metrics.add(Predictions(policy, np.zeros(4, np.float32)), few)
+    report = metrics.report()
+    assert report["policy_accuracy"] == pytest.approx(2 / 3)
+    assert report["policy_loss"] == pytest.approx(np.log(2187) / 3)
+
+
+def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+    for config, words in (
+        (ResnetConfig(blocks=0), "--blocks 0: must be at least 1"),
+        (ResnetConfig(squeeze=100), "at most the 64 channels"),
+        (ResnetConfig(auxiliary=("entered", "entered")), "named twice"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            options(some_games, tmp_path / "run", network=config).run()
+    if not torch.cuda.is_available():
+        with pytest.raises(ValueError, match="PyTorch finds no GPU"):
+            options(some_games, tmp_path / "run", device="cuda").run()
+    assert not (tmp_path / "run").exists()
+    save_resnet(tmp_path / "net.safetensors", PolicyValueNetwork(ResnetConfig(1, 8)), {})
+    content = (tmp_path / "net.safetensors").read_bytes()
+    (tmp_path / "cut.safetensors").write_bytes(content[:5000])
+    with pytest.raises(ValueError, match="only a part of one"):
+        load_resnet(tmp_path / "cut.safetensors")

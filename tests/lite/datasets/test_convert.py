@@ -1,0 +1,308 @@
+"""Conversion between formats loses nothing but what a format lacks; filters, split, duplicates do as they say."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lite.datasets.convert import Convert, as_text, convert
+from lite.datasets.duplicates import DistinctHashes, HashSet
+from lite.datasets.stat import Stat, describe
+from lite.datasets.stat import as_text as stat_text
+from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.formats import RecordError, hcpe_dtype
+from lite.records.reader import read_all
+
+
+def run(output: Path, *inputs: Path, **options: Any) -> dict[str, Any]:
+    return convert(Convert(tuple(inputs), output, **options))
+
+
+def differing(first: Batch, second: Batch) -> set[str]:
+    assert len(first) == len(second)
+    return {name for name in BATCH_FIELDS if not np.array_equal(getattr(first, name), getattr(second, name))}
+
+
+@pytest.fixture
+def games(sample_bytes: list[bytes], tmp_path: Path) -> Path:
+    """Sixty games, a sennichite and the first one twice among them."""
+    drawn = next(game for game in sample_bytes if game[34] == 4)
+    path = tmp_path / "games.hcpe3"
+    decided = [game for game in sample_bytes if game[34] in (1, 2)]
+    path.write_bytes(b"".join(decided[:58]) + drawn + decided[0])
+    return path
+
+
+def test_round_trips(games: Path, tmp_path: Path) -> None:
+    original = read_all([games])
+    summary = run(tmp_path / "a.hcpe", games)
+    assert summary["games_read"] == summary["outputs"][0]["games"] == 60
+    assert summary["positions_read"] == summary["outputs"][0]["positions"] == len(original)
+    assert differing(original, read_all([tmp_path / "a.hcpe"])) == {"ply"}
+    run(tmp_path / "a.psv", games)
+    assert differing(original, read_all([tmp_path / "a.psv"])) == {"kind_of_result"}
+    run(tmp_path / "b.hcpe", tmp_path / "a.psv")
+    assert differing(original, read_all([tmp_path / "b.hcpe"])) == {"kind_of_result", "ply"}
+    run(tmp_path / "b.psv", tmp_path / "b.hcpe")
+    assert differing(original, read_all([tmp_path / "b.psv"])) == {"kind_of_result", "ply"}
+    run(tmp_path / "a.hcpe3", games)
+    assert (tmp_path / "a.hcpe3").read_bytes() == games.read_bytes()
+    summary = run(tmp_path / "b.hcpe3", tmp_path / "a.hcpe")
+    assert summary["warnings"] == ["positions without their games become games of one move"]
+    assert differing(original, read_all([tmp_path / "b.hcpe3"])) == {"ply"}
+
+
+def test_files_are_what_cshogi_writes(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
+    hcpe, psv, _ = cshogi_records
+    (tmp_path / "a.hcpe3").write_bytes(b"".join(sample_bytes[:40]))
+    run(tmp_path / "a.hcpe", tmp_path / "a.hcpe3")
+    assert (tmp_path / "a.hcpe").read_bytes() == hcpe.tobytes()
+    run(tmp_path / "a.psv", tmp_path / "a.hcpe3")
+    assert (tmp_path / "a.psv").read_bytes() == psv.tobytes()
+
+
+def test_notations(data_directory: Path, tmp_path: Path) -> None:
+    summary = run(tmp_path / "a.hcpe3", *sorted(data_directory.glob("wcsc28.*")), duplicates="drop")
+    assert summary["games_read"] == 3
+    assert summary["left_out"] == {"duplicate games": 2}
+    assert summary["without_score"] == 3 * 49
+    batch = read_all([tmp_path / "a.hcpe3"])
+    assert batch.ply.tolist() == list(range(49))
+    assert (batch.result == (batch.turn == 0)).all()
+    summary = run(
+        tmp_path / "b.hcpe3", data_directory / "scored.csa", data_directory / "wcsc28.csa", require_score=True
+    )
+    batch = read_all([tmp_path / "b.hcpe3"])
+    assert len(batch) == (data_directory / "scored.csa").read_text().count("\n'** ")
+    assert summary["refused"] == {"no scores": 1}
+    run(tmp_path / "a.psv", data_directory / "games.usi")
+    assert read_all([tmp_path / "a.psv"]).ply.max() == 24
+
+
+def test_filters(games: Path, tmp_path: Path) -> None:
+    original = read_all([games])
+    options = {"skip_in_check": True, "max_score": 500, "from_ply": 20, "leave_out": ("sennichite",)}
+    good = (
+        ~original.in_check
+        & (np.abs(original.score.astype(int)) <= 500)
+        & (original.ply >= 20)
+        & (original.kind_of_result & 4 == 0)
+    )
+    assert 0 < good.sum() < len(original)
+    for name in ("a.hcpe", "a.psv", "a.hcpe3"):
+        summary = run(tmp_path / name, games, **options)
+        batch = read_all([tmp_path / name])
+        assert np.array_equal(batch.score, original.score[good]), name
+        assert np.array_equal(batch.pieces, original.pieces[good]), name
+    assert summary["left_out"]["games ended by sennichite"] == 1
+    summary = run(tmp_path / "b.hcpe3", games, min_plies=60, max_plies=90)
+    plies = describe((tmp_path / "b.hcpe3",))["plies"].values()
+    assert min(plies) >= 60
+    assert max(plies) <= 90
+    assert sum(summary["left_out"].values()) + summary["outputs"][0]["games"] == 60
+
+
+def test_ratings(data_directory: Path, tmp_path: Path) -> None:
+    both = data_directory / "scored.csa", data_directory / "wcsc28.csa"
+    assert run(tmp_path / "a.hcpe", *both, min_rating=3200)["outputs"][0]["games"] == 1
+    with pytest.raises(ValueError, match="nothing is left"):
+        run(tmp_path / "b.hcpe", *both, min_rating=3201)
+    with pytest.raises(ValueError, match="only CSA files hold ratings"):
+        run(tmp_path / "b.hcpe", tmp_path / "a.hcpe", min_rating=3000)
+
+
+def test_split_is_by_game(games: Path, tmp_path: Path) -> None:
+    original = read_all([games])
+    train, test = tmp_path / "train.hcpe3", tmp_path / "test.hcpe3"
+    summary = run(train, games, test_output=test, test_share=0.3)
+    shares = [output["games"] for output in summary["outputs"]]
+    assert sum(shares) == 60
+    assert 5 <= shares[1] <= 30
+    assert not summary["warnings"]
+    assert len(read_all([train])) + len(read_all([test])) == len(original)
+    # The same game lies on the same side, in any format.
+    run(tmp_path / "train.hcpe", games, test_output=tmp_path / "test.hcpe", test_share=0.3)
+    assert differing(read_all([test]), read_all([tmp_path / "test.hcpe"])) == {"ply"}
+    run(tmp_path / "other.hcpe3", games, test_output=tmp_path / "o.hcpe3", test_share=0.3, seed=1)
+    assert (tmp_path / "other.hcpe3").read_bytes() != train.read_bytes()
+
+
+def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
+    summary = run(tmp_path / "made" / "all.hcpe3", games, test_share=0.3)
+    written = [tmp_path / "made" / name for name in ("all.train.hcpe3", "all.test.hcpe3")]
+    assert [output["path"] for output in summary["outputs"]] == [str(path) for path in written]
+    assert sorted((tmp_path / "made").iterdir()) == sorted(written)
+    run(tmp_path / "train.hcpe3", games, test_output=tmp_path / "test.hcpe3", test_share=0.3)
+    assert [path.read_bytes() for path in written] == [
+        (tmp_path / name).read_bytes() for name in ("train.hcpe3", "test.hcpe3")
+    ]
+
+
+def moves_of(raw: bytes) -> list[bytes]:
+    """The moves of hcpe3 games, each with its candidates."""
+    moves, at = [], 0
+    while at < len(raw):
+        count = int.from_bytes(raw[at + 32 : at + 34], "little")
+        at += 36
+        for _ in range(count):
+            size = 6 + 4 * int.from_bytes(raw[at + 4 : at + 6], "little")
+            moves.append(raw[at : at + size])
+            at += size
+    return moves
+
+
+def test_candidates_and_visits_are_kept(sample_bytes: list[bytes], tmp_path: Path) -> None:
+    generator = np.random.default_rng(7)
+    parts = []
+    for game in sample_bytes[:20]:
+        parts.append(game[:36])
+        for at in range(36, len(game), 6):
+            count = int(generator.choice([0, 1, 2, 30]))
+            parts += [game[at : at + 4], count.to_bytes(2, "little"), generator.bytes(4 * count)]
+    path, filtered = tmp_path / "a.hcpe3", tmp_path / "filtered.hcpe3"
+    path.write_bytes(b"".join(parts))
+    run(tmp_path / "b.hcpe3", path)
+    assert (tmp_path / "b.hcpe3").read_bytes() == path.read_bytes()
+    summary = run(filtered, path, from_ply=10)
+    before, after = read_all([path]), read_all([filtered])
+    assert np.array_equal(after.score, before.score[before.ply >= 10])
+    # What is left out stays in its game as a move without candidates; the others keep all of theirs.
+    assert summary["outputs"][0]["games"] == 20
+    old, new = moves_of(path.read_bytes()), moves_of(filtered.read_bytes())
+    assert all(move in (was, was[:4] + b"\0\0") for was, move in zip(old, new, strict=True))
+    assert sum(len(move) > 6 for move in new) == len(after)
+
+
+def test_split_of_positions_warns(games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path / "a.hcpe", games)
+    summary = run(tmp_path / "train.psv", tmp_path / "a.hcpe", test_output=tmp_path / "test.psv", test_share=0.25)
+    assert "split by position" in summary["warnings"][0]
+    assert "warning: a.hcpe: positions" in capsys.readouterr().err
+    shares = [output["positions"] for output in summary["outputs"]]
+    assert 0.2 < shares[1] / sum(shares) < 0.3
+    # Equal positions, the start's above all, never lie on both sides.
+    train, test = (
+        {batch.pieces[i].tobytes() + batch.hands[i].tobytes() + bytes([batch.turn[i]]) for i in range(len(batch))}
+        for batch in (read_all([tmp_path / "train.psv"]), read_all([tmp_path / "test.psv"]))
+    )
+    assert not train & test
+
+
+def test_duplicates(games: Path, tmp_path: Path) -> None:
+    run(tmp_path / "a.hcpe", games)
+    one = np.fromfile(tmp_path / "a.hcpe", hcpe_dtype)[:1]
+    one["result"] = 1  # black to move
+    three = np.concatenate([one] * 3)
+    three["score"], three["result"] = [100, 200, 301], [1, 2, 1]
+    three.tofile(tmp_path / "three.hcpe")
+    for how, score, count in (("keep", 100, 3), ("drop", 100, 1), ("merge", 200, 1)):
+        run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates=how)
+        out = np.fromfile(tmp_path / "out.hcpe", hcpe_dtype)
+        assert (len(out), out["score"][0]) == (count, score)
+    assert out["result"][0] == int(three["result"][0])
+    three["result"] = [1, 2, 0]
+    three.tofile(tmp_path / "three.hcpe")
+    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge")
+    assert np.fromfile(tmp_path / "out.hcpe", hcpe_dtype)["result"].tolist() == [0]
+    everything = describe((games,))
+    summary = run(tmp_path / "b.hcpe", games, duplicates="drop")
+    assert summary["left_out"] == {"duplicate positions": everything["duplicate_positions"]}
+    assert describe((tmp_path / "b.hcpe",))["duplicate_positions"] == 0
+    summary = run(tmp_path / "b.hcpe3", games, duplicates="drop")
+    assert summary["left_out"] == {"duplicate games": 1}
+    with pytest.raises(ValueError, match="whole games cannot be merged"):
+        run(tmp_path / "c.hcpe3", games, duplicates="merge")
+
+
+def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_path: Path) -> None:
+    before = sorted(path.name for path in tmp_path.iterdir())
+    (tmp_path / "bad").mkdir()
+    for number in range(5):
+        (tmp_path / "bad" / f"{number}.csa").write_text("PI\n+\n%CHUDAN\n")
+    with pytest.raises(ValueError, match=r"5 of 6 games cannot be used, the first: .*0\.csa game 1: no moves"):
+        run(tmp_path / "a.hcpe", tmp_path / "bad", data_directory / "wcsc28.csa")
+    (tmp_path / "bad.hcpe").write_bytes(bytes(1000))
+    with pytest.raises(RecordError, match="records are bad"):
+        run(tmp_path / "a.hcpe", games, tmp_path / "bad.hcpe")
+    with pytest.raises(ValueError, match="is an input too"):
+        run(games, games)
+    with pytest.raises(RecordError, match="rename it"):
+        run(tmp_path / "a.txt", games)
+    (tmp_path / "bad" / "a.hcpe").mkdir()
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        run(tmp_path / "bad" / "a.hcpe", games)
+    with pytest.raises(ValueError, match="both outputs"):
+        run(tmp_path / "a.hcpe", games, test_output=tmp_path / "a.hcpe")
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        run(tmp_path / "a.hcpe", games, test_output=tmp_path / "b.hcpe", test_share=1.5)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        run(tmp_path / "a.hcpe", tmp_path / "none.csa")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "bad", "bad.hcpe"])
+
+
+def test_refused_records_are_told(games: Path, tmp_path: Path) -> None:
+    raw = bytearray(games.read_bytes())
+    raw[36:38] = b"\x00\x00"
+    games.write_bytes(bytes(raw))
+    summary = run(tmp_path / "a.hcpe", games)
+    assert summary["refused"] == {"an illegal move": 1}
+    assert summary["first_refused"] == [f"{games} game 1 at byte 0: an illegal move"]
+    assert "refused  1 an illegal move" in as_text(summary)
+
+
+def test_verbs_print_one_object(games: Path, data_directory: Path, tmp_path: Path) -> None:
+    for verb in (
+        Convert((games, data_directory), tmp_path / "a.hcpe", json=True),
+        Stat((games, data_directory), json=True),
+    ):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            verb.run()
+        assert json.loads(out.getvalue())["refused"] == {}
+
+
+def test_stat(games: Path, tmp_path: Path) -> None:
+    report = describe((games,))
+    batch = read_all([games])
+    assert report["games"] == 60
+    assert report["positions"] == len(batch)
+    assert report["duplicate_games"] == 1
+    assert sum(report["results"].values()) == 60
+    assert report["results"]["draw by sennichite"] >= 1
+    assert report["in_check"] == pytest.approx(batch.in_check.mean())
+    assert report["abs_score"]["p50"] == int(np.percentile(np.abs(batch.score.astype(int)), 50, method="inverted_cdf"))
+    text = stat_text(report)
+    assert "60, 1 of them duplicates" in text
+    run(tmp_path / "a.hcpe", games)
+    flat = describe((tmp_path / "a.hcpe",))
+    assert flat["results_of"] == "positions"
+    assert sum(flat["results"].values()) == len(batch)
+    for name in ("abs_score", "in_check", "duplicate_positions", "score_sign_agrees_with_result"):
+        assert flat[name] == report[name]
+    assert "games " not in stat_text(flat)
+    both = describe((games, tmp_path / "a.hcpe"))
+    assert both["results_of"] == "positions"
+    assert sum(both["results"].values()) == 2 * len(batch)
+    assert both["results"] == {name: 2 * count for name, count in flat["results"].items()}
+
+
+def test_hashes_seen_are_counted_in_bounded_memory() -> None:
+    hashes = np.random.default_rng(4).integers(1, 1 << 64, 60_000, np.uint64)
+    known, distinct, few = HashSet(), DistinctHashes(), DistinctHashes(limit=2000)
+    for part in np.array_split(np.concatenate([hashes, hashes[:20_000]]), 17):
+        known.add(part)
+        distinct.add(part)
+        few.add(part)
+    assert len(known) == distinct.count() == 60_000
+    assert distinct.exact
+    assert np.array_equal(np.sort(known.hashes()), np.sort(hashes))
+    assert not known.add(hashes).any()
+    assert not few.exact
+    assert len(few) <= 2000
+    assert abs(few.count() / 60_000 - 1) < 0.15

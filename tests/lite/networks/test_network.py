@@ -1,0 +1,161 @@
+"""The lite value network equals its listing; every path through a net gives the same function."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from lite.networks.build import build_network, network_from_config
+from lite.networks.lite_value import (
+    DensePieceSquareNetwork,
+    LiteValueNetwork,
+    NetworkConfig,
+    ValueNetwork,
+    listed_inputs,
+)
+from lite.training.bench import synthetic_batch
+
+
+class Listing(nn.Module):
+    """The article's module (TadaoYamaoka, "軽量価値ネットワーク"), kept as its listing computes it, views included."""
+
+    def __init__(self, dims: tuple[int, int, int]) -> None:
+        super().__init__()
+        self.dims = dims
+        self.l1_1 = nn.Embedding(29, dims[0], padding_idx=28)
+        self.l1_2 = nn.EmbeddingBag(58, dims[0], mode="sum", padding_idx=57)
+        self.l2_1 = nn.Conv2d(dims[0], dims[1], kernel_size=(9, 1), bias=False)
+        self.l2_2 = nn.Conv2d(dims[0], dims[1], kernel_size=(1, 9), bias=False)
+        self.bn2_1 = nn.BatchNorm2d(dims[1])
+        self.bn2_2 = nn.BatchNorm2d(dims[1])
+        self.l3 = nn.Linear(dims[1] * 18, dims[2])
+        self.l4 = nn.Linear(dims[2], 1)
+
+    def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        h1 = self.l1_1(x1).view(-1, self.dims[0], 9, 9) + self.l1_2(x2).view(-1, self.dims[0], 1, 1)
+        h2_1 = self.bn2_1(self.l2_1(h1)).view(-1, self.dims[1] * 9)
+        h2_2 = self.bn2_2(self.l2_2(h1)).view(-1, self.dims[1] * 9)
+        return self.l4(torch.relu(self.l3(torch.relu(torch.cat((h2_1, h2_2), 1)))))
+
+
+NETS = {
+    "board": lambda: LiteValueNetwork((5, 3, 7)),
+    "blog": lambda: LiteValueNetwork((16, 4, 32), layout="blog"),
+    "blog odd": lambda: LiteValueNetwork((5, 3, 7), layout="blog"),
+    "untied": lambda: LiteValueNetwork((4, 2, 6), untied=True),
+    "two views": lambda: LiteValueNetwork((4, 2, 6), perspectives=2),
+    "untied blog two views": lambda: LiteValueNetwork((4, 2, 6), layout="blog", untied=True, perspectives=2),
+    "dense": lambda: DensePieceSquareNetwork(24, (8,)),
+    "dense two views": lambda: DensePieceSquareNetwork(16, (8, 4), perspectives=2),
+}
+
+
+@pytest.fixture(params=list(NETS))
+def net(request: pytest.FixtureRequest) -> ValueNetwork:
+    torch.manual_seed(1)
+    made = NETS[request.param]().double()
+    for parameter in made.parameters():
+        nn.init.normal_(parameter, 0.1, 0.4)  # the padding rows too: a loaded net may hold something there
+    for norm in made.norms():
+        norm.running_mean.normal_(0, 3)
+        norm.running_var.uniform_(0.5, 4)
+    return made
+
+
+def largest(a: torch.Tensor, b: torch.Tensor) -> float:
+    return float((a - b).detach().abs().max())
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_blog_layout_is_the_listing(training):
+    torch.manual_seed(0)
+    listing = Listing((16, 4, 32)).double()
+    for parameter in listing.parameters():
+        nn.init.normal_(parameter, 0, 0.4)
+    listing.bn2_1.running_mean.normal_()
+    net = LiteValueNetwork((16, 4, 32), layout="blog").double()
+    net.load_state_dict(listing.state_dict())
+    listing.train(training)
+    net.train(training)
+    batch = synthetic_batch(64)
+    inputs = listed_inputs(batch.pieces, batch.hands, batch.in_check)
+    fast = copy.deepcopy(net)
+    expected = listing(*inputs)
+    assert largest(net.forward_listed(*inputs), expected) < 1e-12
+    assert largest(fast.logits(batch.pieces, batch.hands, batch.in_check), expected.squeeze(1)) < 1e-12
+
+
+def test_board_layout_keeps_each_square_in_its_line():
+    """A piece on file 2 (from 0), rank 5 reaches the rank's and the file's outputs, no other."""
+    net = LiteValueNetwork((16, 4, 32)).double().eval()
+    rows, _ = net.first_layer()
+    reached = np.abs(rows[3 * 81 + 2 * 9 + 5]).reshape(8, 9) > 0
+    assert reached[:4].nonzero()[1].tolist() == [5] * 4
+    assert reached[4:].nonzero()[1].tolist() == [2] * 4
+
+
+def test_summed_rows_equal_the_listed_path_with_gradients_and_statistics(net):
+    batch = synthetic_batch(40)
+    inputs = listed_inputs(batch.pieces, batch.hands, batch.in_check)
+    listed, summed = copy.deepcopy(net), copy.deepcopy(net)
+    weight = torch.linspace(-1, 2, 40, dtype=torch.float64)
+    for _ in range(2):
+        a = listed(*inputs).squeeze(1)
+        b = summed.logits(batch.pieces, batch.hands, batch.in_check)
+        assert largest(a, b) < 1e-11
+        (a * weight).sum().backward()
+        (b * weight).sum().backward()
+    for (name, p), q in zip(listed.named_parameters(), summed.parameters(), strict=True):
+        assert largest(p.grad, q.grad) < 1e-10 * max(1, float(p.grad.abs().max())), name
+    for (name, p), q in zip(listed.named_buffers(), summed.buffers(), strict=True):
+        assert largest(p.double(), q.double()) < 1e-11, name
+    a, b = listed.eval()(*inputs).squeeze(1), summed.eval().logits(batch.pieces, batch.hands, batch.in_check)
+    assert largest(a, b) < 1e-11
+
+
+def test_first_layer_and_layers_are_the_net_in_evaluation_mode(net):
+    batch = synthetic_batch(30)
+    net.eval()
+    x1, x2 = listed_inputs(batch.pieces, batch.hands, batch.in_check)
+    rows, bias = net.first_layer()
+    assert rows.dtype == np.float64
+    assert rows.shape == (2325, len(bias))
+    table = np.concatenate((rows, np.zeros((1, len(bias)))))
+
+    def accumulate(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
+        board = np.where(x1 == 28, 2325, x1 * 81 + np.arange(81))
+        hand = np.where(x2 == 57, 2325, x2 + 2268)
+        return bias + table[board].sum(1) + table[hand].sum(1)
+
+    views = [accumulate(x1.numpy(), x2.numpy())]
+    if net.perspectives == 2:
+        swapped = np.where(x1 == 28, 28, (x1 + 14) % 28)[:, ::-1]
+        other_hand = np.where(x2[:, :56] == 57, 57, (x2[:, :56] + 28) % 56)
+        views.append(accumulate(swapped, other_hand))
+    values = np.maximum(np.concatenate(views, 1), 0)
+    *hidden, (last_weight, last_bias) = net.layers()
+    for weight, layer_bias in hidden:
+        values = np.maximum(values @ weight.T + layer_bias, 0)
+    with torch.no_grad():
+        expected = net(x1, x2).numpy()
+    np.testing.assert_allclose(values @ last_weight.T + last_bias, expected, rtol=0, atol=1e-9)
+
+
+def test_configuration_makes_the_same_net_again(net):
+    again = network_from_config(net.config)
+    again.double().load_state_dict(net.state_dict())
+    assert type(again) is type(net)
+    assert again.config == net.config
+
+
+def test_mistakes_are_told_in_words():
+    with pytest.raises(ValueError, match="board or blog"):
+        LiteValueNetwork(layout="square")
+    with pytest.raises(ValueError, match="positive"):
+        build_network(NetworkConfig(dims=(16, 0, 32)))
+    with pytest.raises(ValueError, match="configuration"):
+        network_from_config({"width": 3, "colour": 1})

@@ -1,0 +1,341 @@
+"""Records decoded as cshogi decodes them, and everything impossible refused with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.records.decode import (
+    BATCH_FIELDS,
+    RECORD_ERRORS,
+    as_batch,
+    decode_positions,
+    labelled_dtype,
+    scratch_position,
+)
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import (
+    ENTERED,
+    RecordError,
+    game_dtype,
+    hcpe_dtype,
+    move_dtype,
+    move_from_psv,
+    move_to_psv,
+    psv_dtype,
+)
+from lite.records.reader import read_all
+from search.rules.huffman import HCP, PSV, encode
+from search.rules.set_up import set_board
+from search.rules.sfen import move_from_usi, position_from_sfen
+
+START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+
+
+def code_of(sfen: str, dialect: int = HCP) -> np.ndarray:
+    pos = position_from_sfen(sfen)
+    return np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), dialect), np.uint8)
+
+
+def hcpe(sfen: str = START, move: str = "7g7f", score: int = 50, result: int = 1) -> np.ndarray:
+    record = np.zeros(1, hcpe_dtype)
+    record["hcp"], record["move"] = code_of(sfen), move_from_usi(move) if move else 0
+    record["score"], record["result"] = score, result
+    return record
+
+
+def game(moves: list[str], result: int = 1, candidates: list[int] | None = None) -> bytes:
+    header = np.zeros((), game_dtype)
+    header["hcp"], header["moves"], header["result"] = code_of(START), len(moves), result
+    parts = [header.tobytes()]
+    for ply, move in enumerate(moves):
+        record = np.zeros((), move_dtype)
+        record["move"], record["score"] = move_from_usi(move), ply
+        record["candidates"] = candidates[ply] if candidates else 0
+        parts += [record.tobytes(), b"\x01\x02\x03\x04" * int(record["candidates"])]
+    return b"".join(parts)
+
+
+def mover_view(board: cshogi.Board) -> tuple[list[int], list[int]]:
+    """Pieces and hands from cshogi's own rotation: 0-13 own, 14-27 enemy, 28 empty; P L N S B R G twice."""
+    if board.turn == cshogi.WHITE:
+        pieces = [p if p == 0 else (p - 16 if p >= 16 else p + 16) for p in reversed(board.pieces)]
+        own, enemy = board.pieces_in_hand[1], board.pieces_in_hand[0]
+    else:
+        pieces, (own, enemy) = board.pieces, board.pieces_in_hand
+    order = (0, 1, 2, 3, 5, 6, 4)
+    hands = [own[i] for i in order] + [enemy[i] for i in order]
+    return [28 if p == 0 else p - 1 if p < 16 else p - 3 for p in pieces], hands
+
+
+def compare_with_cshogi(records, tmp_path: Path) -> None:
+    hcpe_records, psv_records, boards = records
+    hcpe_records.tofile(tmp_path / "a.hcpe")
+    psv_records.tofile(tmp_path / "a.psv")
+    for name in ("a.hcpe", "a.psv"):
+        batch = read_all([tmp_path / name])
+        assert len(batch) == len(boards)
+        for i, board in enumerate(boards):
+            pieces, hands = mover_view(board)
+            assert batch.pieces[i].tolist() == pieces, board.sfen()
+            assert batch.hands[i].tolist() == hands, board.sfen()
+            assert bool(batch.in_check[i]) == board.is_check()
+            assert batch.turn[i] == board.turn
+        assert np.array_equal(batch.score, hcpe_records["eval"])
+        assert np.array_equal(batch.move, hcpe_records["bestMove16"].view(np.uint16))
+        winner = hcpe_records["gameResult"] & 3
+        expected = np.where(winner == 0, 0.5, winner - 1 == batch.turn)
+        assert np.array_equal(batch.result, expected.astype(np.float32))
+        assert (batch.ply == -1).all() if name == "a.hcpe" else np.array_equal(batch.ply + 1, psv_records["gamePly"])
+
+
+def test_equal_to_cshogi(cshogi_records, tmp_path: Path) -> None:
+    compare_with_cshogi(cshogi_records, tmp_path)
+
+
+@pytest.mark.slow
+def test_equal_to_cshogi_on_the_whole_sample(all_cshogi_records, tmp_path: Path) -> None:
+    assert len(all_cshogi_records[2]) > 20_000
+    compare_with_cshogi(all_cshogi_records, tmp_path)
+
+
+def test_walking_games_gives_the_same_positions(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> None:
+    cshogi_records[0].tofile(tmp_path / "a.hcpe")
+    (tmp_path / "a.hcpe3").write_bytes(b"".join(sample_bytes[:40]))
+    walked, decoded = read_all([tmp_path / "a.hcpe3"]), read_all([tmp_path / "a.hcpe"])
+    for name in BATCH_FIELDS:
+        if name != "ply":
+            assert np.array_equal(getattr(walked, name), getattr(decoded, name)), name
+    assert walked.ply[0] == 0
+    assert walked.ply.max() < 512
+
+
+def test_psv_moves_are_those_of_cshogi() -> None:
+    own = [move_from_usi(usi) for usi in ("7g7f", "8h2b+", "P*5e", "G*1i", "9i9a+")]
+    expected = [cshogi.move16_to_psv(move) for move in own]
+    assert move_to_psv(np.array(own)).tolist() == expected
+    assert move_from_psv(np.array(expected)).tolist() == own
+
+
+def refused(records: np.ndarray, path: Path, **options) -> Refusals:
+    """What reading these hcpe records refuses, among enough good ones that the file is not bad as a whole."""
+    np.concatenate([records, *[hcpe()] * (len(records) + 1)]).tofile(path)
+    file, found = RecordFile(path, **options), Refusals()
+    assert len(file.read_block(file.blocks[0], found)) == found.read - found.refused
+    return found
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (hcpe(move="7g7e"), "an illegal move"),
+        (hcpe(move="P*5e"), "an illegal move"),
+        (hcpe(move="8h3c+"), "an illegal move"),
+        (hcpe(result=3), "an unknown game result"),
+        (hcpe(result=33), "an unknown game result"),
+        (hcpe("4k4/4G4/9/9/9/9/9/9/4K4 w 2R2B3G4S4N4L18P 1", "5a5b"), None),
+    ],
+)
+def test_impossible_records_are_refused(record: np.ndarray, reason: str | None, tmp_path: Path) -> None:
+    found = refused(record, tmp_path / "a.hcpe")
+    assert dict(found.reasons) == ({reason: 1} if reason else {})
+    if reason:
+        assert found.named == [f"{tmp_path / 'a.hcpe'} record 1: {reason}"]
+
+
+def test_positions_that_no_game_reaches(tmp_path: Path) -> None:
+    takes_king, no_king, noise = hcpe(), hcpe(), hcpe()
+    takes_king["hcp"] = code_of("4k4/4G4/9/9/9/9/9/9/4K4 w 2R2B3G4S4N4L18P 1")
+    takes_king["hcp"][0, 0] ^= 1  # the same with black to move
+    no_king["hcp"][0, 0] |= 0xFE
+    noise["hcp"][0, 8:] = 0xFF
+    for record in (takes_king, no_king, noise):
+        record["move"] = 0
+    found = refused(np.concatenate([takes_king, no_king, noise]), tmp_path / "a.hcpe")
+    assert found.refused == 3
+    assert "the side that is not to move is in check" in found.reasons
+    assert str(found).startswith("7 records read, 3 refused (")
+
+
+def test_unchecked_moves_are_dropped(tmp_path: Path) -> None:
+    found = refused(hcpe(move="7g7e"), tmp_path / "a.hcpe", check_moves=False)
+    assert not found.refused
+    assert read_all([tmp_path / "a.hcpe"], check_moves=False).move[0] == 0
+
+
+def test_no_move_is_accepted(tmp_path: Path) -> None:
+    record = hcpe(move="")
+    assert not refused(record, tmp_path / "a.hcpe").refused
+    winning = np.zeros(1, psv_dtype)
+    winning["sfen"], winning["move"] = code_of(START, PSV), 2 << 7 | 2  # YaneuraOu's MOVE_WIN
+    winning.tofile(tmp_path / "a.psv")
+    batch = read_all([tmp_path / "a.psv"])
+    assert batch.move.tolist() == [0]
+    assert batch.ply.tolist() == [-1]
+
+
+def test_a_game_with_an_illegal_move_is_refused_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe3"
+    good = game(["7g7f", "3c3d", "8h2b+"])
+    bad = game(["7g7f", "3c3d", "2h8h"])
+    path.write_bytes(good + bad + good + game(["2g2f"], result=3) + good)
+    file, found = RecordFile(path), Refusals()
+    positions = file.read_block(file.blocks[0], found)
+    assert len(positions) == 9
+    assert found.named == [
+        f"{path} game 2 at byte {len(good)}, move 3: an illegal move",
+        f"{path} game 4 at byte {2 * len(good) + len(bad)}: an unknown game result",
+    ]
+
+
+def test_candidates_say_what_to_train_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe3"
+    path.write_bytes(game(["7g7f", "3c3d", "2g2f"], candidates=[0, 2, 1]) + game(["7g7f", "3c3d"]))
+    batch = read_all([path])
+    assert batch.ply.tolist() == [1, 2, 0, 1]
+    assert batch.score.tolist() == [1, 2, 0, 1]
+
+
+def test_truncated_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe"
+    path.write_bytes(hcpe().tobytes() * 3 + b"\0" * 20)
+    file = RecordFile(path)
+    assert file.positions == 3
+    assert file.lost.named == [f"{path} record 4: the file ends inside it"]
+    path = tmp_path / "a.hcpe3"
+    good = game(["7g7f", "3c3d"])
+    path.write_bytes(good * 3 + good[:-1])
+    file = RecordFile(path)
+    assert file.positions == 6
+    assert file.lost.named == [
+        f"{path} game 4 at byte {3 * len(good)} ({len(good) - 1} bytes): the file ends inside it"
+    ]
+
+
+@pytest.mark.parametrize("name", ["a.hcpe", "a.hcpe3", "a.psv"])
+def test_wrong_files_are_errors(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"")
+    with pytest.raises(RecordError, match="empty"):
+        RecordFile(path)
+    path.write_bytes(np.random.default_rng(1).bytes(40_000))
+    with pytest.raises(RecordError, match=r"is it (really|an) "):
+        RecordFile(path)
+
+
+def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_all([tmp_path / "none.hcpe"])
+    (tmp_path / "a.dat").write_bytes(b"x")
+    with pytest.raises(RecordError, match=r"rename it to one of \.hcpe"):
+        read_all([tmp_path / "a.dat"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RecordError, match="no record files"):
+        read_all([tmp_path / "empty"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from([".hcpe", ".hcpe3", ".psv"]))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes, suffix: str) -> None:
+    path = tmp_path_factory.mktemp("bytes") / f"a{suffix}"
+    path.write_bytes(raw)
+    try:
+        batch = read_all([path])
+    except RecordError as error:
+        message = str(error)
+    else:
+        message = f"{path}: {len(batch)} positions"
+    assert message.startswith(f"{path}: ")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_damaged_games_never_escape(tmp_path_factory, sample_bytes: list[bytes], data: st.DataObject) -> None:
+    """Bytes changed anywhere: every position that still comes out is one the rules accept."""
+    raw = bytearray(b"".join(sample_bytes[:6]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("damage") / "a.hcpe3"
+    path.write_bytes(bytes(raw))
+    try:
+        batch = read_all([path])
+    except RecordError:
+        return
+    pos = scratch_position()
+    for i in range(len(batch)):
+        assert set_board(pos, batch.pieces[i], batch.hands[i].reshape(2, 7), 0, 1) == 0
+
+
+def test_light_set_up_refuses_what_set_board_refuses() -> None:
+    """The decoder's own quick set-up against the rules' set_board, on codes of random pieces."""
+    from lite.records.decode import _BOARD_BASE, _set_up_position
+    from search.rules.huffman import decode_position
+
+    generator = np.random.default_rng(5)
+    light, full = scratch_position(), scratch_position()
+    board, hands = np.zeros(81, np.uint8), np.zeros((2, 7), np.uint8)
+    compared = set()
+    for _ in range(3000):
+        code = code_of(START).copy()
+        flips = generator.integers(15, 256, generator.integers(1, 6))
+        for bit in flips:
+            code[bit >> 3] ^= 1 << (bit & 7)
+        turn = decode_position(code, np.int64(HCP), board, hands)
+        if turn < 0:
+            continue
+        first = _set_up_position(light, board, hands, np.int64(turn))
+        second = set_board(full, board, hands, np.int64(turn), np.int64(1))
+        assert (first == 0) == (second == 0)
+        assert second == 0 or _BOARD_BASE + first in RECORD_ERRORS
+        compared.add(int(second))
+        if not first:
+            for name in ("board", "hands", "king", "colours", "groups", "checkers", "turn"):
+                assert np.array_equal(light[name], full[name]), name
+    assert len(compared) >= 4
+
+
+def test_batches_are_contiguous(sample_games: Path) -> None:
+    batch = read_all([sample_games])
+    for name in BATCH_FIELDS:
+        assert getattr(batch, name).flags.c_contiguous
+    assert as_batch(np.empty(0, labelled_dtype)).pieces.shape == (0, 81)
+
+
+def test_decoding_compiles_once(sample_games: Path, tmp_path: Path) -> None:
+    hcpe().tofile(tmp_path / "a.hcpe")
+    read_all([tmp_path / "a.hcpe", sample_games])
+    assert len(decode_positions.overloads) <= 1
+
+
+def test_kings_that_entered_are_marked_where_asked_for(
+    tmp_path: Path, sample_games: Path, sample_bytes: list[bytes]
+) -> None:
+    """A black king that walked in, a white one that did not; and every game of the sample, by cshogi."""
+    header = np.zeros((), game_dtype)
+    header["hcp"], header["moves"], header["result"] = code_of("k8/9/9/4K4/9/9/9/9/9 b 2R2B4G4S4N4L18P 1"), 2, 1
+    moves = np.array([(move_from_usi("5d5c"), 0, 0), (move_from_usi("9a8a"), 0, 0)], move_dtype)
+    path = tmp_path / "entered.hcpe3"
+    path.write_bytes(header.tobytes() + moves.tobytes() + sample_bytes[0])
+    assert read_all([path], mark_entered=True).kind_of_result[:2].tolist() == [ENTERED, 0]
+    assert not read_all([path]).kind_of_result[:2].any()
+
+    expected = []
+    board = cshogi.Board()
+    for raw in sample_bytes:
+        board.set_hcp(np.frombuffer(raw[:32], np.uint8))
+        turns = []
+        for ply in range(int.from_bytes(raw[32:34], "little")):
+            turns.append(board.turn)
+            board.push_move16(int.from_bytes(raw[36 + 6 * ply : 38 + 6 * ply], "little"))
+        inside = [board.king_square(0) % 9 < 3, board.king_square(1) % 9 > 5]
+        expected += [inside[turn] for turn in turns]
+    marked = read_all([sample_games], mark_entered=True)
+    plain = read_all([sample_games])
+    assert ((marked.kind_of_result & ENTERED) != 0).tolist() == expected
+    assert any(expected)
+    assert ((marked.kind_of_result & ~np.uint8(ENTERED)) == plain.kind_of_result).all()

@@ -1,0 +1,180 @@
+"""The reader: every record once an epoch, the same order for the same seed, resumed to the batch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lite.records.bench import measure
+from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.formats import RecordError
+from lite.records.reader import Reader, read_all
+
+
+@pytest.fixture
+def files(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> list[Path]:
+    """A mixture of the three formats whose positions are told apart by their scores."""
+    hcpe, psv, _ = cshogi_records
+    hcpe, psv = hcpe[:700].copy(), psv[:500].copy()
+    hcpe["eval"] = np.arange(700)
+    psv["score"] = 1000 + np.arange(500)
+    hcpe.tofile(tmp_path / "a.hcpe")
+    psv.tofile(tmp_path / "b.psv")
+    games, ply = [], 0
+    for game in sample_bytes[:8]:
+        raw = bytearray(game)
+        for move in range(int.from_bytes(raw[32:34], "little")):
+            raw[38 + 6 * move : 40 + 6 * move] = (2000 + ply).to_bytes(2, "little")
+            ply += 1
+        games.append(bytes(raw))
+    (tmp_path / "c.hcpe3").write_bytes(b"".join(games))
+    return [tmp_path / "a.hcpe", tmp_path / "b.psv", tmp_path / "c.hcpe3"]
+
+
+def small(files: list[Path], batch_size: int = 64, **options) -> Reader:
+    """A reader of many small pools."""
+    return Reader(files, batch_size, pool_positions=300, block_positions=50, **options)
+
+
+def scores(batches) -> list[int]:
+    return [score for batch in batches for score in batch.score.tolist()]
+
+
+def same(first: Batch, second: Batch) -> bool:
+    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in BATCH_FIELDS)
+
+
+def test_every_record_once_an_epoch(files: list[Path]) -> None:
+    reader = small(files, seed=1)
+    everything = sorted(scores([read_all(files)]))
+    assert len(everything) == len(set(everything)) == reader.positions
+    first, second = scores(reader), scores(reader)
+    assert sorted(first) == sorted(second) == everything
+    assert first != second
+    assert reader.epoch == 2
+    assert not reader.refusals.refused
+    # Mixed across files: each half of the epoch holds some of each.
+    for part in np.array_split(np.array(first), 2):
+        assert len(np.unique(part // 1000)) == 3
+
+
+def test_batches_are_full_but_the_last(files: list[Path]) -> None:
+    sizes = [len(batch) for batch in small(files, 100)]
+    assert set(sizes[:-1]) == {100}
+    assert 0 < sizes[-1] <= 100
+    assert [len(batch) for batch in Reader(files, 10_000)] == [small(files).positions]
+
+
+def test_file_order_without_shuffling(files: list[Path]) -> None:
+    reader = small(files, shuffle=False)
+    assert scores(reader) == scores([read_all(files)]) == scores(reader)
+
+
+def test_iterations_may_overlap(files: list[Path]) -> None:
+    reader = small(files, seed=2)
+    expected = scores(small(files, seed=2))
+    first = iter(reader)
+    start = next(first)
+    reader.epoch = reader._pool = reader._offset = 0
+    assert scores(reader) == expected
+    assert [*start.score.tolist(), *scores(first)] == expected
+
+
+def test_seed_decides(files: list[Path]) -> None:
+    assert scores(small(files, seed=3)) == scores(small(files, seed=3))
+    assert scores(small(files, seed=3)) != scores(small(files, seed=4))
+
+
+@pytest.mark.parametrize("pool_positions", [300, 1 << 20])
+@pytest.mark.parametrize("stop", [1, 7, 20, 29, 33, 50])
+def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> None:
+    options = {"seed": 5, "pool_positions": pool_positions, "block_positions": 50}
+    reader = Reader(files, 64, **options)
+
+    def stream(reader: Reader, count: int) -> list[Batch]:
+        batches: list[Batch] = []
+        while len(batches) < count:
+            for batch in reader:
+                batches.append(batch)
+                if len(batches) == count:
+                    break
+        return batches
+
+    stream(reader, stop)
+    state = json.loads(json.dumps(reader.state_dict()))
+    expected = stream(reader, 40)
+    again = Reader(files, 64, **options)
+    again.load_state_dict(state)
+    for first, second in zip(expected, stream(again, 40), strict=True):
+        assert same(first, second)
+
+
+def test_resume_refuses_other_data(files: list[Path]) -> None:
+    state = small(files).state_dict()
+    with pytest.raises(ValueError, match="cannot resume the data: files"):
+        small(files[:2]).load_state_dict(state)
+    with pytest.raises(ValueError, match="seed was 0, is 1"):
+        small(files, seed=1).load_state_dict(state)
+
+
+def test_positions_left_out(files: list[Path]) -> None:
+    everything = read_all(files)
+    kept = read_all(files, skip_in_check=True, min_ply=10, max_score=2100)
+    good = ~everything.in_check & ((everything.ply < 0) | (everything.ply >= 10)) & (np.abs(everything.score) <= 2100)
+    assert 0 < good.sum() < len(everything)
+    assert np.array_equal(kept.score, everything.score[good])
+    reader = small(files, skip_in_check=True, min_ply=10, max_score=2100)
+    assert sorted(scores(reader)) == sorted(kept.score.tolist())
+
+
+def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:
+    raw = bytearray(files[0].read_bytes())
+    for record in (3, 400):
+        raw[38 * record] |= 0xFE  # a king off the board
+    files[0].write_bytes(bytes(raw) + b"tail")
+    reader = small(files)
+    assert len(scores(reader)) == reader.positions - 2
+    assert reader.refusals.refused == 3
+    assert f"{files[0]} record 4: a king off the board" in str(reader.refusals)
+    assert f"{files[0]} record 701: the file ends inside it" in str(reader.refusals)
+    assert "\n" not in str(reader.refusals)
+
+
+def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Path) -> None:
+    """Its start is good enough for the first look; the rest is not."""
+    raw = bytearray(files[0].read_bytes() * 20)
+    records = len(raw) // 38
+    for record in range(0, records):
+        if record % 700 > 300:
+            raw[38 * record] |= 0xFE
+    path = tmp_path / "late.hcpe"
+    path.write_bytes(bytes(raw))
+    reader = Reader([path], 64, block_positions=14_000 // 4)
+    with pytest.raises(RecordError, match="records are bad, the first"):
+        scores(reader)
+
+
+def test_a_file_that_shrinks_is_an_error(files: list[Path]) -> None:
+    reader = small(files)
+    files[0].write_bytes(files[0].read_bytes()[:1000])
+    with pytest.raises(OSError, match="became shorter"):
+        scores(reader)
+
+
+def test_directories_and_nonsense(files: list[Path]) -> None:
+    assert Reader([files[0].parent], 64).positions == small(files).positions
+    with pytest.raises(ValueError, match="at least 1"):
+        Reader(files, 0)
+    with pytest.raises(RecordError, match="no record files named"):
+        Reader([], 64)
+
+
+def test_bench_measures_each_file(files: list[Path]) -> None:
+    for path in files:
+        figures = measure(path, rounds=1)
+        assert figures["positions"] == Reader([path], 1).positions
+        assert figures["decode_positions_per_s"] > 0
+        assert figures["read_positions_per_s"] > 0

@@ -1,0 +1,116 @@
+"""Targets and figures by values worked out by hand, and their laws on anything."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.training.metrics import Metrics, as_text, calibrate, log_losses, material, summarise
+from lite.training.targets import blend, fit_cp_per_logit, win_rate
+
+
+def test_win_rates_of_known_scores():
+    rates = win_rate(np.array([0, 600, -600, 32000, -32000, 30000]), 600)
+    expected = [0.5, 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1)), 1, 0, 1]
+    np.testing.assert_allclose(rates, expected, rtol=1e-15)
+
+
+def test_blend_weighs_score_and_result():
+    result, score = np.array([1, 0.5, 0], np.float32), np.array([0, 600, -32000], np.int16)
+    np.testing.assert_allclose(blend(result, score, 0, 600), result)
+    np.testing.assert_allclose(blend(result, score, 1, 600), [0.5, 0.7310586, 0], rtol=1e-6)
+    np.testing.assert_allclose(blend(result, score, 0.5, 600), [0.75, 0.6155293, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [150.0, 600.0, 2500.0])
+def test_the_scale_behind_the_results_is_found(scale):
+    rng = np.random.default_rng(1)
+    score = rng.normal(0, scale, 40000).astype(np.int16)
+    result = (rng.random(40000) < win_rate(score, scale)).astype(np.float32)
+    score[:100], result[:100] = 32000, 0  # found mates are no evidence
+    assert fit_cp_per_logit(score, result) == pytest.approx(scale, rel=0.05)
+
+
+def test_scores_that_say_nothing_are_refused():
+    with pytest.raises(ValueError, match="no scores"):
+        fit_cp_per_logit(np.zeros(10, np.int16), np.ones(10, np.float32))
+    with pytest.raises(ValueError, match="the mover's"):
+        fit_cp_per_logit(np.array([500, -500] * 9, np.int16), np.array([0, 1] * 9, np.float32))
+
+
+def test_figures_by_hand():
+    logits = np.array([2.0, -1.0, 0.0, -3.0], np.float32)
+    result = np.array([1.0, 1.0, 0.5, 0.0], np.float32)
+    figures = summarise(logits, result)
+    assert figures["positions"] == 4
+    assert figures["accuracy"] == pytest.approx(2 / 3)  # the draw left out: right, wrong, right
+    assert figures["accuracy_draw_as_win"] == pytest.approx(3 / 4)  # a draw is a win, and logit 0 predicts one
+    losses = [math.log(1 + math.exp(-2)), math.log(1 + math.exp(1)), math.log(2), math.log(1 + math.exp(-3))]
+    assert figures["log_loss"] == pytest.approx(sum(losses) / 4)
+    rates = [1 / (1 + math.exp(-x)) for x in logits.tolist()]
+    assert figures["brier"] == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2) / 4)
+
+
+def test_nothing_to_stand_on():
+    assert summarise(np.zeros(0), np.zeros(0))["accuracy"] is None
+    assert summarise(np.ones(2), np.full(2, 0.5))["accuracy"] is None
+    with pytest.raises(ValueError, match="no positions"):
+        Metrics().report()
+
+
+@given(st.floats(-500, 500), st.floats(0, 1))
+@settings(max_examples=100, deadline=None)
+def test_log_loss_is_finite_and_never_below_the_entropy(logit, target):
+    loss = log_losses(np.array([logit]), np.array([target]))[0]
+    entropy = sum(-p * math.log(p) for p in (target, 1 - target) if p > 0)
+    assert math.isfinite(loss)
+    assert loss >= entropy - 1e-9
+
+
+def test_calibration_bins():
+    logits = np.log(np.array([0.05, 0.05, 0.95, 0.95]) / np.array([0.95, 0.95, 0.05, 0.05]))
+    bins = calibrate(logits, np.array([0, 1, 1, 1.0]))
+    assert [b["positions"] for b in bins] == [2, 2]
+    assert [b["actual"] for b in bins] == [0.5, 1]
+    assert [round(b["predicted"], 6) for b in bins] == [0.05, 0.95]
+
+
+def test_material_of_board_and_hand():
+    pieces = np.full((2, 81), 28, np.uint8)
+    hands = np.zeros((2, 14), np.uint8)
+    pieces[0, 10], pieces[0, 20] = 5, 14 + 4  # own rook, enemy bishop
+    hands[1, 0], hands[1, 7 + 6] = 3, 1  # three own pawns, an enemy gold
+    assert material(pieces, hands).tolist() == [990 - 855, 3 * 90 - 540]
+
+
+def test_report_puts_every_position_into_one_band_of_each_kind():
+    rng = np.random.default_rng(0)
+    n = 500
+    pieces = np.full((n, 81), 28, np.uint8)
+    for board, count in zip(pieces, rng.integers(2, 41, n), strict=True):
+        board[:count] = 0
+    pieces[:, 80] = 5  # the mover is always ahead
+    batch = SimpleNamespace(
+        pieces=pieces,
+        hands=np.zeros((n, 14), np.uint8),
+        score=rng.integers(-32000, 32001, n).astype(np.int16),
+        result=rng.choice([0, 0.5, 1], n).astype(np.float32),
+        ply=rng.integers(-1, 300, n).astype(np.int16),
+    )
+    metrics = Metrics()
+    metrics.add(rng.normal(size=n), batch)
+    metrics.add(rng.normal(size=n), batch)
+    report = metrics.report()
+    assert report["positions"] == 2 * n
+    assert sum(band["positions"] for band in report["by_ply"]) == 2 * n
+    assert sum(band["positions"] for band in report["by_score"]) == 2 * n
+    assert sum(b["positions"] for b in report["calibration"]) == 2 * n
+    unknown = sum(band["positions"] for band in report["by_ply"] if band["band"].startswith("pieces"))
+    assert unknown == 2 * int((batch.ply < 0).sum())
+    assert report["material_accuracy"] == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
+    assert "log loss" in as_text(report)

@@ -1,0 +1,364 @@
+"""Training: a cut run ends like an uncut one, bad numbers stop it in words, files are whole or refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+import torch
+
+from lite.networks.lite_value import LiteValueNetwork, NetworkConfig
+from lite.training import train as training
+from lite.training.bench import bench_training, synthetic_batch
+from lite.training.checkpoint import file_format, load_model, load_state, save_model
+from lite.training.log import clock, read_log
+from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from lite.training.testing import Test, judge_net, load_predictor
+from lite.training.train import Train
+from lite.training.train import ValueRun as Run
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import EvalNetwork, Layer, evaluate_reference
+from search.evaluation.network_file import save_network
+
+
+def random_games(path: Path, games: int, seed: int) -> Path:
+    """Records (hcpe) of random games, scored and won by material."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for _ in range(games):
+        board = cshogi.Board()
+        game = np.zeros(60, cshogi.HuffmanCodedPosAndEval)
+        for record in game:
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            own, other = (sum(board.pieces_in_hand[c]) for c in (board.turn, 1 - board.turn))
+            move = moves[rng.integers(len(moves))]
+            board.to_hcp(record["hcp"])
+            record["eval"] = 100 * (own - other) + rng.integers(-50, 50)
+            record["bestMove16"] = cshogi.move16(move)
+            board.push(move)
+        black, white = (sum(hand) for hand in board.pieces_in_hand)
+        game["gameResult"] = 1 if black > white else 2 if white > black else 0
+        records.append(game[game["bestMove16"] != 0])
+    np.concatenate(records).tofile(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_games(tmp_path_factory.mktemp("records") / "train.hcpe", 24, 1)
+
+
+@pytest.fixture(scope="module")
+def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_games(tmp_path_factory.mktemp("records") / "valid.hcpe", 8, 2)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def options(records: Path, output: Path, **changes) -> Train:
+    base = Train(
+        data=(records,),
+        output=output,
+        network=NetworkConfig(dims=(4, 2, 8)),
+        epochs=3,
+        batch_size=128,
+        save_every=10**9,
+    )
+    return dataclasses.replace(base, **changes)
+
+
+def network_bytes(output: Path) -> dict[str, bytes]:
+    model, _ = load_model(output)
+    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"valid": True},
+        {"optimiser": OptimiserConfig(optimiser="source", average="swa", swa_start=0.4)},
+        {
+            "network": NetworkConfig(network="dense", width=8, hidden=(8, 4), perspectives=2),
+            "mirror": True,
+            "threads": 2,
+        },
+    ],
+    ids=["adamw-ema", "source-swa", "dense-mirror-threads"],
+)
+def test_a_cut_and_resumed_run_ends_with_the_same_bits(records, held_out, tmp_path, changes):
+    if changes.get("valid"):
+        changes = {**changes, "valid": (held_out,)}
+    whole = options(records, tmp_path / "whole", **changes)
+    whole.run()
+    cut = options(records, tmp_path / "cut", **changes)
+    dataclasses.replace(cut, max_steps=4).run()
+    dataclasses.replace(cut, max_steps=7, resume=True).run()  # to the last whole batch of the first epoch
+    dataclasses.replace(cut, max_steps=13, resume=True).run()
+    torch.manual_seed(99)
+    dataclasses.replace(cut, resume=True).run()
+    assert network_bytes(whole.output) == network_bytes(cut.output)
+    a, b = (load_state(run.output / "state.safetensors") for run in (whole, cut))
+    assert a[1] == b[1]
+    for group in a[0]:
+        for name, tensor in a[0][group].items():
+            assert tensor.numpy().tobytes() == b[0][group][name].numpy().tobytes(), (group, name)
+    steps = [line["step"] for line in read_log(cut.output / "log.jsonl") if line["kind"] == "train"]
+    assert steps == sorted(set(steps))
+
+
+def test_training_learns_and_tells_it(records, held_out, tmp_path, capfd):
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
+    run.run()
+    lines = read_log(run.output / "log.jsonl")
+    losses = [line["loss"] for line in lines if line["kind"] == "train"]
+    assert losses[-1] < losses[0] - 0.05
+    assert sum(line["kind"] == "valid" for line in lines) == 20
+    _, trained = load_model(run.output)
+    assert trained["valid"]["accuracy"] > 0.6
+    assert trained["cp_per_logit"] != 600
+    assert list((run.output / "tensorboard").iterdir())
+    assert "positions/s" in capfd.readouterr().err
+
+
+def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, tmp_path):
+    run = options(records, tmp_path / "run", max_steps=2)
+    run.run()
+    with pytest.raises(ValueError, match="--resume"):
+        run.run()
+    with pytest.raises(ValueError, match=r"begun with lambda_ 0\.7, not 0\.2"):
+        dataclasses.replace(run, resume=True, lambda_=0.2).run()
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        dataclasses.replace(run, output=tmp_path / "none", resume=True).run()
+    with pytest.raises(ValueError, match="no data"):
+        dataclasses.replace(run, data=()).run()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"lambda_": 1.5}, "--lambda 1.5"), ({"epochs": 0}, "--epochs 0"), ({"threads": -1}, "--threads -1")],
+)
+def test_senseless_options_are_refused(records, tmp_path, change, words):
+    with pytest.raises(ValueError, match=words):
+        options(records, tmp_path / "run", **change).run()
+    with pytest.raises(ValueError, match="held out"):
+        options(records, tmp_path / "run", valid=(records,)).run()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_nan_stops_before_the_weights_and_names_the_batch(records, tmp_path, monkeypatch):
+    run = options(records, tmp_path / "run", save_every=5)
+    calls = []
+
+    def poisoned(result, score, *rest):
+        calls.append(1)
+        return blend(result, score, *rest) * (np.float32("nan") if len(calls) == 8 else np.float32(1))
+
+    blend = training.blend
+    monkeypatch.setattr(training, "blend", poisoned)
+    with pytest.raises(ValueError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*learning-rate"):
+        run.run()
+    _, data = load_state(run.output / "state.safetensors")
+    assert data["step"] == 5
+    assert all(torch.isfinite(value).all() for value in load_model(run.output)[0].state_dict().values())
+
+
+def test_weights_are_untouched_by_a_bad_gradient(records, tmp_path, monkeypatch):
+    run = Run(options(records, tmp_path / "run"))
+    batch = next(iter(run._batches()))
+    before = [p.detach().clone() for p in run.model.parameters()]
+    monkeypatch.setattr(training, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
+    with pytest.raises(FloatingPointError):
+        run.take_step(batch)
+    assert all(torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))
+    assert run.step == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
+def test_ctrl_c_saves_and_says_how_to_resume(records, tmp_path, monkeypatch, capfd):
+    run = options(records, tmp_path / "run", epochs=10000)
+    monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe"])
+
+    def press() -> None:
+        log = run.output / "log.jsonl"
+        while not (log.exists() and any(line["kind"] == "train" for line in read_log(log))):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = threading.Thread(target=press)
+    presser.start()
+    run.run()
+    presser.join()
+    assert "liteshogi train games.hcpe --resume" in capfd.readouterr().err
+    step = load_state(run.output / "state.safetensors")[1]["step"]
+    dataclasses.replace(run, resume=True, max_steps=1).run()
+    assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
+
+
+def test_too_little_data_for_a_batch_is_one_batch(records, tmp_path):
+    options(records, tmp_path / "run", batch_size=100_000, epochs=2).run()
+    assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
+
+
+def test_schedules():
+    adamw, source = OptimiserConfig(), OptimiserConfig(optimiser="source")
+    rates = [rate_at(adamw, step, 1000) for step in range(1000)]
+    assert max(rates) == rates[29] == rates[30]
+    assert rates[0] < rates[29] / 25
+    assert rates[-1] < 1e-4 * max(rates)
+    assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
+    assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
+
+
+def test_vectors_do_not_decay():
+    optimiser = make_optimiser(OptimiserConfig(), LiteValueNetwork((4, 2, 8)))
+    decayed, free = optimiser.param_groups
+    assert all(p.ndim > 1 for p in decayed["params"])
+    assert free["weight_decay"] == 0
+    assert len(free["params"]) == 6
+
+
+@pytest.mark.parametrize("average", ["ema", "swa", "none"])
+def test_averages_of_weights_and_statistics(average):
+    model = LiteValueNetwork((4, 2, 8))
+    torch.nn.init.zeros_(model.l3.weight)
+    kept = WeightAverage(OptimiserConfig(average=average, ema_decay=0.5, swa_start=0.5), model)
+    for step in range(1, 11):
+        with torch.no_grad():
+            for value in [*model.parameters(), model.bn2_1.running_mean]:
+                value.fill_(step)
+        model.bn2_1.num_batches_tracked.fill_(step)
+        kept.update(model, step / 10)
+    expected = {"none": 10.0, "swa": 8.0}.get(average)
+    if expected is None:
+        expected = 0.0
+        for step in range(1, 11):
+            expected += (step - expected) * max(0.5, 9 / (9 + step))
+    assert float(kept.model.l3.weight[0, 0]) == pytest.approx(expected)
+    assert float(kept.model.bn2_1.running_mean[0]) == pytest.approx(expected)
+    assert int(kept.model.bn2_1.num_batches_tracked) == 10
+
+
+def judge_network_files_are_whole_or_refused(tmp_path):
+    path = tmp_path / "net.safetensors"
+    model = LiteValueNetwork((4, 2, 8), layout="blog", perspectives=2)
+    save_model(path, model, {"cp_per_logit": 700})
+    again, trained = load_model(path)
+    assert trained == {"cp_per_logit": 700}
+    assert again.config == model.config
+    assert not again.training
+    assert [p.name for p in tmp_path.iterdir()] == ["net.safetensors"]
+    whole = path.read_bytes()
+    for cut in (0, 4, 100, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match=r"net\.safetensors"):
+            load_model(path)
+    path.write_bytes(whole.replace(b'\\"width\\": 64', b'\\"wideh\\": 64'))
+    with pytest.raises(ValueError, match="configuration"):
+        load_model(path)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        load_model(tmp_path / "none.safetensors")
+    from safetensors.torch import save_file
+
+    save_file({"a": torch.zeros(2)}, path)
+    assert file_format(path) == ""
+    with pytest.raises(ValueError, match="another program"):
+        load_model(path)
+
+
+def test_verb_test_prints_the_figures_of_a_checkpoint(records, held_out, tmp_path, capsys):
+    options(records, tmp_path / "run", valid=(held_out,)).run()
+    _, trained = load_model(tmp_path / "run")
+    capsys.readouterr()
+    Test(str(tmp_path / "run"), (held_out,), json=True).run()
+    report = json.loads(capsys.readouterr().out)
+    for name in ("positions", "accuracy", "accuracy_draw_as_win", "log_loss", "brier", "calibration", "by_ply"):
+        assert report[name] == trained["valid"][name], name
+    Test(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
+    assert "accuracy" in capsys.readouterr().out
+    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
+
+
+def test_an_onnx_file_is_tested_like_its_module(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    # A net that knows one thing: the mover is ahead by the sum of the hand features' numbers.
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["as_float"], ["value"], keepdims=1, axes=[1]),
+        ],
+        "net",
+        [
+            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
+            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
+        ],
+        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), tmp_path / "n.onnx")
+    batch = synthetic_batch(5)
+    logits = load_predictor(str(tmp_path / "n.onnx"))(batch)
+    assert logits.shape == (5,)
+    assert (logits <= 57 * 57).all()
+    (tmp_path / "bad.onnx").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="onnxruntime cannot read it"):
+        load_predictor(str(tmp_path / "bad.onnx"))
+
+
+def test_the_bench_gives_its_figures():
+    figures = bench_training((4, 2, 8), batch_size=64, rounds=1)
+    assert set(figures) >= {"positions_per_s", "listed_module_positions_per_s", "ratio"}
+    assert all(value > 0 for value in figures.values())
+
+
+def test_clock():
+    assert [clock(s) for s in (0, 61, 3725)] == ["0:00", "1:01", "1:02:05"]
+
+
+def test_a_folded_net_is_tested_by_its_integers(tmp_path):
+    rng = np.random.default_rng(0)
+    net = EvalNetwork(
+        feature_set("piece_square"),
+        rng.integers(-9, 9, (2325, 32)).astype(np.int16),
+        rng.integers(0, 99, 32).astype(np.int16),
+        (Layer(rng.integers(-9, 9, (1, 32)).astype(np.int8), np.array([5], np.int32)),),
+        output_divisor=16,
+        logit_per_output=0.01,
+    )
+    save_network(net, tmp_path / "n.safetensors")
+    batch = synthetic_batch(50)
+    outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
+    logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)
+    np.testing.assert_allclose(logits, [net.logit(int(output)) for output in outputs], rtol=1e-12)
+    assert (outputs < 0).any()
+
+
+def test_quiet_positions_and_the_mirror():
+    """A move's target is a square of the real board; the batch's board is turned for white."""
+    batch = synthetic_batch(4)
+    batch.pieces[:] = 28
+    batch.pieces[:, 10] = 14  # an enemy pawn
+    batch.turn[:] = [0, 0, 1, 1]
+    batch.move[:] = [20 << 7 | 10, 20 << 7 | 11, 20 << 7 | 70, 20 << 7 | 10]  # 80 - 10 = 70
+    assert training.quiet_positions(batch).tolist() == [False, True, False, True]
+    mirrored = training.MIRRORED_SQUARE
+    assert mirrored[0] == 72  # 11 and 91
+    assert (mirrored[mirrored] == np.arange(81)).all()
+    assert (mirrored % 9 == np.arange(81) % 9).all()

@@ -1,0 +1,281 @@
+"""The engine as Python uses it: limits, lines, MultiPV, threads, ends of games, and no compiling after the warm-up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import liteshogi
+from search.alphabeta.engine import LONGEST_GAME, Analysis, Engine, Rules
+from search.clock import Budget
+from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
+from search.rules.movegen import is_legal
+from search.rules.position import do_move
+from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.score import is_mate, mate_plies
+from search.warmup import small_network
+
+MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
+MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
+MATED = "8k/8G/8G/9/9/9/9/9/K8 w - 1"
+DECLARED = "+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
+ONE_MOVE = "8k/9/8R/9/9/9/9/9/K8 w - 1"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(small_network(), hash_mb=8)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(engine):
+    yield
+    engine.rules, engine.multi_pv = Rules(), 1
+    engine.set_threads(1)
+    engine.new_game()
+
+
+def replay(sfen: str, line: tuple[str, ...]) -> None:
+    pos = position_from_sfen(sfen)
+    for usi in line:
+        assert is_legal(pos, np.int64(move_from_usi(usi))), (usi, line)
+        do_move(pos, np.int64(move_from_usi(usi)))
+
+
+def test_the_names_of_the_package():
+    assert liteshogi.Engine is Engine
+    assert liteshogi.Analysis is Analysis
+    assert set(liteshogi.__all__) <= set(dir(liteshogi))
+    with pytest.raises(AttributeError, match="nonsense"):
+        liteshogi.nonsense  # noqa: B018
+
+
+def test_analysis_to_a_depth_is_repeatable(engine):
+    found = engine.analyse(MIDDLE, depth=7)
+    assert found.depth == 7
+    assert found.best_move == found.pv[0]
+    assert found.ponder_move == found.pv[1]
+    assert 0 < found.win_rate < 1
+    assert found.score_text == f"cp {found.score}"
+    replay(MIDDLE, found.pv)
+    engine.new_game()
+    again = engine.analyse(MIDDLE, depth=7)
+    assert (again.nodes, again.pv, again.score) == (found.nodes, found.pv, found.score)
+    assert Engine(small_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
+
+
+def test_nodes_are_a_limit(engine):
+    assert engine.analyse(MIDDLE, nodes=5_000).nodes <= 5_001
+    one = engine.analyse(MIDDLE, nodes=1)
+    replay(MIDDLE, (one.best_move or "",))
+
+
+def test_every_line_that_is_reported_is_legal(engine):
+    lines: list[Analysis] = []
+    engine.multi_pv = 3
+    engine.analyse(MIDDLE, depth=6, on_info=lines.append)
+    assert len(lines) == 18
+    for index in range(0, 18, 3):
+        trio = lines[index : index + 3]
+        assert [line.rank for line in trio] == [1, 2, 3]
+        assert len({line.pv[0] for line in trio}) == 3
+        assert trio[0].score >= trio[1].score >= trio[2].score
+        for line in trio:
+            replay(MIDDLE, line.pv)
+
+
+def test_more_lines_than_moves(engine):
+    engine.multi_pv = 500
+    lines: list[Analysis] = []
+    engine.analyse(ONE_MOVE, depth=2, on_info=lines.append)
+    assert 1 <= len({line.pv[0] for line in lines}) < 5
+
+
+def test_time_is_a_limit(engine):
+    begun = time.perf_counter()
+    found = engine.analyse(MIDDLE, time_ms=60)
+    assert found.depth >= 1
+    assert time.perf_counter() - begun < 20
+
+
+def test_stop_from_another_thread(engine):
+    timer = threading.Timer(0.1, engine.stop)
+    timer.start()
+    found = engine.analyse(MIDDLE, depth=120)
+    assert found.depth < 120
+    replay(MIDDLE, found.pv)
+
+
+def test_a_stop_before_the_search_begins_still_gives_a_move(engine):
+    engine.set_position(MIDDLE)
+    engine.ready()
+    engine.stop()
+    found = engine.search()
+    replay(MIDDLE, (found.best_move or "",))
+
+
+def test_however_short_the_time_a_move_is_looked_at(engine):
+    hanging = "4k4/9/9/4r4/9/9/9/4R4/4K4 b - 1"  # the rook can be taken
+    engine.set_position(hanging)
+    for limit in ("stop", "budget", "nodes"):
+        engine.new_game()
+        engine.ready(Budget(1, 1) if limit == "budget" else None)
+        if limit == "stop":
+            engine.stop()
+        lines: list[Analysis] = []
+        found = engine.search(nodes=1 if limit == "nodes" else None, on_info=lines.append)
+        assert found.best_move in ("5h5d", "5h5d+"), limit
+        assert lines
+        assert found.score > 0
+
+
+def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
+    engine.set_position(MIDDLE)
+    engine.ready()
+    timer = threading.Timer(0.05, lambda: engine.limit(Budget(10, 10)))
+    timer.start()
+    assert engine.search().depth >= 1
+    engine.ready(Budget(50, 100))
+    engine.stop()
+    engine.search()
+    engine.ready()
+    time.sleep(0.15)
+    assert engine.search(depth=5).depth == 5
+
+
+def test_one_legal_move_takes_no_time(engine):
+    engine.set_position("7r1/9/9/9/9/8k/9/8p/8K b - 1")
+    engine.ready(Budget(60_000, 120_000))
+    begun = time.perf_counter()
+    assert engine.search().best_move == "1i1h"
+    assert time.perf_counter() - begun < 30
+
+
+def test_mate_and_being_mated(engine):
+    found = engine.analyse(MATE_IN_ONE, depth=5)
+    assert is_mate(found.score)
+    assert mate_plies(found.score) == 1
+    assert found.score_text == "mate 1"
+    assert found.win_rate == 1
+    mated = engine.analyse(MATED, depth=3)
+    assert mated.best_move is None
+    assert mated.pv == ()
+    assert mated.win_rate == 0
+
+
+def test_declaration(engine):
+    assert engine.analyse(DECLARED, depth=2).best_move == "win"
+    engine.rules = Rules(declaration=NO_RULE)
+    assert engine.analyse(DECLARED, depth=2).best_move not in ("win", None)
+    engine.rules = Rules(declaration=RULE_24)
+    assert engine.analyse(DECLARED, depth=2).best_move == "win"
+
+
+def test_the_try_rule(engine):
+    engine.rules = Rules(declaration=TRY_RULE)
+    assert engine.analyse("9/4K4/9/9/9/9/9/9/k8 b - 1", depth=2).best_move == "5b5a"
+
+
+def test_a_move_limit_makes_draws(engine):
+    engine.rules = Rules(max_moves=28)
+    assert engine.analyse(MIDDLE, depth=4).score == 0
+
+
+def test_the_value_of_a_draw_has_two_sides(engine):
+    for draw, best in (((300, -300), 300), ((-300, 300), -300)):
+        engine.rules = Rules(max_moves=1, draw_value=draw)
+        assert engine.analyse("startpos", depth=3).score == best
+
+
+def test_only_the_moves_asked_for(engine):
+    engine.set_position("startpos")
+    for wanted in (("1g1f",), ("9g9f", "1g1f")):
+        engine.ready()
+        assert engine.search(depth=5, searchmoves=wanted).best_move in wanted
+    engine.ready()
+    assert engine.search(depth=3, searchmoves=("5e5d",)).best_move  # none is legal: all others are searched
+
+
+def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
+    sfen = "4k4/9/9/4P4/9/9/9/9/4K4 b - 1"
+    engine.set_position(sfen, ("5d5c", "5a6a"))
+    engine.ready()
+    assert engine.search(depth=3, searchmoves=("5c5b",)).best_move == "5c5b"
+
+
+def test_an_illegal_move_leaves_the_position_alone(engine):
+    engine.set_position(MIDDLE)
+    with pytest.raises(ValueError, match=r"move 2, 7g7f, is not legal in"):
+        engine.set_position("startpos", ["7g7f", "7g7f"])
+    with pytest.raises(ValueError, match="ranks"):
+        engine.set_position("nonsense b - 1")
+    assert get_sfen(engine.position) == MIDDLE
+
+
+def test_games_longer_than_the_record(engine):
+    shuffle = ("5i5h", "5a5b", "5h5i", "5b5a")
+    for length in (LONGEST_GAME - 1, LONGEST_GAME, LONGEST_GAME + 1, 3 * LONGEST_GAME + 5):
+        engine.set_position("startpos", [shuffle[number % 4] for number in range(length)])
+        assert int(engine.position["game_ply"]) == 1 + length
+        assert int(engine.position["ply"]) == min(length, LONGEST_GAME)
+        assert engine.analyse(get_sfen(engine.position), depth=3).best_move
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_share_the_work(engine, threads):
+    engine.set_threads(threads)
+    found = engine.analyse(MIDDLE, depth=8)
+    assert found.depth == 8
+    replay(MIDDLE, found.pv)
+    assert engine.analyse(MIDDLE, nodes=20_000).nodes <= 20_000 + 16 * threads
+
+
+def test_a_table_that_does_not_fit_leaves_the_old_one(engine):
+    before = engine.table
+    with pytest.raises(MemoryError, match="does not fit"):
+        engine.set_hash(1 << 20)
+    assert engine.table is before
+
+
+def test_a_network_that_cannot_be_read_leaves_the_old_one(engine, tmp_path):
+    before = engine.network
+    with pytest.raises(FileNotFoundError, match=r"missing\.safetensors"):
+        engine.set_network(tmp_path / "missing.safetensors")
+    assert engine.network is before
+    assert engine.analyse("startpos", depth=2).best_move
+
+
+_NOTHING_COMPILES = """
+import search.machine.jit
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, what): compiled.append(what.data["dispatcher"])
+    def on_end(self, what): pass
+from search.warmup import small_network, warm_up
+warm_up()
+event.register("numba:compile", Listener())
+from search.alphabeta.engine import Engine, Rules
+from search.evaluation.static_evaluation import evaluate_sfens
+for network in (small_network(), "default"):
+    engine = Engine(network, 1, 2)
+    for rule in range(4):
+        engine.rules, engine.multi_pv = Rules(rule, 300, (10, -10)), 1 + rule % 2
+        engine.analyse("startpos", ["7g7f", "3c3d", "8h2b+"], depth=4)
+        engine.analyse("8k/9/8G/9/9/9/9/9/K8 b G 1", depth=3)
+        engine.ready()
+        engine.search(depth=2, searchmoves=("G*1b",))
+        engine.analyse("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 1", nodes=9)
+    evaluate_sfens(engine.network, ["startpos"])
+print(compiled)
+"""
+
+
+def test_after_the_warm_up_nothing_compiles():
+    done = subprocess.run([sys.executable, "-c", _NOTHING_COMPILES], capture_output=True, text=True, timeout=280)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -1,0 +1,180 @@
+"""Ends of games: the fourth occurrence, perpetual check, declaration by points, the try rule."""
+
+from __future__ import annotations
+
+import random
+
+import cshogi
+import numpy as np
+import pytest
+from rsshogi.core import Board
+
+from search.rules.declaration import (
+    NO_RULE,
+    RULE_24,
+    RULE_24_HANDICAP,
+    RULE_27,
+    RULE_27_HANDICAP,
+    TRY_RULE,
+    can_declare,
+    declaration_points,
+    points_left_out,
+    try_move,
+)
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move, in_check, new_position
+from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
+from search.rules.set_up import set_board
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
+from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
+
+TWO_KINGS_AND_A_ROOK = "4k4/9/9/9/9/9/9/4R4/K8 w - 1"
+
+
+def play(pos: np.void, moves: str) -> None:
+    for usi in moves.split():
+        do_move(pos, np.int64(move_from_usi(usi)))
+
+
+def test_the_fourth_occurrence_is_a_draw_and_the_third_is_not():
+    pos = position_from_sfen("startpos")
+    for _ in range(3):
+        assert fourfold(pos) == NO_REPETITION
+        play(pos, "2h3h 8b7b 3h2h 7b8b")
+    assert fourfold(pos) == DRAW
+
+
+def test_who_checks_all_the_way_round_loses():
+    """Black's rook checks on two files, white's king steps between them."""
+    pos = position_from_sfen(TWO_KINGS_AND_A_ROOK)
+    for _ in range(3):
+        assert fourfold(pos) == NO_REPETITION
+        play(pos, "5a4a 5h4h 4a5a 4h5h")
+    assert fourfold(pos) == WIN  # white, to move, has been checked throughout
+    play(pos, "5a4a")
+    assert fourfold(pos) == LOSS  # one ply on it is the checking side that moves
+
+
+def test_one_quiet_move_in_the_cycle_makes_it_a_draw():
+    pos = position_from_sfen(TWO_KINGS_AND_A_ROOK)
+    for _ in range(3):
+        play(pos, "5a4a 5h4h 4a5a 9i9h 5a4a 9h9i 4a5a 4h5h")
+    assert fourfold(pos) == DRAW
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_occurrences_agree_with_rsshogi(seed):
+    """Random shuffling of two kings and a rook: rsshogi counts the same fourth occurrences."""
+    generator, pos, board = random.Random(seed), position_from_sfen(TWO_KINGS_AND_A_ROOK), Board(TWO_KINGS_AND_A_ROOK)
+    buffer, found = np.zeros(MAX_MOVES, np.uint16), False
+    for _ in range(150):
+        moves = buffer[: legal_moves(pos, buffer)].astype(np.int64)
+        if not len(moves):
+            break
+        # Few choices, so that positions recur.
+        move = sorted(moves)[generator.randrange(min(2, len(moves)))]
+        board.apply_usi(move_to_usi(int(move)))
+        do_move(pos, move)
+        found = fourfold(pos) != NO_REPETITION
+        assert found == board.is_repetition(3), get_sfen(pos)  # it counts the recurrences
+        if found:
+            break
+
+
+def entered_positions(count: int, seed: int):
+    """Random positions with the mover's king in or near the enemy camp and pieces around it."""
+    generator = random.Random(seed)
+    made = 0
+    while made < count:
+        turn = generator.randrange(2)
+        board, hands = np.full(SQUARES, EMPTY, np.uint8), np.zeros((2, 7), np.uint8)
+        squares = list(range(SQUARES))
+        generator.shuffle(squares)
+        camp = [s for s in squares if (s % 9 < 3) == (turn == 0) and s % 9 not in (3, 4, 5)]
+        home = [s for s in squares if s % 9 in (3, 4, 5)]
+        board[camp.pop() if generator.random() < 0.9 else home.pop()] = turn * KINDS + KING
+        board[home.pop()] = (1 - turn) * KINDS + KING
+        for kind, total in ((8, 12), (9, 3), (10, 3), (11, 3), (12, 2), (13, 2), (6, 3)):
+            for _ in range(generator.randrange(total + 1)):
+                if len(camp) > 8:
+                    board[camp.pop()] = turn * KINDS + kind
+        for kind, total in ((0, 6), (6, 1), (4, 2), (5, 2)):
+            on_board = int(np.isin(board, [kind, kind + 8, kind + KINDS, kind + 8 + KINDS]).sum())
+            hands[turn, kind] = generator.randrange(max(1, total + 1 - (on_board if kind in (4, 5) else 0)))
+        pos = new_position()
+        if set_board(pos, board, hands, np.int64(turn), np.int64(200)) == 0:
+            made += 1
+            yield pos
+
+
+def counted_by_hand(pos: np.void) -> tuple[int, int, bool]:
+    """(points, pieces in the camp, king entered) by the wording of the rule."""
+    turn, points, pieces, entered = int(pos["turn"]), 0, 0, False
+    for square in range(SQUARES):
+        piece = int(pos["board"][square])
+        inside = square % 9 < 3 if turn == 0 else square % 9 > 5
+        if piece == EMPTY or piece // KINDS != turn or not inside:
+            continue
+        kind = piece % KINDS
+        if kind == KING:
+            entered = True
+            continue
+        pieces += 1
+        points += 5 if kind in (4, 5, 12, 13) else 1
+    hand = pos["hands"][turn]
+    return points + sum(int(n) * (5 if kind in (4, 5) else 1) for kind, n in enumerate(hand)), pieces, entered
+
+
+def worth(kind: int) -> int:
+    """Points of a piece, the king's one included."""
+    return 5 if kind in (4, 5, 12, 13) else 1
+
+
+@pytest.mark.parametrize(
+    ("sfen", "points"),
+    [  # YaneuraOu's own test: of 27 and 31 points white needs 17 and 21 when it gives two pieces, 15 and 19 of four
+        ("startpos", 0),
+        ("lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 10),
+        ("1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1", 12),
+    ],
+)
+def test_the_points_of_a_handicap(sfen, points):
+    assert points_left_out(position_from_sfen(sfen)) == points
+
+
+def test_declarations_on_positions_with_entered_kings():
+    seen = set()
+    for pos in entered_positions(600, 1):
+        points, pieces, entered = counted_by_hand(pos)
+        assert declaration_points(pos) == (points, pieces, entered)
+        allowed = entered and pieces >= 10 and not in_check(pos)
+        assert can_declare(pos, np.int64(RULE_24)) == (allowed and points >= 31)
+        assert can_declare(pos, np.int64(RULE_27)) == (allowed and points >= (28 if pos["turn"] == 0 else 27))
+        assert can_declare(pos, np.int64(RULE_27)) == cshogi.Board(get_sfen(pos)).is_nyugyoku()
+        assert not can_declare(pos, np.int64(NO_RULE))
+        assert not can_declare(pos, np.int64(TRY_RULE))
+        seen.add((can_declare(pos, np.int64(RULE_24)), can_declare(pos, np.int64(RULE_27))))
+        given = 56 - sum(worth(int(piece) % KINDS) for piece in pos["board"] if piece != EMPTY)
+        given -= sum(int(n) * worth(kind) for hand in pos["hands"] for kind, n in enumerate(hand))
+        assert points_left_out(pos) == given
+        left_out = given if pos["turn"] else 0
+        assert can_declare(pos, np.int64(RULE_24_HANDICAP)) == (allowed and points >= 31 - left_out)
+        needed = 27 - left_out if pos["turn"] else 28
+        assert can_declare(pos, np.int64(RULE_27_HANDICAP)) == (allowed and points >= needed)
+    assert seen == {(False, False), (False, True), (True, True)}
+
+
+@pytest.mark.parametrize(
+    ("sfen", "move"),
+    [
+        ("9/4K4/9/9/9/9/9/9/k8 b - 1", "5b5a"),
+        ("9/9/9/9/9/9/9/4k4/K8 w - 1", "5h5i"),
+        ("9/3K5/9/9/9/9/9/9/k8 b - 1", "6b5a"),
+        ("9/3K5/9/9/9/9/9/9/k3r4 b - 1", None),  # the square is attacked
+        ("4G4/4K4/9/9/9/9/9/9/k8 b - 1", None),  # an own piece stands there
+        ("9/9/4K4/9/9/9/9/9/k8 b - 1", None),
+    ],
+)
+def test_the_try_rule(sfen, move):
+    found = int(try_move(position_from_sfen(sfen)))
+    assert (move_to_usi(found) if found else None) == move

@@ -1,0 +1,62 @@
+"""Mate in three: whatever is found is one by cshogi's reckoning, and short lists of checks hide none."""
+
+from __future__ import annotations
+
+import random
+
+import cshogi
+import numpy as np
+
+from search.alphabeta.game_end import find_mate_here
+from search.alphabeta.mate_in_three import find_mate_in_three
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.network_file import load_network
+from search.rules.sfen import move_to_usi, set_sfen
+
+PLY = np.int64(5)
+
+
+def _positions(count: int, seed: int) -> list[str]:
+    """Positions of random games late enough for kings to be in the open."""
+    generator, found = random.Random(seed), []
+    while len(found) < count:
+        board = cshogi.Board()
+        for _ in range(generator.randrange(60, 160)):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(generator.choice(moves))
+        if not board.is_game_over() and not board.is_check():
+            found.append(board.sfen())
+    return found
+
+
+def test_it_finds_what_cshogi_finds():
+    thread = SearchThread(load_network("default"), TranspositionTable(1))
+    found = missed = 0
+    for sfen in _positions(2500, 3):
+        set_sfen(thread.position, sfen)
+        board = cshogi.Board(sfen)
+        if find_mate_here(thread.position, thread.record, PLY):
+            assert board.mate_move_in_1ply()
+            continue
+        before = thread.position["key"]
+        move = int(find_mate_in_three(thread.position, thread.record, PLY))
+        assert thread.position["key"] == before
+        expected = board.mate_move(3)
+        if move == 0:
+            missed += expected != 0
+            continue
+        found += 1
+        assert expected != 0, sfen
+        line = [move_to_usi(int(m)) for m in thread.record["pv"][PLY, :3]]
+        assert line[0] == move_to_usi(move)
+        for usi in line:
+            played = board.move_from_usi(usi)
+            assert board.is_legal(played)
+            board.push(played)
+        assert board.is_check()
+        assert not list(board.legal_moves)
+    assert found >= 20
+    assert missed <= found  # nodes with many checks or answers are left to the search

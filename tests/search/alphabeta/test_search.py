@@ -1,0 +1,161 @@
+"""The search: one compiled form, mates found and counted right, legal lines, repetition, and plain minimax agreeing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from search.alphabeta.game_end import path_score
+from search.alphabeta.quiescence import quiesce
+from search.alphabeta.root import search_root
+from search.alphabeta.search import search_node
+from search.alphabeta.see import PIECE_VALUE
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import EvalNetwork, Layer
+from search.rules.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
+from search.rules.position import do_move, in_check
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
+from search.rules.shogi import KINDS, SQUARES
+from search.score import INFINITE, MATE, is_mate, mate_plies
+
+
+def material_network() -> EvalNetwork:
+    """A network that counts material: two lanes, one for each sign, and an output that subtracts them."""
+    features = feature_set("piece_square")
+    rows = np.zeros((features.rows, 32), np.int16)
+    for piece in range(2 * KINDS):
+        if piece % KINDS != 7:
+            value = PIECE_VALUE[piece % KINDS] // 10 * (1 if piece < KINDS else -1)
+            rows[piece * SQUARES : (piece + 1) * SQUARES, :2] = (value, -value)
+    row = 2 * KINDS * SQUARES
+    for sign in (1, -1):
+        for kind, count in zip((0, 1, 2, 3, 6, 4, 5), (8, 4, 4, 4, 4, 2, 2), strict=True):
+            value = PIECE_VALUE[kind] * 11 // 100 * sign
+            rows[row : row + count, :2] = (value, -value)
+            row += count
+    hidden, output = np.zeros((2, 32), np.int8), np.array([[100, -100]], np.int8)
+    hidden[0, 0] = hidden[1, 1] = 64
+    layers = (Layer(hidden, np.zeros(2, np.int32), 6), Layer(output, np.zeros(1, np.int32)))
+    return EvalNetwork(features, rows, np.zeros(32, np.int16), layers, logit_per_output=1 / 6000)
+
+
+@pytest.fixture(scope="module")
+def thread() -> SearchThread:
+    return SearchThread(material_network(), TranspositionTable(16))
+
+
+def run(thread: SearchThread, sfen: str, depth: int, moves: tuple[str, ...] = ()) -> tuple[int, list[str]]:
+    """Iterations 1 to `depth` from a position; (score, line)."""
+    record = thread.record
+    thread.clear()
+    thread.table.clear()
+    set_sfen(thread.position, sfen)
+    for move in moves:
+        do_move(thread.position, np.int64(move_from_usi(move)))
+    record["root_count"] = generate(thread.position, record["root_moves"], np.int64(0), np.int64(TACTICAL | QUIET))
+    record["root_first"] = record["stop"] = record["nodes"] = record["node_limit"] = 0
+    score = 0
+    for iteration in range(1, depth + 1):
+        window = (np.int64(-INFINITE), np.int64(INFINITE))
+        score = search_root(
+            thread.position, record, thread.accumulators.record, thread.network_record, np.int64(iteration), *window
+        )
+    line = record["pv"][0][: record["pv_length"][0]]
+    return int(score), [move_to_usi(int(move)) for move in line]
+
+
+# The second and third are problems of nshogi's test set.
+MATES = [
+    ("4k4/9/4P4/9/9/9/9/9/4K4 b G 1", 1),
+    ("ln7/1+R5p1/1N+L1l+R2+P/1k1p3g1/1p2p4/P1G1PS1b1/2KP1sP2/1G3p3/LN4B2 b G2SN5P3p 145", 3),
+    ("l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139", 5),
+]
+
+
+@pytest.mark.parametrize(("sfen", "plies"), MATES)
+def test_mates_are_found_and_their_lines_mate(thread, sfen, plies):
+    score, line = run(thread, sfen, 13)
+    assert is_mate(score)
+    assert mate_plies(score) == len(line)
+    assert len(line) >= plies
+    pos, buffer = position_from_sfen(sfen), np.zeros(MAX_MOVES, np.uint16)
+    for usi in line:
+        assert is_legal(pos, np.int64(move_from_usi(usi)))
+        do_move(pos, np.int64(move_from_usi(usi)))
+    assert in_check(pos)
+    assert legal_moves(pos, buffer) == 0
+
+
+def test_being_mated_counts_from_the_other_side(thread):
+    score, _ = run(thread, "4k4/9/4P4/4R4/9/9/9/9/4K4 w 2G 1", 6)
+    assert score < 0
+
+
+def test_a_free_rook_is_taken(thread):
+    score, line = run(thread, "4k4/9/9/4r4/9/4R4/9/9/4K4 b - 1", 4)
+    assert line[0] == "5f5d"
+    assert score > 900
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lines_are_legal_and_the_position_comes_back_whole(thread, play_random, roots, seed):
+    for root in roots[:3]:
+        for pos, line in play_random(root, seed, 40):
+            if len(line) % 13:
+                continue
+            sfen = get_sfen(pos)
+            if not legal_moves(pos, np.zeros(MAX_MOVES, np.uint16)):
+                break
+            _, principal = run(thread, sfen, 5)
+            assert get_sfen(thread.position) == sfen
+            walk = position_from_sfen(sfen)
+            for usi in principal:
+                assert is_legal(walk, np.int64(move_from_usi(usi))), (sfen, principal)
+                do_move(walk, np.int64(move_from_usi(usi)))
+
+
+def test_a_repetition_scores_as_the_draw_value(thread):
+    """Back at a position of the game the search sees the recurrence at once, and the value the draw was given."""
+    shuffle = ("5i5h", "5a5b", "5h5i", "5b5a")
+    sfen = "4k4/9/9/9/9/9/9/1R7/4K4 w - 1"
+    thread.record["draw_value"] = (77, -77)
+    for side, expected in (("b", 77), ("w", -77)):
+        set_sfen(thread.position, sfen.replace(" w ", f" {side} "))
+        moves = shuffle if side == "b" else (shuffle[1], shuffle[0], shuffle[3], shuffle[2])
+        for move in moves:
+            do_move(thread.position, np.int64(move_from_usi(move)))
+        assert path_score(thread.position, thread.record, np.int64(1)) == expected
+    thread.record["draw_value"] = 0
+
+
+def test_the_stop_flag_and_the_node_limit_end_the_search(thread):
+    record = thread.record
+    run(thread, "startpos", 2)
+    record["node_limit"] = 5000
+    record["nodes"] = 0
+    arguments = (thread.accumulators.record, thread.network_record)
+    search_root(thread.position, record, *arguments, np.int64(30), np.int64(-INFINITE), np.int64(INFINITE))
+    assert record["stop"] == 1
+    assert 5000 <= record["nodes"] < 5100
+    assert get_sfen(thread.position).startswith("lnsgkgsnl/1r5b1/")
+    record["node_limit"] = record["stop"] = 0
+
+
+def test_every_recursive_function_is_compiled_once(thread):
+    """A bare literal argument would compile another form, which Numba's cache cannot load (numba issue 6061)."""
+    run(thread, "startpos", 4)
+    assert len(search_root.overloads) == 1
+    for function in (search_node, quiesce, search_root):
+        # Other checkouts of the same sources keep theirs beside this one's.
+        directory = Path(function.stats.cache_path)
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        assert len(list(directory.glob(f"{name}-*.nbc"))) == 1
+
+
+def test_scores_are_bounded(thread):
+    score, _ = run(thread, "startpos", 3)
+    assert abs(score) < MATE

@@ -1,0 +1,108 @@
+"""The table: what goes in comes out, torn entries do not, and a size that does not fit is refused in words."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.alphabeta import transposition as tt
+from search.alphabeta.transposition import EXACT, LOWER, TranspositionTable, probe, store
+from search.machine.jit import jit
+from search.score import MATE, MATE_BOUND
+
+
+@pytest.fixture(scope="module")
+def table() -> TranspositionTable:
+    return TranspositionTable(1)
+
+
+@given(
+    key=st.integers(1, (1 << 64) - 1),
+    move=st.integers(1, (1 << 15) - 1),
+    score=st.integers(-MATE + 64, MATE - 64),
+    evaluation=st.integers(-20000, 20000),
+    depth=st.integers(0, 100),
+    bound=st.integers(1, 3),
+    ply=st.integers(0, 60),
+)
+@settings(max_examples=200, deadline=None)
+def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bound, ply):
+    table.clear()
+    numbers = [np.int64(n) for n in (move, score, evaluation, depth, bound, ply)]
+    store(table.record, np.uint64(key), *numbers)
+    data = np.uint64(probe(table.record, np.uint64(key)))
+    assert data != 0
+    assert tt.data_move(data) == move
+    expected = score
+    if abs(score + ply) > MATE_BOUND and abs(score) <= MATE_BOUND:
+        expected = tt.data_score(data, np.int64(ply))  # a score beside the mate range is not a mate
+    assert tt.data_score(data, np.int64(ply)) == expected
+    assert tt.data_evaluation(data) == evaluation
+    assert tt.data_depth(data) == depth
+    assert tt.data_bound(data) == bound
+
+
+def test_a_torn_entry_counts_as_absent(table):
+    table.clear()
+    key = np.uint64(0x123456789ABCDEF0)
+    store(table.record, key, *(np.int64(n) for n in (77, 12, 34, 9, EXACT, 0)))
+    assert probe(table.record, key) != 0
+    words = table._words
+    (data,) = (index for index in np.flatnonzero(words) if index % 2)
+    words[data] ^= np.uint64(1 << 20)
+    assert probe(table.record, key) == 0
+
+
+@jit
+def _hammer(table, seed, rounds, keys):
+    """Store keys whose data is a function of the key, and count entries found that do not match it."""
+    wrong = 0
+    state = np.uint64(seed)
+    for _ in range(rounds):
+        state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        key = (state >> np.uint64(33)) % np.uint64(keys) * np.uint64(0x9E3779B97F4A7C15)
+        data = probe(table, key)
+        if data != np.uint64(0):
+            move = tt.data_move(data)
+            if move != np.int64(key >> np.uint64(50)) or tt.data_score(data, np.int64(0)) != move % 9000:
+                wrong += 1
+        move = np.int64(key >> np.uint64(50))
+        store(
+            table, key, move, move % 9000, np.int64(state & np.uint64(0xFFF)), np.int64(5), np.int64(LOWER), np.int64(0)
+        )
+    return wrong
+
+
+def test_two_threads_never_read_a_mixture(table):
+    table.clear()
+    results = []
+    arguments = (np.int64(300_000), np.int64(64))
+    threads = [
+        threading.Thread(target=lambda seed=seed: results.append(_hammer(table.record, np.int64(seed), *arguments)))
+        for seed in (1, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [0, 0]
+
+
+def test_a_size_that_does_not_fit_is_refused_in_words():
+    with pytest.raises(MemoryError, match="does not fit"):
+        TranspositionTable(1 << 24)
+
+
+def test_hashfull_counts_the_current_search(table):
+    table.clear()
+    assert table.hashfull() == 0
+    for index in range(20_000):
+        key = np.uint64(index * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
+        store(table.record, key, *(np.int64(n) for n in (1, 2, 3, 4, EXACT, 0)))
+    assert table.hashfull() > 100
+    table.new_search()
+    assert table.hashfull() == 0

@@ -1,0 +1,193 @@
+"""A position evaluated incrementally equals the same position evaluated afresh, always."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+
+import numpy as np
+import pytest
+
+from search.evaluation import accumulator
+from search.evaluation.accumulator import Accumulators, evaluate, evaluate_output, reset_accumulators
+from search.evaluation.bench import random_network
+from search.evaluation.evaluate_verb import Evaluate
+from search.evaluation.network import EvalNetwork, centipawns_reference, evaluate_reference
+from search.evaluation.network_file import save_network
+from search.evaluation.network_record import network_record
+from search.evaluation.static_evaluation import evaluate_sfens
+from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
+from search.rules.sfen import get_sfen, position_from_sfen
+from search.rules.shogi import EMPTY, KINDS
+
+NETS = {
+    "lite": ("piece_square", 96, (32,), 1),
+    "odd": ("piece_square", 32, (5, 3), 2),
+    "no hidden layer": ("k_p", 160, (), 1),
+    "k_p": ("k_p", 64, (17, 33), 2),
+    "half_kp": ("half_kp", 64, (32, 32), 2),
+    "half_kp, one view": ("half_kp", 32, (7,), 1),
+    "king buckets": ("king_piece_square", 128, (48,), 2),
+    "draw": ("piece_square", 64, (16,), 1, ("value", "draw")),
+}
+
+
+@pytest.fixture(scope="module")
+def nets() -> dict[str, EvalNetwork]:
+    # Rows that make int16 wrap now and then must not matter.
+    found = {name: random_network(*spec) for name, spec in NETS.items()}
+    odd = found["odd"]
+    found["odd"] = dataclasses.replace(odd, rows=odd.rows * np.int16(300), input_shift=5)
+    return found
+
+
+def movers_view(pos: np.void) -> tuple[np.ndarray, np.ndarray, bool]:
+    board, hands = pos["board"].astype(np.int64), pos["hands"].reshape(-1).copy()
+    if pos["turn"]:
+        board = np.where(board == EMPTY, EMPTY, (board + KINDS) % (2 * KINDS))[::-1]
+        hands = np.roll(hands, 7)
+    return board.astype(np.uint8), hands, bool(pos["checkers"].any())
+
+
+class Witness:
+    """Collects positions and what was said of them, to hold against the reference all at once."""
+
+    def __init__(self, net: EvalNetwork) -> None:
+        self.net, self.accumulators = net, Accumulators(net)
+        self.views: list[tuple[np.ndarray, np.ndarray, bool]] = []
+        self.found: list[list[int]] = []
+
+    def look(self, pos: np.void) -> None:
+        record = self.accumulators.record
+        output = int(evaluate_output(pos, record, network_record(self.net)))
+        self.found.append([output, int(record["draw_output"])][: len(self.net.outputs)])
+        self.views.append(movers_view(pos))
+
+    def judge(self) -> None:
+        pieces, hands, in_check = (np.array(column) for column in zip(*self.views, strict=True))
+        expected = evaluate_reference(self.net, pieces, hands, in_check)
+        assert (np.array(self.found) == expected).all()
+        assert len(np.unique(expected[:, 0])) > 1 or len(expected) < 3
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_along_games(nets: dict[str, EvalNetwork], name: str, play_random, roots) -> None:
+    """Every ply, then every third on average: chains of updates that are longer and broken off."""
+    for rate in (1.0, 0.3):
+        generator, witness = random.Random(3), Witness(nets[name])
+        for seed, root in enumerate(roots):
+            for pos, _ in play_random(root, seed, 120):
+                if generator.random() < rate:
+                    witness.look(pos)
+        witness.judge()
+        record = witness.accumulators.record
+        assert record["updates"] > 0
+        assert record["refreshes"] > 0
+
+
+def walk(pos: np.void, witness: Witness, generator: random.Random, depth: int, budget: list[int]) -> None:
+    """A tree like a search's: some moves of each position, null moves, evaluations here and there, all undone."""
+    if generator.random() < 0.7:
+        witness.look(pos)
+    if depth == 0 or budget[0] <= 0:
+        return
+    if not pos["checkers"].any() and generator.random() < 0.3:
+        do_null_move(pos)
+        walk(pos, witness, generator, depth - 1, budget)
+        undo_null_move(pos)
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    moves = buffer[: legal_moves(pos, buffer)].astype(np.int64)
+    for move in generator.sample(list(moves), min(3, len(moves))):
+        budget[0] -= 1
+        do_move(pos, move)
+        walk(pos, witness, generator, depth - 1, budget)
+        undo_move(pos, move)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_in_a_tree_with_undo_and_null_moves(nets: dict[str, EvalNetwork], name: str, roots) -> None:
+    for seed, root in enumerate(roots):
+        witness, pos = Witness(nets[name]), position_from_sfen(root)
+        walk(pos, witness, random.Random(seed), 9, [400])
+        witness.judge()
+
+
+def test_slots_of_long_games_do_not_mix(nets: dict[str, EvalNetwork]) -> None:
+    """Kings dance for 600 plies, so that slots are used again, also by repeated positions."""
+    for name in ("half_kp", "lite", "king buckets"):
+        pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b G 1")
+        generator, witness, buffer = random.Random(5), Witness(nets[name]), np.zeros(MAX_MOVES, np.uint16)
+        for _ in range(600):
+            count = legal_moves(pos, buffer)
+            if count == 0:
+                break
+            do_move(pos, np.int64(buffer[generator.randrange(count)]))
+            if generator.random() < 0.5:
+                witness.look(pos)
+        witness.judge()
+
+
+def test_another_game_in_the_same_accumulators(nets: dict[str, EvalNetwork], play_random, roots) -> None:
+    witness = Witness(nets["half_kp"])
+    for root in (*roots, "9/9/9/9/9/9/9/9/9 b - 1", "4k4/9/9/9/9/9/9/9/9 w G 1"):
+        witness.look(position_from_sfen(root))
+    reset_accumulators(witness.accumulators.record)
+    assert witness.accumulators.record["refreshes"] == 0
+    for root in roots:
+        witness.look(position_from_sfen(root))
+    witness.judge()
+
+
+def test_only_the_needed_perspectives_are_summed(nets: dict[str, EvalNetwork]) -> None:
+    for name, refreshes in (("lite", 1), ("half_kp", 2)):
+        accumulators = Accumulators(nets[name])
+        evaluate_output(position_from_sfen("startpos"), accumulators.record, network_record(nets[name]))
+        assert accumulators.record["refreshes"] == refreshes
+
+
+def test_loading_any_network_compiles_nothing(nets: dict[str, EvalNetwork]) -> None:
+    pos = position_from_sfen("startpos")
+    functions = (accumulator.update, accumulator.refresh, accumulator.forward, evaluate_output, evaluate)
+
+    def overloads() -> list[int]:
+        return [len(function.overloads) for function in functions]
+
+    evaluate(pos, Accumulators(nets["lite"]).record, network_record(nets["lite"]))
+    before = overloads()
+    for net in (*nets.values(), random_network("k_p", 224, (9, 100, 3), 2)):
+        evaluate(pos, Accumulators(net).record, network_record(net))
+    assert overloads() == before
+    # What the cache hands out comes with its callees inside: they have none of their own then.
+    assert max(before) == before[-1] == 1
+
+
+def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
+    generator = np.random.default_rng(2)
+    outputs = [0, 1, -1, 2**31 - 1, -(2**31), *generator.integers(-100_000, 100_000, 200).tolist()]
+    for divisor, logit in ((1, 1 / 1000), (16, 1 / 600), (24, 0.01), (7, 1e-5 * 20)):
+        net = dataclasses.replace(nets["lite"], output_divisor=divisor, logit_per_output=logit)
+        found = [int(accumulator.centipawns(np.int64(output), network_record(net))) for output in outputs]
+        assert found == centipawns_reference(net, outputs)
+
+
+def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path, capsys) -> None:
+    net = nets["draw"]
+    sfens, expected = [], []
+    for pos, _ in play_random("startpos", 4, 12):
+        sfens.append(get_sfen(pos))
+        expected.append(int(evaluate(pos, Accumulators(net).record, network_record(net))))
+    found = evaluate_sfens(net, sfens)
+    assert [one.score_cp for one in found] == expected
+    assert all(0 < one.win_rate < 1 and one.draw is not None and 0 <= one.draw <= 1 for one in found)
+    save_network(net, tmp_path / "net.safetensors")
+    (tmp_path / "sfens.txt").write_text("\n".join(sfens[1:]) + "\n\n")
+    Evaluate(str(tmp_path / "net.safetensors"), (sfens[0],), tmp_path / "sfens.txt", json=True).run()
+    printed = json.loads(capsys.readouterr().out)
+    assert [one["score_cp"] for one in printed] == expected
+    assert set(printed[0]) == {"sfen", "output", "score_cp", "win_rate", "draw"}
+    with pytest.raises(ValueError, match="needs board"):
+        evaluate_sfens(net, ["startpos b"])
+    with pytest.raises(ValueError, match="no positions"):
+        Evaluate("default").run()

@@ -1,0 +1,58 @@
+"""The evaluation's benchmark reads games with care and prints what scripts hold."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+
+from search.evaluation.bench import BenchEvaluation, random_games, random_network, read_games
+from search.evaluation.network_file import save_network
+
+
+def test_games_of_both_formats(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl.xz"
+    lines = [
+        json.dumps({"start": "startpos", "moves": ["7g7f", "3c3d", "8h2b+"]}),
+        json.dumps({"start": "4k4/9/9/9/9/9/9/9/4K4 b - 1", "moves": ["5i5h"]}),
+        "startpos moves 2g2f 8c8d",
+        "position startpos moves 2g2f",
+    ]
+    path.write_bytes(lzma.compress("\n".join(lines).encode()))
+    games = read_games(path, 10)
+    assert games.plies == 6
+    assert games.starts.tolist() == [0, 3, 5, 6]
+    assert read_games(path, 1).plies == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("startpos moves 7g7e", "line 1: 7g7e is not legal after 0 moves"),
+        ("startpos moves 7g7f hello", "line 1: 'hello' is not a USI move"),
+        ('{"start": "startpos"}', "line 1: no game"),
+        ('{"moves": [', "line 1: no game"),
+        ("", "no games from the start position"),
+    ],
+)
+def test_bad_games_are_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text(line + "\n")
+    with pytest.raises(ValueError, match=message):
+        read_games(path, 10)
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert random_games(3, 30).plies == 90
+    path = tmp_path / "games.txt"
+    path.write_text("startpos moves 7g7f 3c3d 8h2b+ 3a2b\n" * 3)
+    save_network(random_network("k_p", 64, (8,), 2), tmp_path / "net.safetensors")
+    BenchEvaluation(str(tmp_path / "net.safetensors"), path, runs=1, json=True).run()
+    figures = json.loads(capsys.readouterr().out)
+    assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp"} <= set(figures)
+    assert figures["network"] == "k_p 64x2-8"
+    assert figures["positions"] == 12
+    with pytest.raises(ValueError, match="at least 1"):
+        BenchEvaluation(runs=0).run()

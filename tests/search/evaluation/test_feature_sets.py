@@ -1,0 +1,138 @@
+"""Feature sets: rows by independent counting, both perspectives, handicaps, kings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from search.evaluation.feature_sets import (
+    BONA_END,
+    NAMES,
+    NO_ROW,
+    FeatureSet,
+    feature_set,
+    king_piece_square,
+    zone_buckets,
+)
+from search.rules.sfen import position_from_sfen
+from search.rules.shogi import CODES, EMPTY, KINDS, KING, START_SFEN
+
+HANDICAPS = {  # missing men by SFEN
+    START_SFEN: 0,
+    "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1": 2,
+    "1nsgkgsn1/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1": 4,
+    "4k4/9/9/9/9/9/9/9/4K4 b - 1": 38,
+    "4k4/9/9/9/9/9/9/9/4K4 w 2r2b4g4s4n4l18p 1": 0,
+}
+
+
+def turned(board: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The position as the other side sees it."""
+    seen = board[::-1].astype(np.int64)
+    return np.where(seen == EMPTY, EMPTY, (seen + KINDS) % (2 * KINDS)).astype(np.uint8), hands[::-1].copy()
+
+
+def listed(features: FeatureSet, board: np.ndarray, hands: np.ndarray, perspective: int) -> list[int]:
+    """The rows in order, without the filling."""
+    rows = features.active_rows(board, hands, perspective)[0]
+    return sorted(rows[rows != features.rows].tolist())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whites_view_is_blacks_view_of_the_turned_board(name: str, play_random, roots) -> None:
+    features = feature_set(name)
+    for seed, root in enumerate(roots):
+        for pos, _ in play_random(root, seed, 60):
+            board, hands = pos["board"].copy(), pos["hands"].copy()
+            for perspective in (0, 1):
+                rows = listed(features, board, hands, perspective)
+                assert rows == listed(features, *turned(board, hands), 1 - perspective)
+                assert len(rows) <= features.max_active
+                assert all(0 <= row < features.rows for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_of_the_board_and_hands_is_somebodys(name: str) -> None:
+    features = feature_set(name)
+    for perspective in (0, 1):
+        codes = features.codes_to_rows[perspective]
+        assert codes.dtype == np.int32
+        assert codes.shape == (CODES + 1,)
+        assert codes[CODES] == NO_ROW
+        assert codes.max() < (features.king_stride or features.rows)
+
+
+def test_half_kp_rows_by_the_book() -> None:
+    """BonaPiece numbers counted by hand, as nnue_format describes them: 7g pawn and friends at the start position."""
+    pos = position_from_sfen(START_SFEN)
+    rows = listed(feature_set("half_kp"), pos["board"], pos["hands"], 0)
+    king = 44  # 5i = file 5, rank 9
+    own_pawns = {BONA_END * king + 90 + file * 9 + 6 for file in range(9)}
+    enemy_rook = BONA_END * king + 1305 + 7 * 9 + 1  # 8b
+    own_gold = BONA_END * king + 738 + 3 * 9 + 8  # 4i
+    assert own_pawns <= set(rows)
+    assert {enemy_rook, own_gold} <= set(rows)
+    assert len(rows) == 38
+
+
+def test_hand_rows_of_bona_pieces() -> None:
+    pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b R2G18P2br 1")
+    rows = listed(feature_set("k_p"), pos["board"], pos["hands"], 0)
+    own_king, enemy_king = BONA_END + 44, BONA_END + 81 + 36
+    pieces = [*range(1, 19), 69, 70, 82, 83, 85, 88]
+    assert rows == sorted([0] * (38 - len(pieces)) + pieces + [own_king, enemy_king])
+
+
+@pytest.mark.parametrize("name", ["half_kp", "k_p"])
+@pytest.mark.parametrize("sfen", HANDICAPS)
+def test_each_missing_man_adds_the_first_row_once(name: str, sfen: str) -> None:
+    pos = position_from_sfen(sfen)
+    features = feature_set(name)
+    for perspective in (0, 1):
+        rows = listed(features, pos["board"], pos["hands"], perspective)
+        assert len(rows) == features.max_active
+        king = int(pos["king"][perspective])
+        bucket = (80 - king if perspective else king) if name == "half_kp" else 0
+        assert rows.count(bucket * BONA_END) == HANDICAPS[sfen]
+
+
+def test_piece_square_hand_rows_stand_in_the_listings_order() -> None:
+    pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b RB2G10Pn 1")
+    rows = listed(feature_set("piece_square"), pos["board"], pos["hands"], 0)
+    hands = [row - 28 * 81 for row in rows if row >= 28 * 81]
+    # Own: eight pawns of ten, two golds (from 20), bishop (24), rook (26); enemy: a knight (28 + 12).
+    assert hands == [*range(8), 20, 21, 24, 26, 40]
+
+
+def test_king_buckets() -> None:
+    features = king_piece_square(np.arange(81) // 27)
+    pos = position_from_sfen(START_SFEN)
+    plain = feature_set("piece_square")
+    for perspective in (0, 1):
+        rows = np.array(listed(features, pos["board"], pos["hands"], perspective))
+        assert (rows - 1 * features.king_stride == listed(plain, pos["board"], pos["hands"], perspective)).all()
+    assert features.check_row == features.rows - 1
+    assert features.refresh_on_king_move
+    assert len(np.unique(zone_buckets())) == 9
+
+
+@pytest.mark.parametrize("buckets", [[0] * 80, [-1] * 81, [2] * 81, [0.5] * 81])
+def test_bad_king_buckets_are_refused(buckets: list[int]) -> None:
+    with pytest.raises(ValueError, match="king buckets must be"):
+        king_piece_square(buckets)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown feature set 'halfkp'"):
+        feature_set("halfkp")
+    with pytest.raises(ValueError, match="has no king buckets"):
+        feature_set("k_p", [0] * 81)
+
+
+def test_a_side_without_a_king() -> None:
+    pos = position_from_sfen("4k4/9/9/9/9/9/9/9/9 b G 1")
+    for name in NAMES:
+        features = feature_set(name)
+        assert (features.king_squares(np.atleast_2d(pos["board"]).astype(np.int64), 0) == 81).all()
+        assert listed(features, pos["board"], pos["hands"], 0)
+    assert KING == 7

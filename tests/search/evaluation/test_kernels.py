@@ -1,0 +1,110 @@
+"""Every kernel that this machine can run equals NumPy to the bit, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from search.machine.jit import KERNEL, KERNELS
+
+SCRIPT = """
+import dataclasses
+import numpy as np
+from search.evaluation import kernels
+from search.evaluation.bench import random_network
+from search.machine.jit import KERNEL
+from search.machine.memory import aligned_zeros
+from search.evaluation.network import evaluate_reference
+from search.evaluation.static_evaluation import evaluate_batch
+
+generator = np.random.default_rng(7)
+INT = np.int64
+
+def aligned(array):
+    copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+def address(array):
+    return np.uint64(array.ctypes.data)
+
+for width in (32, 64, 96, 128, 160, 256, 544):
+    narrow = aligned(generator.integers(-128, 128, (40, width)).astype(np.int8))
+    rows = aligned(generator.integers(-32768, 32768, (40, width)).astype(np.int16))
+    source, target = rows[0], aligned(np.zeros(width, np.int16))
+    for added, removed in ((0, 0), (1, 1), (2, 0), (0, 3), (20, 19)):
+        lists = generator.integers(0, 40, added + removed + 1)
+        plus, minus = lists[:added], lists[added:added + removed]
+        for table in (narrow, rows):
+            places = aligned(np.array([address(table[i]) for i in lists], np.uint64))
+            kernels.sum_rows(address(target), address(source), address(places), INT(added), address(places[added:]),
+                             INT(removed), INT(width), INT(table.itemsize))
+            expected = source + table[plus].sum(0, dtype=np.int16) - table[minus].sum(0, dtype=np.int16)
+            assert (target == expected).all(), ("sum_rows", width, added, removed, table.dtype)
+    for shift in (0, 1, 6, 15):
+        out = aligned(np.full(width + 64, 99, np.uint8))
+        kernels.activate(address(rows[1]), address(rows[2]), INT(shift), address(out), INT(width))
+        assert (out[:width] == np.clip((rows[1] + rows[2]) >> shift, 0, 127)).all(), ("activate", width, shift)
+        assert (out[width:] == 99).all()
+
+for inputs in (16, 32, 48, 96, 512, 2048):
+    for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
+        # All the extremes: weights of -128 with inputs of 127.
+        weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
+        x = aligned(generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs))
+        if outputs % 2:
+            weight[0], x[:] = -128, 127
+        bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+        packed, biases = aligned(kernels.pack_weights(weight, inputs)), aligned(kernels.pack_biases(bias))
+        padded = kernels.padded_outputs(outputs)
+        sums = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+        found = aligned(np.full(padded + 16, 77, np.int32))
+        kernels.affine(address(x), INT(inputs), address(packed), address(biases), INT(padded), address(found))
+        assert (found[:outputs] == sums).all() and (found[outputs:padded] == 0).all(), ("affine", inputs, outputs)
+        assert (found[padded:] == 77).all()
+        for shift in (0, 6, 31):
+            cut = aligned(np.full(padded + 16, 99, np.uint8))
+            kernels.affine_clipped(address(x), INT(inputs), address(packed), address(biases), INT(padded), INT(shift),
+                                   address(cut))
+            assert (cut[:outputs] == np.clip(sums >> shift, 0, 127)).all(), ("affine_clipped", inputs, outputs, shift)
+            assert (cut[outputs:padded] == 0).all() and (cut[padded:] == 99).all()
+
+# Whole networks on made-up boards: half of the squares empty, kings anywhere or nowhere, rows that wrap.
+pieces = np.where(generator.random((60, 81)) < 0.7, 28, generator.integers(0, 28, (60, 81))).astype(np.uint8)
+pieces[(pieces % 14 == 7)] = 28
+for one in pieces:
+    one[generator.permutation(81)[:2]] = 7, 21
+    crowd = np.flatnonzero((one != 28) & (one % 14 != 7))[38:]
+    one[crowd] = 28
+hands = np.zeros((60, 14), np.uint8)
+hands[:10, :2] = 3
+for one, held in zip(pieces, hands):
+    men = np.flatnonzero((one != 28) & (one % 14 != 7))
+    one[men[38 - held.sum():]] = 28
+checks = generator.random(60) < 0.3
+for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
+             ("k_p", 64, (20, 9, 40), 2, ("value", "draw")), ("half_kp", 32, (3,), 2),
+             ("king_piece_square", 160, (32, 32), 1)):
+    net = random_network(*spec)
+    for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
+        found = evaluate_batch(case, pieces, hands, checks)
+        assert (found == evaluate_reference(case, pieces, hands, checks)).all(), spec
+print("equal", KERNEL)
+"""
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_kernel_equals_numpy(kernel: str, tmp_path: Path) -> None:
+    # KERNEL is the best that the machine has, unless the environment asked for less.
+    if not os.environ.get("LITESHOGI_KERNEL") and KERNELS.index(kernel) < KERNELS.index(KERNEL):
+        pytest.skip(f"this CPU has no {kernel}")
+    environment = os.environ | {"LITESHOGI_KERNEL": kernel, "PYTHONPATH": str(Path(__file__).parents[3])}
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment, timeout=250)
+    if "this CPU cannot run it" in run.stderr:
+        pytest.skip(f"this CPU has no {kernel}")
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert run.stdout.strip() == f"equal {kernel}"

@@ -1,0 +1,189 @@
+"""The network file: what is written is read, what is damaged or foreign is refused in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from search.evaluation.bench import random_network
+from search.evaluation.feature_sets import king_piece_square
+from search.evaluation.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference
+from search.evaluation.network_file import load_network, save_network
+
+SMALL = ("k_p", 32, (8,), 2)
+
+
+@pytest.fixture(scope="module")
+def small() -> EvalNetwork:
+    return random_network(*SMALL)
+
+
+@pytest.fixture(scope="module")
+def content(small: EvalNetwork, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("net") / "small.safetensors"
+    save_network(small, path)
+    return path.read_bytes()
+
+
+def same(first: EvalNetwork, second: EvalNetwork) -> bool:
+    arrays = [(first.rows, second.rows), (first.bias, second.bias)]
+    for a, b in zip(first.layers, second.layers, strict=True):
+        arrays += [(a.weight, b.weight), (a.bias, b.bias), (np.array(a.shift), np.array(b.shift))]
+    plain = (
+        "perspectives",
+        "input_shift",
+        "outputs",
+        "output_divisor",
+        "logit_per_output",
+        "cp_per_logit",
+        "provenance",
+    )
+    return (
+        all((a == b).all() and a.dtype == b.dtype for a, b in arrays)
+        and all(getattr(first, name) == getattr(second, name) for name in plain)
+        and first.feature_set.name == second.feature_set.name
+    )
+
+
+def test_a_network_comes_back_as_it_was_saved(tmp_path: Path, small: EvalNetwork) -> None:
+    changed = dataclasses.replace(small, output_divisor=16, input_shift=3, provenance={"data": ["一二三", 1.5, None]})
+    save_network(changed, tmp_path / "a" / "net.safetensors")
+    assert same(load_network(tmp_path / "a" / "net.safetensors"), changed)
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["net.safetensors"]
+
+
+def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
+    features = king_piece_square(np.arange(81) % 4)
+    layer = Layer(np.ones((2, 32), np.int8), np.zeros(2, np.int32))
+    rows = np.zeros((features.rows, 32), np.int16)
+    net = EvalNetwork(features, rows, np.zeros(32, np.int16), (layer,), outputs=("value", "draw"))
+    save_network(net, tmp_path / "net.safetensors")
+    found = load_network(tmp_path / "net.safetensors")
+    assert (found.feature_set.king_bucket == features.king_bucket).all()
+    assert found.outputs == ("value", "draw")
+
+
+def refused(tmp_path: Path, content: bytes) -> str:
+    path = tmp_path / "damaged.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="damaged") as caught:
+        load_network(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("part", [0, 1, 7, 8, 100, 0.3, 0.999])
+def test_truncated_files_are_refused(tmp_path: Path, content: bytes, part: float) -> None:
+    refused(tmp_path, content[: int(part if part >= 1 else part * len(content))])
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("flips") / "flipped.safetensors"
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_no_flipped_bit_is_believed(scratch: Path, content: bytes, small: EvalNetwork, data: st.DataObject) -> None:
+    # The header is a small part of the file and where most can go wrong.
+    start = data.draw(st.sampled_from([0, 8, 16]))
+    place = data.draw(st.one_of(st.integers(start, 1500), st.integers(0, len(content) - 1)))
+    flipped = bytearray(content)
+    flipped[place] ^= 1 << data.draw(st.integers(0, 7))
+    scratch.write_bytes(flipped)
+    try:
+        found = load_network(scratch)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert same(found, small)  # a flip in the header's padding
+        return
+    assert "flipped.safetensors" in message
+    assert "\n" not in message
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_refused(scratch: Path, noise: bytes) -> None:
+    scratch.write_bytes(noise)
+    with pytest.raises(ValueError, match="flipped"):
+        load_network(scratch)
+
+
+def test_foreign_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.safetensors"
+    save_file({"rows": np.zeros(3, np.float32)}, path)
+    with pytest.raises(ValueError, match="of another program"):
+        load_network(path)
+    save_file({"rows": np.zeros(3, np.float32)}, path, {"format": "liteshogi network"})
+    with pytest.raises(ValueError, match="fold it first"):
+        load_network(path)
+    with pytest.raises(FileNotFoundError, match="no such network file"):
+        load_network(tmp_path / "nowhere.safetensors")
+    with pytest.raises(FileNotFoundError, match="liteshogi fold"):
+        load_network(tmp_path)
+
+
+WRONG = [
+    ({"perspectives": 3}, "perspectives must be 1 or 2"),
+    ({"perspectives": 1}, r"layer 1: weight must be int8 \[8, 32\], found int8 \[8, 64\]"),
+    ({"input_shift": 16}, "input_shift must be 0 to 15"),
+    ({"outputs": ("draw",)}, "outputs must be value"),
+    ({"activation": "screlu"}, "'screlu' cannot be evaluated"),
+    ({"output_divisor": 0}, "output_divisor 0"),
+    ({"logit_per_output": float("nan")}, "logit_per_output must be a positive number"),
+    ({"cp_per_logit": -1.0}, "cp_per_logit must be a positive number"),
+    ({"logit_per_output": 1e8}, "centipawns per output"),
+    ({"rows": np.zeros((1710, 40), np.int16)}, "rows of 40 lanes"),
+    ({"rows": np.zeros((1709, 32), np.int16)}, r"rows must be int16 \[1710, 32\]"),
+    ({"bias": np.zeros(32, np.int32)}, r"bias must be int16 \[32\], found int32"),
+    ({"layers": ()}, "0 layers"),
+    ({"layers": (Layer(np.zeros((2, 64), np.int8), np.zeros(2, np.int32)),)}, r"\[1, 64\]"),
+    ({"layers": (Layer(np.zeros((1, 64), np.int8), np.zeros(1, np.int32), 6),)}, "layer 1: shift 6"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_parts_that_do_not_fit_are_refused(small: EvalNetwork, change: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(small, **change)
+
+
+def test_a_whole_file_with_wrong_contents_is_refused(tmp_path: Path, small: EvalNetwork) -> None:
+    """The checks hold for files as for objects: a network made wrong on purpose, with a checksum that fits."""
+    wrong = dataclasses.replace(small)
+    object.__setattr__(wrong, "rows", small.rows[:-1])
+    save_network(wrong, tmp_path / "wrong.safetensors")
+    with pytest.raises(ValueError, match=r"wrong.safetensors: rows must be int16 \[1710, 32\]"):
+        load_network(tmp_path / "wrong.safetensors")
+
+
+def test_reference_arithmetic_by_hand() -> None:
+    """One piece, one lane, numbers small enough to follow; then the same with a sum that leaves int16."""
+    net = random_network("piece_square", 32, (), 1)
+    rows = np.zeros_like(net.rows)
+    rows[7 * 81 + 44, 0] = 100  # own king on 5i
+    rows[2324, 0] = 40  # in check
+    weight = np.zeros((1, 32), np.int8)
+    weight[0, 0] = -3
+    layer = Layer(weight, np.array([1000], np.int32))
+    net = dataclasses.replace(net, rows=rows, bias=np.zeros(32, np.int16), layers=(layer,), input_shift=1)
+    pieces, hands = np.full((3, 81), 28, np.uint8), np.zeros((3, 14), np.uint8)
+    pieces[1:, 44] = 7
+    outputs = evaluate_reference(net, pieces, hands, np.array([False, False, True]))
+    assert outputs[:, 0].tolist() == [1000, 1000 - 3 * 50, 1000 - 3 * 70]
+    rows[7 * 81 + 44, 0] = 32767
+    assert evaluate_reference(net, pieces, hands, np.array([False, False, True]))[2, 0] == 1000  # wrapped below zero
+
+
+def test_scores_are_rounded_and_clamped_the_same_way_on_both_sides(small: EvalNetwork) -> None:
+    net = dataclasses.replace(small, output_divisor=16, logit_per_output=1 / 600, cp_per_logit=600 * 100 / 90)
+    assert centipawns_reference(net, [0, 15, -15, 16, -16, 1440, -1440]) == [0, 0, 0, 1, -1, 100, -100]
+    assert centipawns_reference(net, [2**31 - 1, -(2**31)]) == [20000, -20000]
+    assert net.logit(-31) == -1 / 600

@@ -1,0 +1,410 @@
+"""The PUCT player with networks made up here: its tree's bookkeeping, mates, draws, memory, and when it stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import cshogi
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.alphabeta.engine import Rules
+from search.clock import Budget
+from search.puct import tree as puct_tree
+from search.puct.engine import PuctEngine, Settings
+from search.puct.memory import Tree
+from search.puct.planes import LABELS, move_label
+from search.puct.report import PuctAnalysis
+from search.puct.tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
+from search.puct.warm_up_verb import even_network
+from search.rules.declaration import NO_RULE
+from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.position import do_move, in_check
+from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+
+MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+NO_MATES = Settings(leaf_mate_nodes=0, root_mate_nodes=0)
+Outputs = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+
+
+class Guess:
+    """A network whose outputs are noise that the position alone decides."""
+
+    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
+        policy = np.empty((len(input1), LABELS), np.float32)
+        rates = np.empty((len(input1), 2), np.float32)
+        for number, planes in enumerate(zip(input1, input2, strict=True)):
+            words = np.concatenate([np.packbits(part != 0) for part in planes])
+            noise = np.random.default_rng(int(words.astype(np.uint64) @ np.arange(1, len(words) + 1, dtype=np.uint64)))
+            policy[number] = noise.normal(0, 2, LABELS)
+            rates[number] = noise.random(2)
+        return policy, rates[:, 0], rates[:, 0] * (1 - rates[:, 0]) * rates[:, 1]
+
+
+def play(sfen: str, moves: Sequence[str]) -> np.void:
+    """The position after legal moves."""
+    pos = position_from_sfen(sfen)
+    for usi in moves:
+        move = np.int64(move_from_usi(usi))
+        assert is_legal(pos, move)
+        do_move(pos, move)
+    return pos
+
+
+@pytest.fixture
+def engine() -> PuctEngine:
+    return PuctEngine(Guess(), 16, settings=NO_MATES)
+
+
+def check_tree(tree: Tree, collapsed: bool = False) -> int:
+    """What holds of every node when no playout is under way; the number of expanded nodes."""
+    nodes, edges, record = tree.nodes, tree.edges, tree.record
+    assert not nodes["in_flight"][: record["nodes_used"]].any()
+    expanded, waiting = 0, [int(record["root"])]
+    while waiting:
+        index = waiting.pop()
+        node = nodes[index]
+        assert 0 <= node["win"] <= node["visits"]
+        assert 0 <= node["draw"] <= node["visits"]
+        if node["state"] != EXPANDED:
+            assert node["edge_count"] == 0
+            assert node["own"] == node["visits"] or node["proof"] != UNPROVED
+            continue
+        expanded += 1
+        first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
+        assert edges[first - 1]["child"] == index
+        assert edges[first - 1]["count"] == count
+        own = edges[first : first + count]
+        assert len(set(own["move"].tolist())) == count
+        assert own["prior"].sum() == pytest.approx(1, abs=1e-4)
+        assert (np.diff(own["prior"]) <= 0).all()
+        children = own["child"][own["child"] >= 0]
+        assert (children > index).all()
+        visits, wins = nodes["visits"][children].astype(np.int64), nodes["win"][children]
+        assert node["visits"] == node["own"] + visits.sum()
+        assert collapsed or node["own"] == 1 or node["proof"] != UNPROVED
+        if len(children) < count:  # moves are first tried in the order of their priors
+            assert (own["child"][: len(children)] >= 0).all() or collapsed or tree.record["allowed"].min() == 0
+        rest = node["win"] - (visits - wins).sum()
+        assert -1e-6 <= rest <= node["own"] + 1e-6
+        proofs, plies = nodes["proof"][children], nodes["plies"][children].astype(int)
+        if node["proof"] == PROVED_WIN:
+            assert node["plies"] == plies[proofs == PROVED_LOSS].min() + 1
+        elif node["proof"] == PROVED_LOSS:
+            assert (proofs == PROVED_WIN).all()
+            assert len(children) == count
+            assert node["plies"] == plies.max() + 1
+        waiting.extend(children.tolist())
+    return expanded
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    playouts=st.integers(1, 400),
+    batch=st.integers(1, 20),
+    threads=st.integers(1, 3),
+    moves=st.integers(0, 120),
+    seed=st.integers(0, 1 << 32),
+)
+def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, moves: int, seed: int) -> None:
+    pos, buffer, chosen = position_from_sfen("startpos"), np.zeros(MAX_MOVES, np.uint16), np.random.default_rng(seed)
+    for _ in range(moves):
+        count = int(legal_moves(pos, buffer))
+        if count < 2:
+            break
+        do_move(pos, np.int64(buffer[chosen.integers(count)]))
+    engine = PuctEngine(Guess(), 4, threads, Settings(batch_size=batch, root_mate_nodes=0))
+    found = engine.analyse(get_sfen(pos), nodes=playouts)
+    check_tree(engine.tree)
+    root = engine.tree.root
+    if found.nodes < playouts:  # it ends before where nothing is left to find
+        assert root["proof"] != UNPROVED or not root["visits"]
+    else:
+        assert found.nodes == playouts == root["visits"] == sum(one.visits for one in engine.root_moves()) + 1
+
+
+def test_every_edge_is_a_legal_move_with_the_networks_prior(engine: PuctEngine) -> None:
+    engine.use_settings(Settings(batch_size=1, root_mate_nodes=0, temperature=2.0))
+    engine.analyse(MIDDLE_GAME, nodes=1)
+    pos, buffer = position_from_sfen(MIDDLE_GAME), np.zeros(MAX_MOVES, np.uint16)
+    legal = buffer[: legal_moves(pos, buffer)].tolist()
+    moves = {move_from_usi(one.move): one.prior for one in engine.root_moves()}
+    assert sorted(moves) == sorted(legal)
+    worker = engine._workers[0]
+    policy = Guess()(worker.input1[:1], worker.input2[:1])[0][0]
+    logits = np.array([policy[move_label(np.int64(move), np.int64(1))] for move in legal]) / 2.0
+    expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    assert [moves[move] for move in legal] == pytest.approx(expected.tolist(), rel=1e-4)
+
+
+def test_the_tree_goes_on_with_the_game(engine: PuctEngine) -> None:
+    engine.analyse("startpos", ("7g7f",), nodes=300)
+    line = [engine.root_moves()[0].move]
+    child = next(
+        c for m, _, c in engine.tree.moves_from(int(engine.tree.record["root"])) if m == move_from_usi(line[0])
+    )
+    visits = int(engine.tree.nodes[child]["visits"])
+    assert visits > 10
+    found = engine.analyse("startpos", ("7g7f", *line), nodes=50)
+    assert found.nodes == 50
+    assert engine.tree.root["visits"] == visits + 50
+    check_tree(engine.tree)
+    engine.analyse("startpos", ("7g7f", *line), nodes=50)
+    assert engine.tree.root["visits"] == visits + 100
+    for other in (("7g7f",), ("2g2f",), ("7g7f", *line, "9i9h")):  # moves taken back, another game, a jump
+        if len(other) == 3:
+            continue
+        engine.analyse("startpos", other, nodes=50)
+        assert engine.tree.root["visits"] == 50
+    engine.rules = Rules(max_moves=100)
+    engine.analyse("startpos", ("2g2f",), nodes=50)
+    assert engine.tree.root["visits"] == 50
+    engine.new_game()
+    engine.analyse("startpos", ("2g2f",), nodes=50)
+    assert engine.tree.root["visits"] == 50
+
+
+def test_a_full_tree_is_cut_and_goes_on() -> None:
+    engine = PuctEngine(Guess(), 1, 2, NO_MATES)
+    filled: list[int] = []
+    engine.analyse(MIDDLE_GAME, nodes=3000, on_info=lambda found: filled.append(found.hashfull))
+    assert engine.tree.root["visits"] == 3000
+    assert engine.tree.record["edges_used"] <= len(engine.tree.edges)
+    assert check_tree(engine.tree, collapsed=True) < 2000
+    assert (engine.tree.nodes["state"][: engine.tree.record["nodes_used"]] == FRESH).any()
+    assert max(filled) <= 1000
+
+
+def test_cutting_keeps_the_root_and_gives_room(engine: PuctEngine) -> None:
+    engine.analyse("startpos", nodes=1500)
+    before = engine.root_moves()
+    engine.tree.shrink()
+    assert engine.root_moves() == before  # nothing was in excess
+    engine.analyse("startpos", (before[0].move,), nodes=1)
+    used = int(engine.tree.record["nodes_used"])
+    engine.tree.shrink()  # the moves beside are gone
+    assert engine.tree.record["nodes_used"] < used
+    assert engine.tree.record["root"] == 0
+    check_tree(engine.tree)
+
+
+def test_memory_that_is_not_there_is_said_in_words(engine: PuctEngine) -> None:
+    tree = engine.tree
+    with pytest.raises(MemoryError, match="a tree of 1000000000 MB does not fit"):
+        engine.set_hash(1_000_000_000)
+    assert engine.tree is tree
+
+
+def _mates(plies: int, count: int, seed: int) -> list[str]:
+    """Positions of random games with a mate of so many plies and none that is shorter."""
+    chosen, found = np.random.default_rng(seed), []
+    while len(found) < count:
+        board = cshogi.Board()
+        for _ in range(int(chosen.integers(60, 160))):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(int(chosen.choice(moves)))
+        if board.is_game_over() or board.is_check() or board.mate_move_in_1ply():
+            continue
+        if board.mate_move(plies):
+            found.append(board.sfen())
+    return found
+
+
+@pytest.mark.parametrize("way", ["tree", "leaf", "root"])
+def test_mates_are_found_and_told_to_their_end(way: str) -> None:
+    chosen = {
+        "tree": NO_MATES,
+        "leaf": Settings(root_mate_nodes=0, leaf_mate_nodes=2000),
+        "root": Settings(leaf_mate_nodes=0),
+    }[way]
+    engine = PuctEngine(Guess(), 16, settings=chosen)
+    for sfen in _mates(3, 4, 5):
+        found = engine.analyse(sfen, nodes=30_000)
+        assert found.score_text == f"mate {len(found.pv)}", sfen
+        pos = play(sfen, found.pv)
+        assert in_check(pos)
+        assert legal_moves(pos, np.zeros(MAX_MOVES, np.uint16)) == 0
+        assert found.nodes < 30_000
+        assert found.win_rate == 1
+
+
+def test_being_mated_is_seen_and_put_off(engine: PuctEngine) -> None:
+    engine.use_settings(Settings(root_mate_nodes=0))
+    for sfen in _mates(3, 3, 8):
+        mate = engine.analyse(sfen, nodes=30_000)
+        reply = engine.analyse(sfen, mate.pv[:1], nodes=30_000)
+        assert reply.score_text == f"mate -{len(mate.pv) - 1}"
+        assert reply.best_move is not None
+        assert reply.win_rate == 0
+
+
+REPEATING = ("5i4h", "5a4b", "4h5i")
+"""White's 4b5a now repeats the start."""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
+    visits = {}
+    for worth in (-20_000, 20_000):
+        engine = PuctEngine(even_network, 16, threads, NO_MATES)
+        engine.rules = Rules(draw_value=(-worth, worth))
+        found = engine.analyse("startpos", REPEATING, nodes=800)
+        assert isinstance(found, PuctAnalysis)
+        repeating = next(one for one in engine.root_moves() if one.move == "4b5a")
+        visits[worth] = repeating.visits
+        assert (found.best_move == "4b5a") == (worth > 0)
+        assert repeating.draw_rate == 1
+        assert repeating.win_rate == 0.5
+        assert repeating.value == pytest.approx(1 if worth > 0 else 0)
+        assert found.draw_rate == (1 if worth > 0 else pytest.approx(0, abs=0.2))
+    assert visits[20_000] > 400
+    assert visits[-20_000] < 20
+
+
+def drawn_by_a_pawn(input1: np.ndarray, input2: np.ndarray) -> Outputs:
+    """A network that sees a draw wherever black has moved its pawn to 7f, and even chances everywhere."""
+    policy, wins, _ = even_network(input1, input2)
+    square = move_from_usi("7g7f") & 127
+    flat = input1.reshape(len(input1), 62, 81)
+    return policy, wins, np.maximum(flat[:, 0, square] * (flat[:, 31, square] == 0), flat[:, 31, 80 - square]) * 0.9
+
+
+@pytest.mark.parametrize(("worth", "liked"), [(1200, True), (-1200, False)])
+def test_draws_that_are_foretold_are_sought_or_shunned(worth: int, liked: bool) -> None:
+    engine = PuctEngine(drawn_by_a_pawn, 16, settings=NO_MATES)
+    engine.rules = Rules(draw_value=(worth, -worth))
+    engine.analyse("startpos", nodes=2000)
+    moves = {one.move: one for one in engine.root_moves()}
+    assert moves["7g7f"].draw_rate > 0.8
+    assert (moves["7g7f"].visits > 3 * moves["2g2f"].visits) == liked
+    assert (3 * moves["7g7f"].visits < moves["2g2f"].visits) == (not liked)
+    check_tree(engine.tree)  # what a draw is worth is not in the tree
+
+
+def test_games_end_at_the_move_limit_in_the_tree(engine: PuctEngine) -> None:
+    engine.rules = Rules(max_moves=2)
+    engine.analyse("startpos", nodes=500)
+    assert engine.tree.record["deepest"] == 2
+    assert engine.tree.root["draw"] > 100
+
+
+def test_a_declaration_is_a_win() -> None:
+    engine = PuctEngine(even_network, 4, settings=NO_MATES)
+    entered = "2SGK1S2/PPPP1PPP1/9/9/9/9/9/9/4k4 {} 2RBG2P 1"
+    found = engine.analyse(entered.format("b"), nodes=10)
+    assert found.best_move == "win"
+    assert found.win_rate == 1
+    assert engine.analyse(entered.format("w"), nodes=100).score_text == "mate -2"  # whatever white does
+    engine.rules = Rules(declaration=NO_RULE)
+    assert engine.analyse(entered.format("b"), nodes=10).best_move != "win"
+
+
+def test_only_the_moves_that_are_asked_for(engine: PuctEngine) -> None:
+    engine.set_position("startpos")
+    for wanted in (("9g9f", "1g1f"), ("5g5f",), ("1i1h",)):
+        engine.ready()
+        found = engine.search(nodes=100, searchmoves=wanted)
+        assert found.best_move in wanted
+        assert {one.move for one in engine.root_moves() if one.visits} >= {found.best_move}
+    engine.ready()
+    assert engine.search(nodes=2000).best_move not in (None, "1i1h")
+
+
+def test_several_lines(engine: PuctEngine) -> None:
+    engine.multi_pv = 3
+    lines: list = []
+    engine.analyse("startpos", nodes=300, on_info=lines.append)
+    last = lines[-3:]
+    assert [line.rank for line in last] == [1, 2, 3]
+    assert len({line.best_move for line in last}) == 3
+    for line in last:
+        play("startpos", line.pv)
+
+
+def test_mated_and_forced(engine: PuctEngine) -> None:
+    assert engine.analyse("8k/8G/8G/9/9/9/9/9/K8 w - 1", nodes=10).best_move is None
+    forced = engine.analyse("7k1/9/9/9/9/9/9/1r7/K8 b - 1", time_ms=60_000)  # one move, so no minute
+    assert forced.best_move == "9i8h"
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_stop_ends_a_search_without_limits(threads: int) -> None:
+    engine = PuctEngine(Guess(), 16, threads, NO_MATES)
+    engine.set_position("startpos")
+    engine.ready()
+    found: list = []
+    thread = threading.Thread(target=lambda: found.append(engine.search()))
+    thread.start()
+    time.sleep(0.2)
+    engine.stop()
+    thread.join(60)
+    assert found[0].best_move
+    check_tree(engine.tree)
+
+
+def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine) -> None:
+    engine.set_position("startpos")
+    engine.ready()
+    engine.stop()
+    assert engine.search().best_move
+    assert engine.tree.root["visits"] == 1
+
+
+def test_it_stops_where_no_other_move_can_catch_up() -> None:
+    def sure(input1: np.ndarray, input2: np.ndarray) -> Outputs:
+        policy, wins, draws = even_network(input1, input2)
+        policy[:, move_label(np.int64(move_from_usi("2g2f")), np.int64(0))] = 30
+        return policy, wins, draws
+
+    engine = PuctEngine(sure, 16, settings=NO_MATES)
+    engine.set_position("startpos")
+    engine.ready(Budget(20_000, 60_000))
+    found = engine.search()
+    assert found.best_move == "2g2f"
+    assert found.milliseconds < 20_000
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_network_that_fails_leaves_a_tree_that_can_go_on(threads: int) -> None:
+    class Failing(Guess):
+        calls = 0
+
+        def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
+            self.calls += 1
+            if self.calls == 20:
+                raise RuntimeError("no more memory on the device")
+            return super().__call__(input1, input2)
+
+    engine = PuctEngine(Failing(), 16, threads, NO_MATES)
+    with pytest.raises(RuntimeError, match="no more memory"):
+        engine.analyse("startpos", nodes=1000)
+    check_tree(engine.tree)
+    assert engine.analyse("startpos", nodes=100).nodes == 100
+    check_tree(engine.tree)
+
+
+def test_outputs_that_are_no_numbers_do_no_harm() -> None:
+    class Broken(Guess):
+        def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
+            policy, wins, draws = super().__call__(input1, input2)
+            assert draws is not None
+            policy[:, ::3], policy[:, 1::7] = np.nan, np.inf
+            wins[::2], draws[::3] = np.nan, np.inf
+            return policy, wins * 3 - 1, draws
+
+    engine = PuctEngine(Broken(), 16, settings=NO_MATES)
+    assert engine.analyse("startpos", nodes=300).best_move
+    check_tree(engine.tree)
+
+
+def test_each_function_is_compiled_once() -> None:
+    compiled: list[Callable] = [value for value in vars(puct_tree).values() if hasattr(value, "overloads")]
+    own = [function for function in compiled if function.__module__ == puct_tree.__name__]
+    assert len(own) > 10
+    assert {function.__name__: len(function.overloads) for function in own if len(function.overloads) > 1} == {}

@@ -1,0 +1,135 @@
+"""hcp and psv codes: equal to cshogi's both ways, handicaps included, and deaf to noise."""
+
+from __future__ import annotations
+
+import random
+
+import cshogi
+import numpy as np
+import pytest
+from cshogi import KIF
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.rules.huffman import CODE_BYTES, HCP, PSV, check_pieces, decode, encode
+from search.rules.position import new_position
+from search.rules.set_up import set_board
+from search.rules.shogi import EMPTY, GOLD, HAND_KINDS, KINDS, KING, PAWN, PIECES_IN_BOX, PRO_PAWN, SQUARES
+
+HANDICAPS = sorted(sfen for sfen in KIF.Parser.HANDYCAP_SFENS.values() if sfen)
+
+
+def of_cshogi(board: cshogi.Board) -> tuple[np.ndarray, np.ndarray, int]:
+    """A cshogi board in this project's numbers; cshogi's hands are in the order P L N S G B R."""
+    pieces = [EMPTY if p == 0 else (p - 1 if p < 16 else p - 17 + KINDS) for p in board.pieces]
+    hands = np.array(board.pieces_in_hand, np.uint8)[:, [0, 1, 2, 3, 5, 6, 4]]
+    return np.array(pieces, np.uint8), hands, board.turn
+
+
+def cshogi_code(board: cshogi.Board, dialect: int) -> np.ndarray:
+    code = np.zeros(CODE_BYTES, np.uint8)
+    board.to_hcp(code) if dialect == HCP else board.to_psfen(code)
+    return code
+
+
+@pytest.mark.parametrize("dialect", [HCP, PSV])
+def test_codes_are_those_of_cshogi(dialect: int) -> None:
+    generator = random.Random(dialect)
+    full_hands = "l+P3g1nl/3sg1ks1/p1np1pp1p/2p4p1/9/4B1P2/P2P1PN1P/1+p1K2GR1/LNS3S1L b R2Pbg2p 45"
+    for sfen in [*HANDICAPS * 3, full_hands]:
+        board = cshogi.Board(sfen=sfen)
+        for _ in range(120):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(generator.choice(moves))
+            code = cshogi_code(board, dialect)
+            pieces, hands, turn = decode(code, dialect)
+            expected = of_cshogi(board)
+            assert np.array_equal(pieces, expected[0]), board.sfen()
+            assert np.array_equal(hands, expected[1]), board.sfen()
+            assert turn == expected[2]
+            assert encode(pieces, hands, turn, dialect) == code.tobytes(), board.sfen()
+
+
+@st.composite
+def placements(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """Any pieces anywhere, as far as a set goes: on squares, in hands, in the box."""
+    board, hands = np.full(SQUARES, EMPTY, np.uint8), np.zeros((2, HAND_KINDS), np.uint8)
+    free = draw(st.permutations(range(SQUARES)))
+    kings, free = free[:2], free[2:]
+    board[kings[0]], board[kings[1]] = KING, KINDS + KING
+    for kind in range(HAND_KINDS):
+        for _ in range(int(PIECES_IN_BOX[kind])):
+            where = draw(st.integers(0, 4))
+            colour = draw(st.integers(0, 1))
+            if where == 0:
+                hands[colour, kind] += 1
+            elif where < 4:
+                promoted = kind < 6 and draw(st.booleans())
+                board[free[0]] = colour * KINDS + (PRO_PAWN + kind if promoted else kind)
+                free = free[1:]
+    return board, hands, draw(st.integers(0, 1))
+
+
+@settings(max_examples=150, deadline=None)
+@given(placements(), st.sampled_from([HCP, PSV]))
+def test_round_trip_or_a_reason(placement: tuple[np.ndarray, np.ndarray, int], dialect: int) -> None:
+    board, hands, turn = placement
+    if check_pieces(board, hands):
+        with pytest.raises(ValueError, match="not a position"):
+            encode(board, hands, turn, dialect)
+        return
+    code = encode(board, hands, turn, dialect)
+    again = decode(code, dialect)
+    assert np.array_equal(again[0], board)
+    assert np.array_equal(again[1], hands)
+    assert again[2] == turn
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES), st.sampled_from([HCP, PSV]))
+def test_noise_is_refused_or_a_position(code: bytes, dialect: int) -> None:
+    try:
+        board, hands, turn = decode(code, dialect)
+    except ValueError:
+        return
+    # What is accepted must be a position that the rules accept too, but for check, and must survive the way back.
+    assert set_board(new_position(), board, hands, turn, 1) in (0, 6)
+    again = decode(encode(board, hands, turn, dialect), dialect)
+    assert np.array_equal(again[0], board)
+    assert np.array_equal(again[1], hands)
+
+
+def start() -> tuple[np.ndarray, np.ndarray]:
+    board, hands, _ = of_cshogi(cshogi.Board())
+    return board, hands
+
+
+def test_each_impossible_thing_has_its_words() -> None:
+    board, hands = start()
+    board[40] = GOLD
+    with pytest.raises(ValueError, match="more pieces"):
+        encode(board, hands, 0)
+    board, hands = start()
+    board[6], board[4] = EMPTY, PAWN  # the pawn of the first file moves up
+    encode(board, hands, 0)
+    board[15], board[3] = EMPTY, PAWN  # a second pawn on the first file
+    with pytest.raises(ValueError, match="two pawns"):
+        encode(board, hands, 0)
+    board, hands = start()
+    board[40], board[36] = KING, EMPTY
+    with pytest.raises(ValueError, match="king"):
+        encode(board, hands, 0)
+    board, hands = start()
+    board[6], board[0] = EMPTY, PAWN
+    with pytest.raises(ValueError, match="never move"):
+        encode(board, hands, 0)
+    code = bytearray(encode(*start(), 0))
+    code[0] |= 0xFE  # the black king on square 127
+    with pytest.raises(ValueError, match="king"):
+        decode(bytes(code))
+    with pytest.raises(ValueError, match="32 bytes"):
+        decode(b"\0" * 31)
+    with pytest.raises(ValueError, match=r"256 bits|no piece"):
+        decode(encode(*start(), 0)[:16] + b"\xff" * 16)

@@ -1,0 +1,275 @@
+"""The rules against cshogi, and against themselves: what undo must restore, what a key must not depend on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.evaluation.bench import read_games
+from search.rules.declaration import RULE_27, can_declare
+from search.rules.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
+from search.rules.perft import make_leaves, perft
+from search.rules.position import (
+    do_move,
+    do_null_move,
+    gives_check,
+    in_check,
+    new_position,
+    position_dtype,
+    undo_move,
+    undo_null_move,
+)
+from search.rules.repetition import repetition
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
+from search.rules.shogi import EMPTY, KINDS
+
+VERDICTS = {
+    0: cshogi.NOT_REPETITION,
+    1: cshogi.REPETITION_DRAW,
+    2: cshogi.REPETITION_WIN,
+    3: cshogi.REPETITION_LOSE,
+    4: cshogi.REPETITION_SUPERIOR,
+    5: cshogi.REPETITION_INFERIOR,
+}
+PER_PLY = ("keys", "board_keys", "packed_hands", "check_runs", "all_checkers", "moves", "captured", "null_distance")
+PER_PLY += ("removed", "added")
+
+
+def snapshot(pos: np.void) -> list[bytes]:
+    """Every field of the record, the per-ply arrays up to the current ply."""
+    upto = int(pos["ply"]) + 1
+    names = position_dtype.names or ()
+    return [np.asarray(pos[name][:upto] if name in PER_PLY else pos[name]).tobytes() for name in names]
+
+
+def moves_of(pos: np.void, which: int = EVERY) -> list[int]:
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    return buffer[: generate(pos, buffer, np.int64(0), np.int64(which))].tolist()
+
+
+def compare_with_cshogi(pos: np.void, board: cshogi.Board) -> None:
+    """One position: legal moves, check, repetition verdict, declaration, SFEN and hcp."""
+    assert {move_to_usi(move) for move in moves_of(pos)} == {cshogi.move_to_usi(move) for move in board.legal_moves}
+    assert in_check(pos) == board.is_check()
+    assert VERDICTS[repetition(pos, np.int64(1 << 20))] == board.is_draw()
+    assert can_declare(pos, np.int64(RULE_27)) == board.is_nyugyoku()
+    assert get_sfen(pos) == board.sfen()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_games_agree_with_cshogi(play_random, roots, seed):
+    for root in roots:
+        start = position_from_sfen(root)
+        if start["king"].max() > 80:
+            continue
+        board = cshogi.Board(get_sfen(start))
+        played = 0
+        for pos, line in play_random(root, seed, 120):
+            for move in line[played:]:
+                board.push_usi(move_to_usi(move))
+            played = len(line)
+            compare_with_cshogi(pos, board)
+
+
+def shuffling_game(seed: int, plies: int, root: str):
+    """Random games that prefer to go back where they came from, so that repetitions of every kind appear."""
+    pos, board, generator = position_from_sfen(root), cshogi.Board(root), random.Random(seed)
+    for _ in range(plies):
+        moves = moves_of(pos)
+        if not moves:
+            return
+        checks, backs = [], []
+        last = int(pos["moves"][pos["ply"] - 1]) if pos["ply"] >= 2 else 0
+        for move in moves:
+            if last and move == ((last & 127) << 7 | (last >> 7 & 127)):
+                backs.append(move)
+            do_move(pos, np.int64(move))
+            if in_check(pos):
+                checks.append(move)
+            undo_move(pos, np.int64(move))
+        pool = backs if backs and generator.random() < 0.6 else checks if checks and generator.random() < 0.7 else moves
+        move = generator.choice(pool)
+        do_move(pos, np.int64(move))
+        board.push_usi(move_to_usi(move))
+        yield pos, board
+
+
+def test_repetition_verdicts_agree_with_cshogi():
+    roots = (
+        "4k4/9/9/9/9/9/9/3R5/4K4 b Pp 1",
+        "3k5/9/9/9/2r6/9/9/4B4/4K4 b Gg 1",
+        "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28",
+    )
+    seen = set()
+    for seed in range(30):
+        for pos, board in shuffling_game(seed, 60, roots[seed % 3]):
+            verdict = repetition(pos, np.int64(1 << 20))
+            assert VERDICTS[verdict] == board.is_draw(), get_sfen(pos)
+            seen.add(verdict)
+    assert seen == set(VERDICTS)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_undo_restores_the_whole_record(play_random, roots, seed):
+    for root in roots:
+        for pos, _ in play_random(root, seed, 60):
+            before = snapshot(pos)
+            for move in moves_of(pos):
+                checks = gives_check(pos, np.int64(move))
+                do_move(pos, np.int64(move))
+                assert in_check(pos) == checks, move_to_usi(move)
+                undo_move(pos, np.int64(move))
+                assert snapshot(pos) == before, move_to_usi(move)
+            if not in_check(pos):
+                do_null_move(pos)
+                undo_null_move(pos)
+                assert snapshot(pos) == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_played_record_equals_one_set_up_afresh(play_random, roots, seed):
+    """Keys, bitboards, checkers do not depend on the path."""
+    for root in roots:
+        for pos, _ in play_random(root, seed + 100, 80):
+            fresh = new_position()
+            set_sfen(fresh, get_sfen(pos))
+            for name in ("board", "hands", "turn", "king", "key", "colours", "groups", "checkers"):
+                assert np.array_equal(pos[name], fresh[name]), name
+            assert pos["board_keys"][pos["ply"]] == fresh["board_keys"][0]
+            assert np.array_equal(pos["packed_hands"][pos["ply"]], fresh["packed_hands"][0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_is_legal_accepts_exactly_the_legal_moves(play_random, roots, seed):
+    for root in roots:
+        for pos, _ in play_random(root, seed + 200, 30):
+            legal = set(moves_of(pos))
+            assert legal == {move for move in range(1 << 15) if is_legal(pos, np.int64(move))}
+
+
+def test_stages_partition_the_moves(play_random, roots):
+    for root in roots:
+        for pos, _ in play_random(root, 7, 80):
+            tactical, quiet = moves_of(pos, TACTICAL), moves_of(pos, QUIET)
+            useful = moves_of(pos, TACTICAL | QUIET)
+            assert sorted(tactical + quiet) == sorted(useful)
+            assert len(set(useful)) == len(useful)
+            everything = moves_of(pos)
+            assert set(useful) <= set(everything)
+            assert len(set(everything)) == len(everything)
+            for move in tactical:
+                moved = pos["board"][move >> 7 & 127] % KINDS
+                assert pos["board"][move & 127] != EMPTY or (moved == 0 and move >> 14)
+            inferior = set(everything) - set(useful)
+            assert all(pos["board"][move >> 7 & 127] % KINDS in (0, 1, 4, 5) for move in inferior)
+            assert INFERIOR == 4
+
+
+PERFT = {
+    "startpos": (30, 900, 25470, 719731),
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1": (207, 28684, 4809015),
+    "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1": (593, 105677),
+}
+
+
+def test_perft_reference_counts():
+    """Counts published with YaneuraOu's unit test and shared by several libraries."""
+    for sfen, counts in PERFT.items():
+        for depth, count in enumerate(counts, 1):
+            assert perft(sfen, depth) == count
+            if depth <= 2:
+                pos = position_from_sfen(sfen)
+                assert make_leaves(pos, np.int64(depth), np.zeros((depth + 1, MAX_MOVES), np.uint16)) == count
+
+
+def test_drop_pawn_mate_is_illegal_and_harmless_pawn_checks_are_not():
+    mate = position_from_sfen("3nkn3/3n1n3/4G4/9/9/9/9/9/4K4 b P 1")
+    assert "P*5b" not in {move_to_usi(move) for move in moves_of(mate)}
+    escape = position_from_sfen("3nk4/3n1n3/4G4/9/9/9/9/9/4K4 b P 1")
+    assert "P*5b" in {move_to_usi(move) for move in moves_of(escape)}
+    for pos in (mate, escape):
+        compare_with_cshogi(pos, cshogi.Board(get_sfen(pos)))
+
+
+@given(st.integers(0, (1 << 16) - 1))
+@settings(max_examples=200, deadline=None)
+def test_move_notation_round_trips(move):
+    target, origin = move & 127, move >> 7 & 127
+    if target < 81 and (origin < 81 or (origin < 88 and not move & 1 << 14)) and 0 < move < 1 << 15:
+        assert move_from_usi(move_to_usi(move)) == move
+
+
+@given(st.text(max_size=120) | st.text(alphabet="lnsgkrbpLNSGKRBP+123456789/ bw-", max_size=120))
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_a_position_or_a_value_error(text):
+    pos = new_position()
+    try:
+        set_sfen(pos, text)
+    except ValueError:
+        return
+    assert position_from_sfen(get_sfen(pos))["key"] == pos["key"]
+
+
+@pytest.mark.parametrize(
+    ("sfen", "words"),
+    [
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL x - 1", "side to move"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1 b - 1", "ranks"),
+        ("lnsgkgsnl/1r5b1/ppppppppp1/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", "rank 3"),
+        ("Pnsgkgsnl/1r5b1/1pppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", "never move"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/4P4/9/PPPP1PP1P/1B2P2R1/LNSGKGSNL b - 1", "two unpromoted pawns"),
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b P 1", "more pieces"),
+        ("4k4/9/9/9/9/9/9/9/4R3K b - 1", "in check"),
+        ("9/9/9/9/9/9/9/9/3KK4 b - 1", "two kings"),
+    ],
+)
+def test_impossible_positions_are_refused_in_words(sfen, words):
+    with pytest.raises(ValueError, match=words):
+        position_from_sfen(sfen)
+
+
+def follow(board: cshogi.Board, line: list[int], played: int) -> int:
+    """Bring cshogi's board up to a line of which it has played so many moves; returns how many it has then."""
+    for move in line[played:]:
+        board.push_usi(move_to_usi(move))
+    return len(line)
+
+
+@pytest.mark.slow
+def test_two_hundred_thousand_positions_agree_with_cshogi(play_random, roots):
+    count, seed = 0, 1000
+    while count < 200_000:
+        for root in roots[:4]:
+            board, played = cshogi.Board(get_sfen(position_from_sfen(root))), 0
+            for pos, line in play_random(root, seed, 250):
+                played = follow(board, line, played)
+                compare_with_cshogi(pos, board)
+                count += 1
+        seed += 1
+    print(json.dumps({"random_positions": count, "differences": 0}))
+
+
+@pytest.mark.slow
+def test_recorded_games_agree_with_cshogi():
+    """Every position of the recorded games of LITESHOGI_DATA, where that folder is at hand."""
+    path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "games" / "games.jsonl.xz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    games, count = read_games(path, 100_000), 0
+    for first, last in pairwise(games.starts.tolist()):
+        pos, board = position_from_sfen("startpos"), cshogi.Board()
+        for move in games.moves[first:last].tolist():
+            compare_with_cshogi(pos, board)
+            do_move(pos, np.int64(move))
+            board.push_usi(move_to_usi(move))
+            count += 1
+    print(json.dumps({"recorded_positions": count, "differences": 0}))

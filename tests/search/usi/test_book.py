@@ -1,0 +1,269 @@
+"""Opening books: found as rsshogi finds them, refused in words where they are damaged, chosen from by the rules."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+from rsshogi.book import YaneuraOuBook
+
+import search.usi.book
+from search.rules.movegen import is_legal
+from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.rules.shogi import START_SFEN
+from search.usi.book import Book, BookMove
+from search.usi.book_choice import BookRules, choose, flip_move, flip_sfen
+
+HEADER = "#YANEURAOU-DB2016 1.00\n"
+ALL = BookRules(moves=10_000, value_difference=99_999, value_limits=(-99_999, -99_999))
+
+
+def random_entries(games: int, seed: int) -> dict[str, list[str]]:
+    """Positions of random games by cshogi, SFEN with its move number, and lines of moves."""
+    generator, entries = random.Random(seed), {}
+    for _ in range(games):
+        board = cshogi.Board()
+        for _ in range(60):
+            legal = [cshogi.move_to_usi(move) for move in board.legal_moves]
+            if not legal:
+                break
+            chosen = generator.sample(legal, min(len(legal), generator.randint(1, 6)))
+            entries[board.sfen()] = [
+                f"{move} none {generator.randint(-300, 300)} {generator.randint(0, 40)} {generator.randint(0, 50)}"
+                for move in chosen
+            ]
+            board.push_usi(generator.choice(legal))
+    return entries
+
+
+def written(entries: dict[str, list[str]], order: list[str], end: str = "\n") -> str:
+    return (HEADER + "".join(f"sfen {sfen}\n" + "".join(f"{m}\n" for m in entries[sfen]) for sfen in order)).replace(
+        "\n", end
+    )
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[str, list[str]]:
+    return random_entries(40, 1)
+
+
+@pytest.mark.parametrize("whole", [search.usi.book.READ_WHOLE, 0])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_every_position_is_found_as_rsshogi_finds_it(tmp_path, monkeypatch, entries, whole, end):
+    """Read whole and checked line by line, and by bisection alone as large books are."""
+    monkeypatch.setattr(search.usi.book, "READ_WHOLE", whole)
+    path = tmp_path / "book.db"
+    path.write_bytes(written(entries, sorted(entries), end).encode())
+    book, other = Book(path), YaneuraOuBook.open(str(path))
+    for sfen in entries:
+        words = sfen.split()
+        entry = other.lookup_sfen(sfen)
+        assert entry is not None
+        expected = [(str(move.mv), move.score, move.depth, move.count) for move in entry.moves]
+        found = [(move.move, move.value, move.depth, move.count) for move in book.find(sfen)]
+        assert found == expected, sfen
+        assert book.find(" ".join([*words[:3], "777"])) == book.find(sfen)
+        assert book.find(" ".join([*words[:3], "777"]), ignore_ply=False) == []
+        assert book.find(sfen, ignore_ply=False) != []
+    missing = random_entries(5, 2)
+    for sfen in missing:
+        assert (book.find(sfen) == []) == (other.lookup_sfen(sfen) is None)
+
+
+def test_a_small_book_need_not_be_sorted(tmp_path, entries):
+    order = sorted(entries)
+    random.Random(3).shuffle(order)
+    path = tmp_path / "book.db"
+    path.write_text(written(entries, order))
+    book = Book(path)
+    assert all(
+        [move.move for move in book.find(sfen)] == [line.split()[0] for line in entries[sfen]] for sfen in entries
+    )
+
+
+def test_a_large_book_that_is_not_sorted_is_refused(tmp_path, monkeypatch, entries):
+    monkeypatch.setattr(search.usi.book, "READ_WHOLE", 0)
+    path = tmp_path / "book.db"
+    path.write_text(written(entries, sorted(entries, reverse=True)))
+    with pytest.raises(ValueError, match=r"book\.db: .*must be sorted"):
+        Book(path)
+
+
+def test_one_position_with_several_move_numbers(tmp_path, monkeypatch):
+    for whole in (search.usi.book.READ_WHOLE, 0):
+        monkeypatch.setattr(search.usi.book, "READ_WHOLE", whole)
+        path, stem = tmp_path / "book.db", START_SFEN.rsplit(" ", 1)[0]
+        path.write_text(f"{HEADER}sfen {stem} 1\n7g7f\nsfen {stem} 11\n2g2f 8c8d\nsfen {stem} 5\n5g5f\n")
+        book = Book(path)
+        for number, move in ((1, "7g7f"), (5, "5g5f"), (11, "2g2f")):
+            assert [found.move for found in book.find(f"{stem} {number}", ignore_ply=False)] == [move]
+        assert book.find(f"{stem} 11")[0].move == "7g7f"
+
+
+def test_what_a_line_may_leave_out(tmp_path):
+    path = tmp_path / "book.db"
+    path.write_text(
+        "\ufeff" + HEADER + f"// words\nsfen {START_SFEN}\n7g7f\n# more words\n2g2f 8c8d\n5g5f none -3\n"
+        "9g9f resign 1 2\nnone none 0 0 0\n1g1f none 9 9 9 and a remark\n\n7g7f 3c3d 5 6 7\n",
+        encoding="utf-8",
+    )
+    assert Book(path).find(START_SFEN) == [
+        BookMove("7g7f", "3c3d", 5, 6, 8),
+        BookMove("2g2f", "8c8d"),
+        BookMove("5g5f", None, -3),
+        BookMove("9g9f", None, 1, 2),
+        BookMove("1g1f", None, 9, 9, 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "line 1 is not #YANEURAOU-DB2016"),
+        (b"YANE-BINBOOK-V1\0" + bytes(100), "only YaneuraOu's text books"),
+        (HEADER.encode() + b"7g7f none 0 0 1\n", "line 2: a move before the first position"),
+        (HEADER.encode() + b"sfen lnsgkgsnl/9 b - 1\n", "line 2: cannot read the position"),
+        (HEADER.encode() + f"sfen {START_SFEN}\n7g7f none 0 0 1\n2g2f no".encode(), "line 4: .*cut short"),
+        (HEADER.encode() + f"sfen {START_SFEN}\n7g7f none x 0 1\n".encode(), "line 3: cannot read the numbers"),
+        (HEADER.encode() + f"sfen {START_SFEN}\n\xff\xfe\x00 1 1\n".encode("latin-1"), "line 3: cannot read the move"),
+    ],
+)
+def test_damage_is_told_with_file_and_line(tmp_path, content, complaint):
+    path = tmp_path / "some book.db"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=complaint) as raised:
+        Book(path)
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_book_that_is_cut_anywhere_is_read_or_refused(tmp_path, monkeypatch, entries):
+    content = written(entries, sorted(entries)[:30]).encode()
+    path, generator = tmp_path / "book.db", random.Random(4)
+    for number in range(300):
+        monkeypatch.setattr(search.usi.book, "READ_WHOLE", (1 << 20) * (number % 2))
+        data = bytearray(content[: generator.randrange(len(content))])
+        for _ in range(number % 3):
+            at = generator.randrange(len(data) + 1)
+            data[at : at + 1] = generator.randbytes(1)
+        path.write_bytes(data)
+        try:
+            book = Book(path)
+            for sfen in sorted(entries)[:30]:
+                book.find(sfen)
+        except ValueError as error:
+            assert str(path) in str(error)  # noqa: PT017 (either outcome is good)
+
+
+def test_a_missing_book():
+    with pytest.raises(FileNotFoundError, match="no such book"):
+        Book(Path("nowhere.db"))
+
+
+def test_large_books_are_searched_on_disk(tmp_path):
+    """A book beyond what is read whole: opened and asked without being read."""
+    path, filler = tmp_path / "book.db", "1" * 44
+    stem = START_SFEN.rsplit(" ", 1)[0]
+    with open(path, "w") as file:
+        file.write(HEADER)
+        for number in range(300_000):
+            file.write(f"sfen 1{number:08d}{filler} b - 1\n7g7f none 0 0 1\n")
+        file.write(f"sfen {stem} 1\n2g2f none 0 0 1\n")
+    assert path.stat().st_size > search.usi.book.READ_WHOLE
+    book, read = Book(path), []
+
+    class Counted:
+        def __init__(self, file):
+            self._file = file
+
+        def read(self, count):
+            read.append(count)
+            return self._file.read(count)
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+    with open(path, "rb") as file:
+        assert len(book._places(Counted(file), stem.encode())) == 1
+    assert sum(read) < 1 << 19
+    assert [move.move for move in book.find(START_SFEN)] == ["2g2f"]
+    assert book.find("9/9 b - 1") == []
+
+
+def test_turning_the_board_round(roots):
+    for sfen in roots:
+        pos = position_from_sfen(sfen)
+        turned = position_from_sfen(flip_sfen(get_sfen(pos)))
+        assert (turned["board"][::-1] == np.where(pos["board"] == 28, 28, (pos["board"] + 14) % 28)).all()
+        assert (turned["hands"][::-1] == pos["hands"]).all()
+        assert turned["turn"] == 1 - pos["turn"]
+        assert flip_sfen(get_sfen(turned)) == get_sfen(pos)
+        board = cshogi.Board(get_sfen(pos))
+        moves = {cshogi.move_to_usi(move) for move in board.legal_moves}
+        board.set_sfen(get_sfen(turned))
+        assert {flip_move(cshogi.move_to_usi(move)) for move in board.legal_moves} == moves
+
+
+def make(tmp_path: Path, *lines: str, sfen: str = START_SFEN) -> Book:
+    path = tmp_path / "book.db"
+    path.write_text(HEADER + f"sfen {sfen}\n" + "\n".join(lines) + "\n")
+    return Book(path)
+
+
+def chosen(book: Book, rules: BookRules, sfen: str = START_SFEN, times: int = 400) -> Counter:
+    generator, pos, said = random.Random(5), position_from_sfen(sfen), []
+    hits = [choose(book, pos, rules, said.append, generator) for _ in range(times)]
+    return Counter(hit and hit.analysis.best_move for hit in hits)
+
+
+def test_moves_are_chosen_by_their_counts(tmp_path):
+    book = make(tmp_path, "7g7f none 0 0 30", "2g2f none 0 0 10", "5g5f none 0 0 0")
+    often = chosen(book, ALL)
+    assert set(often) == {"7g7f", "2g2f"}
+    assert 250 < often["7g7f"] < 350  # three of four, 300 +- 9
+    alike = chosen(book, BookRules(by_count=False))
+    assert set(alike) == {"7g7f", "2g2f", "5g5f"}
+    assert max(alike.values()) < 180
+    never_played = make(tmp_path, "7g7f none 0 0 0", "2g2f none 0 0 0")
+    assert set(chosen(never_played, ALL)) == {"7g7f", "2g2f"}
+
+
+def test_what_the_rules_leave_out(tmp_path):
+    book = make(tmp_path, "7g7f none 40 20 50", "2g2f none 20 20 46", "5g5f none 5 20 4", "1g1f none -200 20 2")
+    assert set(chosen(book, BookRules())) == {"7g7f", "2g2f"}  # 30 of the best
+    assert set(chosen(book, BookRules(value_difference=99_999))) == {"7g7f", "2g2f", "5g5f"}  # nothing below 0
+    assert set(chosen(book, BookRules(value_difference=10))) == {"7g7f"}
+    assert set(chosen(book, BookRules(value_limits=(30, 0)))) == {"7g7f"}
+    assert set(chosen(book, ALL)) == {"7g7f", "2g2f", "5g5f", "1g1f"}
+    assert set(chosen(book, BookRules(narrow=True, value_difference=99_999))) == {"7g7f", "2g2f"}
+    assert set(chosen(book, BookRules(depth_limit=21))) == {None}
+    assert set(chosen(book, BookRules(moves=0))) == {None}
+    half = chosen(book, BookRules(ignore_percent=50))
+    assert 150 < half[None] < 250
+    white = flip_sfen(START_SFEN)
+    assert set(chosen(book, ALL, white)) == {"3c3d", "8c8d", "5c5d", "9c9d"}
+    assert set(chosen(book, BookRules(value_limits=(-99_999, 30)), white)) == {"3c3d"}
+    assert set(chosen(book, BookRules(flipped=False), white)) == {None}
+    assert set(chosen(book, BookRules(ignore_ply=False), START_SFEN[:-1] + "3")) == {None}
+
+
+def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
+    path = tmp_path / "book.db"
+    after = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
+    path.write_text(f"{HEADER}sfen {START_SFEN}\n7g7f 7g7f 0 0 1\n5i5a\nP*5e\nsfen {after}\n3c3d\n8c8d none 0 0 9\n")
+    pos, said = position_from_sfen(START_SFEN), []
+    hit = choose(Book(path), pos, ALL, said.append)
+    assert hit is not None
+    assert (hit.analysis.best_move, hit.analysis.ponder_move) == ("7g7f", None)
+    assert len(said) == 2
+    assert all("is not legal" in words for words in said)
+    path.write_text(path.read_text().replace("7g7f 7g7f", "7g7f none"))
+    hit = choose(Book(path), pos, ALL, said.append)
+    assert hit is not None
+    assert hit.analysis.ponder_move == "8c8d"
+    assert is_legal(position_from_sfen(after), np.int64(move_from_usi("8c8d")))
+    assert hit.lines == ("multipv 1 depth 0 score cp 0 pv 7g7f",)

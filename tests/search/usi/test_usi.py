@@ -1,0 +1,434 @@
+"""The protocol in this process: options, limits, errors in words, pondering, and a search that always answers."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from search.clock import Limits
+from search.evaluation.network_file import save_network
+from search.rules.movegen import is_legal
+from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.score import score_of_rate
+from search.usi.options import OPTIONS, OptionValues
+from search.usi.session import MAX_LINE, parse_go
+from tests.usi_session import InProcess
+
+MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
+
+
+@pytest.fixture
+def session() -> Iterator[InProcess]:
+    session = InProcess()
+    session.send("setoption name USI_Hash value 2", "isready").until("readyok")
+    yield session
+    session.protocol.close()
+
+
+def test_usi_is_answered_before_anything_is_compiled_or_imported():
+    script = (
+        "import sys\n"
+        "for name in ('numba', 'numpy', 'tyro', 'safetensors', 'llvmlite'): sys.modules[name] = None\n"
+        "sys.argv = ['liteshogi']\n"
+        "from liteshogi.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input="usi\nquit\n", capture_output=True, text=True, timeout=60
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "id name LiteShogi"
+    assert lines[-1] == "usiok"
+    assert [line for line in lines if line.startswith("option name EvalFile type filename default default")]
+    assert done.returncode == 0
+
+
+def test_declarations_are_such_as_guis_can_read():
+    for option in OPTIONS:
+        declaration = option.declaration()
+        words = declaration.split(" ")
+        assert words[:2] == ["option", "name"]
+        assert words[3] == "type"
+        assert words[5] == "default"
+        assert "" not in words
+    assert len({option.name.lower() for option in OPTIONS}) == len(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("USI_Hash", "many", "is not a whole number"),
+        ("USI_Hash", "", "is not a whole number"),
+        ("Threads", "0", "outside 1 to 64"),
+        ("MultiPV", "-3", "outside 1 to 593"),
+        ("USI_Ponder", "maybe", "neither true nor false"),
+        ("EnteringKingRule", "Mine", "none of"),
+        ("Nonsense", "1", "no such option"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_in_words(name, text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        OptionValues().set(name, text)
+    session = InProcess().send(f"setoption name {name} value {text}")
+    assert complaint in session.words()
+
+
+def test_option_values():
+    values = OptionValues()
+    assert values.set("usi_hash", "77") == "USI_Hash"
+    values.set("EvalFile", "/a path/with spaces.safetensors")
+    values.set("USI_Ponder", "true")
+    assert values.number("USI_Hash") == 77
+    assert values.text("EvalFile") == "/a path/with spaces.safetensors"
+    assert values.flag("USI_Ponder")
+    values.set("EvalFile", "")
+    assert values.text("EvalFile") == "default"
+
+
+def test_limits():
+    limits, complaints = parse_go("ponder btime 1000 wtime -20 binc 3 winc 4 byoyomi 5")
+    assert limits == Limits(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4, ponder=True)
+    assert parse_go("depth 0 nodes 0")[0] == Limits(depth=1, nodes=1)
+    assert parse_go("infinite searchmoves 7g7f P*5e 8h2b+ movetime 9")[0] == Limits(
+        infinite=True, searchmoves=("7g7f", "P*5e", "8h2b+"), movetime=9
+    )
+    assert parse_go("mate infinite")[0].mate == -1
+    assert parse_go("mate 5000")[0].mate == 5000
+    assert parse_go("mate")[0].mate == -1
+    assert complaints == []
+
+
+@pytest.mark.parametrize("text", ["depth", "depth x", "btime 10x", "btime " + "9" * 30, "sideways", "nodes 1.5"])
+def test_limits_that_cannot_be_read_are_left_out(text):
+    limits, complaints = parse_go(text)
+    assert limits == Limits()
+    assert 1 <= len(complaints) <= 4
+    assert all("left out" in complaint for complaint in complaints)
+
+
+def test_a_game(session):
+    session.send("usinewgame", "position startpos", "go depth 3")
+    lines = session.until("bestmove")
+    infos = [line for line in lines if line.startswith("info depth")]
+    assert [line.split()[2] for line in infos] == ["1", "2", "3"]
+    for line in infos:
+        words = line.split()
+        for name in ("seldepth", "score", "nodes", "nps", "hashfull", "time", "pv"):
+            assert name in words
+        assert words[words.index("pv") + 1 :]
+        assert "multipv" not in words
+    move = lines[-1].split()[1]
+    assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(move)))
+    session.send(f"position startpos moves {move} 3c3d", "go nodes 500")
+    assert session.bestmove() != "resign"
+
+
+def test_limits_of_every_search(session):
+    session.send("setoption name DepthLimit value 3", "position startpos", "go byoyomi 60000")
+    assert session.until("bestmove")[-2].split()[2] == "3"
+    session.send("go depth 2")  # what is asked for may be less, not more
+    assert session.until("bestmove")[-2].split()[2] == "2"
+    session.send("setoption name DepthLimit value 0", "setoption name NodesLimit value 2000", "go byoyomi 60000")
+    words = session.until("bestmove")[-2].split()
+    assert int(words[words.index("nodes") + 1]) <= 2000
+    assert int(words[2]) > 3
+
+
+def test_the_ponder_move_is_named_when_the_gui_ponders(session):
+    session.send("position startpos", "go depth 5")
+    assert " ponder " not in session.until("bestmove")[-1]
+    session.send("setoption name USI_Ponder value true", "go depth 5")
+    assert " ponder " in session.until("bestmove")[-1]
+
+
+def test_multipv(session):
+    session.send("setoption name MultiPV value 3", "position startpos", "go depth 2")
+    numbers = [line.split()[line.split().index("multipv") + 1] for line in session.until("bestmove")[:-1]]
+    assert numbers == ["1", "2", "3"] * 2
+
+
+def test_an_infinite_search_keeps_its_move_until_stop(session):
+    session.send(MATED, "go infinite")
+    time.sleep(0.2)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    session.send("stop")
+    assert session.bestmove() == "resign"
+
+
+def test_stop_is_answered_once_and_only_when_thinking(session):
+    session.send("position startpos", "go infinite")
+    session.until("info depth 2")
+    session.send("stop")
+    assert session.bestmove() != "resign"
+    session.send("stop", "stop", "gameover win")
+    assert session.waiting() == []
+
+
+@pytest.mark.parametrize("clocks", ["", " btime 300 wtime 300 byoyomi 100"])
+def test_pondering(session, clocks):
+    go = "go ponder" + ("" if clocks else " btime 0 wtime 0 byoyomi 200")
+    session.send("position startpos moves 7g7f", go)
+    session.until("info depth 3")
+    time.sleep(0.4)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    session.send("ponderhit" + clocks)
+    assert session.bestmove() != "resign"
+
+
+def test_a_ponder_miss(session):
+    session.send("position startpos moves 7g7f", "go ponder btime 0 wtime 0 byoyomi 100")
+    session.until("info depth 2")
+    session.send("stop")
+    session.bestmove()
+    session.send("ponderhit", "position startpos moves 7g7f 8c8d", "go btime 0 wtime 0 byoyomi 100")
+    session.bestmove()
+
+
+def test_a_ponderhits_clock_does_not_stop_the_next_search(session):
+    session.send("position startpos", "go ponder", "ponderhit btime 0 wtime 0 byoyomi 400")
+    session.until("info depth 2")
+    session.send("stop")
+    session.bestmove()
+    session.send("go infinite")
+    time.sleep(0.7)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    session.send("stop")
+    session.bestmove()
+
+
+def test_gameover_while_thinking(session):
+    session.send("position startpos", "go ponder btime 1000 wtime 1000", "gameover lose")
+    session.bestmove()
+    session.send("isready").until("readyok")
+
+
+def test_a_second_go_ends_the_first(session):
+    session.send("position startpos", "go infinite", "go depth 2")
+    session.bestmove()
+    session.bestmove()
+
+
+def test_what_cannot_be_done_is_said_and_a_go_still_answered(session):
+    session.send("go sideways depth 2 byoyomi x")
+    lines = session.until("bestmove")
+    assert "'sideways' is no limit that is known here" in lines[0]
+    assert "byoyomi needs a whole number" in lines[1]
+    session.send("go depth 2 searchmoves 1a1b")
+    assert session.bestmove() != "resign"
+
+
+def test_mates_are_solved(session):
+    def ask(position: str, go: str = "go mate 60000") -> str:
+        session.waiting()
+        return session.send(f"position sfen {position}", go).until("checkmate")[-1]
+
+    assert ask("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1") == "checkmate G*5b"
+    assert ask("4k4/9/9/9/9/9/9/9/4K4 b - 1", "go mate infinite") == "checkmate nomate"
+    assert ask("8k/8G/8G/9/9/9/9/9/K8 w - 1") == "checkmate nomate"
+    assert ask("9/9/4P4/9/9/9/9/9/4K4 b G 1") == "checkmate nomate"
+    session.send("go mate infinite", "stop").until("checkmate")
+    session.send("position startpos", "go depth 2")
+    assert session.bestmove() != "resign"
+
+
+def test_a_mate_proved_at_the_root_is_played(session):
+    session.send("setoption name Mate_Root_Search value 1000000", "isready").until("readyok")
+    session.send(
+        "position sfen 1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167",
+        "go byoyomi 60000",
+    )
+    lines = session.until("bestmove")
+    assert 0 < int(lines[-2].split("score mate ")[1].split()[0]) <= 11
+    assert lines[-1].split()[1] == lines[-2].split(" pv ")[1].split()[0]
+    session.send("position startpos", "go ponder byoyomi 100", "ponderhit")
+    assert session.bestmove() != "resign"
+    session.send("setoption name Mate_Root_Search value 0", "position startpos", "go depth 2")
+    assert session.bestmove() != "resign"
+
+
+def test_illegal_positions_leave_the_last_one(session):
+    session.send("position startpos moves 7g7f")
+    for bad, words in (
+        ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
+        ("position startpos moves hello", "is not a USI move"),
+        ("position sfen 9/9 b - 1", "2 ranks instead of 9"),
+        ("position", "SFEN"),
+        ("position sfen " + "9/" * 500, "too long"),
+        ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
+    ):
+        assert words in session.send(bad).words(), bad
+    engine = session.protocol._engine
+    assert engine is not None
+    assert get_sfen(engine.position).split()[1:] == ["w", "-", "2"]
+    session.send("go depth 2")
+    assert session.bestmove() != "resign"
+
+
+def test_no_legal_move_is_resigned(session):
+    session.send(MATED, "go btime 1000 wtime 1000")
+    assert session.bestmove() == "resign"
+
+
+def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
+    lost = "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s 1"
+    session.send(lost, "go depth 2")
+    assert session.bestmove() != "resign"
+    session.send("setoption name ResignValue value 500", lost, "go depth 2")
+    assert session.bestmove() == "resign"
+
+
+def test_declaration_is_played_by_the_rule_in_force(session):
+    entered = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
+    session.send(entered, "go depth 2")
+    assert session.bestmove() == "win"
+    session.send("setoption name EnteringKingRule value NoEnteringKing", entered, "go depth 2")
+    assert session.bestmove() not in ("win", "resign")
+
+
+def test_draw_values_follow_the_side_of_the_engine(session):
+    session.send("setoption name Draw_Value_Black value 300", "setoption name Draw_Value_White value 900")
+    engine = session.protocol._engine
+    assert engine is not None
+    black, white = (score_of_rate(rate, engine.network.cp_per_logit) for rate in (0.3, 0.9))
+    session.send("position startpos", "go depth 1").bestmove()
+    assert engine.rules.draw_value == (black, -black)
+    session.send("position startpos moves 7g7f", "go depth 1").bestmove()
+    assert engine.rules.draw_value == (-white, white)
+    session.send("setoption name Draw_Value_White value 1000", "go depth 1").bestmove()
+    assert engine.rules.draw_value == (-20000, 20000)
+
+
+def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, tmp_path):
+    damaged = tmp_path / "some net.safetensors"
+    damaged.write_bytes(b"not a network at all" * 10)
+    for path in (str(damaged), str(tmp_path / "missing.safetensors")):
+        session.waiting()
+        said = session.send(f"setoption name EvalFile value {path}").words()
+        assert path in said
+        assert "liteshogi fold" in said
+        # It is said once, not with every move, but the file is tried again when the GUI asks whether we are ready.
+        assert session.send("position startpos", "go depth 2").until("bestmove")[0].startswith("info depth")
+        assert path in "\n".join(session.send("isready").until("readyok"))
+    from search.warmup import small_network
+
+    save_network(small_network(), damaged)
+    session.send(f"setoption name EvalFile value {damaged}")
+    assert str(damaged) in session.words()
+    session.send("go depth 2").bestmove()
+
+
+def test_a_table_that_does_not_fit_is_refused_in_words(session):
+    engine = session.protocol._engine
+    assert engine is not None
+    before = engine.table
+    session.send(f"setoption name USI_Hash value {1 << 20}")
+    assert "does not fit" in session.words()
+    assert engine.table is before
+    session.send("go depth 2").bestmove()
+
+
+def test_a_table_that_does_not_fit_at_the_start():
+    session = InProcess().send(f"setoption name USI_Hash value {1 << 20}", "setoption name Threads value 2", "isready")
+    assert "does not fit" in "\n".join(session.until("readyok"))
+    session.send("position startpos", "go depth 3").bestmove()
+
+
+def test_options_during_a_search_wait_for_its_end(session):
+    session.send("position startpos", "go infinite")
+    session.until("info depth 2")
+    session.send("setoption name USI_Hash value 4", "setoption name Threads value 2", "isready").until("readyok")
+    session.send("stop").bestmove()
+    session.send("go depth 4").bestmove()
+    engine = session.protocol._engine
+    assert engine is not None
+    assert engine.table.megabytes == 4
+
+
+def test_commands_before_isready():
+    session = InProcess().send("setoption name USI_Hash value 1", "go depth 2")
+    session.bestmove()
+    session.send("ponderhit", "stop", "usinewgame", "position startpos", "go nodes 100").bestmove()
+
+
+def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
+    monkeypatch.setattr("search.usi.session.KEEP_ALIVE_SECONDS", 0.01)
+    session = InProcess()
+    ready = session.protocol._ready_engine
+
+    def slowly():
+        time.sleep(0.2)
+        return ready()
+
+    monkeypatch.setattr(session.protocol, "_ready_engine", slowly)
+    lines = session.send("setoption name USI_Hash value 1", "isready").until("readyok")
+    assert lines.count("") >= 2
+    assert lines[-1] == "readyok"
+
+
+def test_a_network_that_cannot_be_loaded_at_all_still_gets_readyok(monkeypatch):
+    session = InProcess()
+
+    def broken():
+        raise ImportError("no module named numba")
+
+    monkeypatch.setattr(session.protocol, "_ready_engine", broken)
+    assert "no module named numba" in "\n".join(session.send("isready").until("readyok"))
+    assert "no module named numba" in session.send("position startpos").words()
+    assert session.send("go depth 1").until("bestmove")[-1] == "bestmove resign"
+
+
+def test_unknown_and_monstrous_lines(session):
+    assert "unknown command 'hello'" in session.send("hello world").words()
+    assert "too long" in session.send("position startpos moves " + "7g7f " * MAX_LINE).words()
+    assert session.send("", "   ", "\t").waiting() == []
+    assert session.protocol.handle("hello")
+    assert not session.protocol.handle("quit")
+    assert session.send("\ufeffusi").until("usiok")
+
+
+COMMANDS = ("usi", "isready", "setoption name", "usinewgame", "position", "go", "stop", "ponderhit", "gameover")
+SENTENCE = """name value moves startpos sfen USI_Hash 1 Threads 2 EvalFile MultiPV default infinite ponder btime wtime
+    byoyomi binc depth 3 nodes 50 7g7f 3c3d 8h2b+ P*5e mate searchmoves 3g3f b - w -1 999999999999999999999 \x00 日本
+    lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL \ufffd = % NaN 1e9 true win lose movetime rtime"""
+
+
+def test_nonsense_never_silences_it(session):
+    generator, words = random.Random(11), SENTENCE.split()
+    for number in range(1500):
+        line = " ".join(generator.choices(words, k=generator.randint(0, 9)))
+        if number % 4:
+            line = f"{generator.choice(COMMANDS)} {line}"
+        if number % 10 == 0:
+            line = bytes(generator.randbytes(60)).decode("utf-8", "replace")
+        if line.split()[:1] == ["quit"]:
+            continue
+        session.send(line)
+    session.send("setoption name Threads value 1", "isready").until("readyok")
+    session.waiting()
+    session.send("setoption name EvalFile value default", "position startpos", "go depth 3")
+    assert session.bestmove() != "resign"
+
+
+def test_sfens_of_every_kind_are_answered_and_followed_by_a_legal_move(session):
+    generator = random.Random(12)
+    base = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b 2P3g 1"
+    letters = "lnsgkrbpLNSGKRBP+123456789/ bw-0"
+    for _ in range(600):
+        text = list(base)
+        for _ in range(generator.randint(0, 6)):
+            place = generator.randrange(len(text))
+            text[place : place + generator.randint(0, 2)] = generator.choice(letters)
+        session.send("position sfen " + "".join(text)[: generator.choice((200, 200, 40))])
+        if generator.random() < 0.1:
+            session.waiting()
+            session.send("go nodes 200")
+            move = session.bestmove()
+            engine = session.protocol._engine
+            assert engine is not None
+            assert move in ("resign", "win") or is_legal(engine.position, np.int64(move_from_usi(move)))
