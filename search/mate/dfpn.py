@@ -98,7 +98,7 @@ def table_key(pos, solver, depth):
 
 
 @jit
-def _attacker_hand(pos, depth):
+def attacker_hand(pos, depth):
     attacker = (np.int64(pos.turn) ^ (depth & 1)) & 1
     return np.uint64(pos.packed_hands[pos.ply, attacker])
 
@@ -184,6 +184,12 @@ def _link(pos, solver, depth, count):
 
 
 @jit
+def enter_path(pos, solver, depth):
+    """Note the position at `depth` in the key of the path."""
+    solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
+
+
+@jit
 def _evaluate(pos, solver, depth, index):
     """What is known of the move `index` of a node at `depth`: from the path, the table, or a first look."""
     move = np.int64(solver.moves[depth, index])
@@ -203,7 +209,7 @@ def _evaluate(pos, solver, depth, index):
     elif child >= solver.max_depth:
         pn, dn, back, hand = np.int64(INFINITE_NUMBER), np.int64(0), np.int64(UNKNOWN_DEPTH), _defender_hand(pos, child)
     else:
-        attackers_hand = _attacker_hand(pos, child)
+        attackers_hand = attacker_hand(pos, child)
         pn, dn, hand, _, length, back = probe(solver.table, table_key(pos, solver, child), attackers_hand, path)
         if dn == 0:  # the table keeps attackers' hands
             hand = attackers_hand + _defender_hand(pos, child) - hand
@@ -241,7 +247,7 @@ def _look_at_attack(pos, solver, depth):
         undo_move(pos, move)
         return np.int64(0), np.int64(INFINITE_NUMBER), np.int64(1), _hand_before(pos, move, hand)
     if checks == 0:
-        hand = held_alone(_defender_hand(pos, depth), _attacker_hand(pos, depth))
+        hand = held_alone(_defender_hand(pos, depth), attacker_hand(pos, depth))
         return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), hand
     if solver.limit > 0 and depth + 1 >= solver.limit:
         return np.int64(INFINITE_NUMBER), np.int64(0), np.int64(0), _defender_hand(pos, depth)
@@ -255,7 +261,7 @@ def _look_at_defence(pos, solver, depth):
     if count == 0:
         hand = np.uint64(0)
         if _can_be_interposed(pos):
-            hand = held_alone(_attacker_hand(pos, depth), _defender_hand(pos, depth))
+            hand = held_alone(attacker_hand(pos, depth), _defender_hand(pos, depth))
         return np.int64(0), np.int64(INFINITE_NUMBER), np.int64(0), hand
     return min(count, np.int64(MOST_EVASIONS)), np.int64(1), np.int64(0), np.uint64(0)
 
@@ -280,7 +286,7 @@ def explore(pos, solver, depth, win_limit, lose_limit):
     else:
         count = generate_checks(pos, solver.moves[depth], np.int64(0))
     _link(pos, solver, depth, count)
-    solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
+    enter_path(pos, solver, depth)
     for index in range(count):
         if solver.active[depth, index]:
             _evaluate(pos, solver, depth, index)
@@ -330,7 +336,7 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
     infinite = np.int64(INFINITE_NUMBER)
     back, length, hand, move = np.int64(INDEPENDENT), np.int64(0), np.uint64(0), np.int64(0)
     attacking = depth & 1 == 0
-    own, other = _attacker_hand(pos, depth), _defender_hand(pos, depth)
+    own, other = attacker_hand(pos, depth), _defender_hand(pos, depth)
     total = own + other
     if not attacking:
         own, other = other, own
@@ -378,12 +384,16 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
 
 @jit
 def solve_root(pos, solver):
-    """Prove or refute a mate for the side to move: 1 mate, 0 no mate (within the limit, if any), -1 unknown."""
+    """Prove or refute a mate for the side to move: 1 mate, 0 no mate (within the limit, if any), -1 unknown.
+
+    A mate that is proved takes `solver.result_length[0]` plies at most.
+    """
     solver.stopped = 0
     solver.root_ply = pos.ply
     solver.max_depth = min(np.int64(DEPTHS), np.int64(STACK) - 2 - np.int64(pos.ply))
     move, checks = find_mate(pos, solver.moves[0])
     if move != 0:
+        solver.result_length[0] = 1
         return np.int64(1)
     if checks == 0 or solver.limit == 1:
         return np.int64(0)
@@ -393,68 +403,3 @@ def solve_root(pos, solver):
     if solver.result_lose[0] == 0 and solver.result_back[0] == INDEPENDENT:
         return np.int64(0)
     return np.int64(-1)
-
-
-@jit
-def _known_length(pos, solver, depth):
-    """(plies to mate, mating side's move) of a position that the search proved, from the table or by searching again.
-
-    (0, 0) for a mated defender, (-1, 0) if the proof cannot be found again."""
-    if depth & 1 == 0:
-        move, _ = find_mate(pos, solver.moves[depth])
-        if move != 0:
-            return np.int64(1), move
-    elif legal_moves(pos, solver.moves[depth]) == 0:
-        return np.int64(0), np.int64(0)
-    pn, _, _, move, length, _ = probe(
-        solver.table, table_key(pos, solver, depth), _attacker_hand(pos, depth), np.uint64(0)
-    )
-    if pn == 0:
-        return length, move
-    if depth >= solver.max_depth or (solver.limit > 0 and depth >= solver.limit):
-        return np.int64(-1), np.int64(0)
-    explore(pos, solver, depth, np.int64(INFINITE_NUMBER), np.int64(INFINITE_NUMBER))
-    proof = solver.result_win[depth] if depth & 1 == 0 else solver.result_lose[depth]
-    if proof == 0:
-        return solver.result_length[depth], solver.result_move[depth]
-    return np.int64(-1), np.int64(0)
-
-
-@jit
-def extract_line(pos, solver, line):
-    """Write the mate that was proved to `line` (uint16 [DEPTHS]), the defender holding out longest; its length or -1.
-
-    The position comes back as it was."""
-    depth = np.int64(0)
-    solver.stopped = 0
-    found = np.int64(-1)
-    while depth < solver.max_depth:
-        solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
-        if depth & 1 == 0:
-            length, move = _known_length(pos, solver, depth)
-            if length < 1:
-                break
-        else:
-            count = legal_moves(pos, solver.moves[depth])
-            if count == 0:
-                found = depth
-                break
-            longest, move = np.int64(-1), np.int64(0)
-            for index in range(count):
-                reply = np.int64(solver.moves[depth, index])
-                do_move(pos, reply)
-                length, _ = _known_length(pos, solver, depth + 1)
-                undo_move(pos, reply)
-                if length < 1:
-                    move = np.int64(0)
-                    break
-                if length > longest:
-                    longest, move = length, reply
-            if move == 0:
-                break
-        line[depth] = move
-        do_move(pos, move)
-        depth += 1
-    for index in range(depth):
-        undo_move(pos, np.int64(line[depth - 1 - index]))
-    return found

@@ -61,7 +61,7 @@ def with_mate(best: Analysis, mate: MateResult) -> Analysis:
     return replace(
         best,
         best_move=mate.moves[0],
-        ponder_move=mate.moves[1] if mate.plies > 1 else None,
+        ponder_move=mate.moves[1] if len(mate.moves) > 1 else None,
         score=score,
         nodes=best.nodes + mate.nodes,
         pv=mate.moves,

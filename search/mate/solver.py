@@ -3,8 +3,8 @@
     result = MateSolver().solve("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1", milliseconds=1000)
     result.status, result.moves        # MateStatus.MATE, ("G*5b",)
 
-The search is in mate_search.py, its table in mate_table.py. A mate is reported only with its line, replayed here move
-by move to a position without a legal move.
+The search is in dfpn.py, its table in table.py, the reading of lines in lines.py. A mate is reported only with its
+line, replayed here move by move to a position without a legal move.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 import enum
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from search.mate.dfpn import DEPTHS, extract_line, mate_dtype, solve_root
+from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
+from search.mate.lines import proved_line, shortest_line
 from search.mate.problems import set_problem
 from search.mate.table import MateTable
 from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
@@ -66,18 +67,16 @@ class MateResult:
     status: MateStatus
     """MATE and NO_MATE are proved; UNKNOWN: stopped before."""
     moves: tuple[str, ...] = ()
-    """The mate in USI moves, the defender holding out as long as it can; empty unless MATE."""
+    """The mate in USI moves, empty unless MATE. If it is the shortest, both sides play their best; else the defender
+    holds out as long as the proof knows how to."""
+    plies: int = 0
+    """Moves that the mate takes at most, exactly if it is the shortest; 0 unless MATE."""
     nodes: int = 0
     """Positions visited."""
     seconds: float = 0.0
     """Wall time."""
     shortest: bool = False
     """Whether every shorter mate has been refuted."""
-
-    @property
-    def plies(self) -> int:
-        """Length of the mate; 0 unless MATE."""
-        return len(self.moves)
 
 
 class MateSolver:
@@ -94,6 +93,7 @@ class MateSolver:
         self._record = self._memory[0]
         self._position = new_position()
         self._line = np.zeros(DEPTHS, np.uint16)
+        self._never = StopFlag()
 
     def clear(self) -> None:
         """Forget earlier searches."""
@@ -103,7 +103,8 @@ class MateSolver:
         """Compile or load what solving needs, once a process; `solve` does it before its clock starts."""
         if not MateSolver._prepared:
             MateSolver._prepared = True
-            self.solve(_FIRST_PROBLEM)
+            for shorten in (True, False):
+                self.solve(_FIRST_PROBLEM, shorten=shorten)
 
     def solve(
         self,
@@ -137,15 +138,11 @@ class MateSolver:
         finally:
             if timer is not None:
                 timer.cancel()
-        status, line, shortest = found
-        seconds = time.perf_counter() - begun
-        return MateResult(status, line, int(self._record["nodes"]), seconds, shortest)
+        return replace(found, nodes=int(self._record["nodes"]), seconds=time.perf_counter() - begun)
 
-    def _interruptible(
-        self, flag: StopFlag, nodes: int | None, shorten: bool
-    ) -> tuple[MateStatus, tuple[str, ...], bool]:
+    def _interruptible(self, flag: StopFlag, nodes: int | None, shorten: bool) -> MateResult:
         """`_search` in another thread: Ctrl-C cannot reach the main thread inside compiled code."""
-        found: list[tuple[MateStatus, tuple[str, ...], bool]] = []
+        found: list[MateResult] = []
         errors: list[BaseException] = []
 
         def work() -> None:
@@ -166,7 +163,8 @@ class MateSolver:
             raise errors[0]
         return found[0]
 
-    def _search(self, flag: StopFlag, nodes: int | None, shorten: bool) -> tuple[MateStatus, tuple[str, ...], bool]:
+    def _search(self, flag: StopFlag, nodes: int | None, shorten: bool) -> MateResult:
+        """What there is to say but effort and time."""
         record, pos = self._record, self._position
         self.table.new_search()
         record["table"] = self.table.record
@@ -177,35 +175,46 @@ class MateSolver:
         record["limit"] = 0
         verdict = solve_root(pos, record)
         if verdict <= 0:
-            return (MateStatus.UNKNOWN if verdict < 0 else MateStatus.NO_MATE), (), False
+            return MateResult(MateStatus.UNKNOWN if verdict < 0 else MateStatus.NO_MATE)
         spent = int(record["nodes"])
-        line = self._extract()
-        if not line:
-            return MateStatus.UNKNOWN, (), False
-        shortest = len(line) == 1
+        limit, plies = 0, int(record["result_length"][0])
+        shortest = plies == 1
         while shorten and not shortest:
-            record["limit"] = len(line) - 2
-            record["stop_address"] = flag.address
+            record["limit"] = plies - 2
             budget = int(record["nodes"]) + max(2 * spent, _SHORTENING_NODES)
             record["node_limit"] = min(budget, nodes) if nodes else budget
             verdict = solve_root(pos, record)
-            shortest = verdict == 0
             if verdict <= 0:
+                shortest = verdict == 0
                 break
-            shorter = self._extract()
-            if not shorter or len(shorter) >= len(line):
-                break
-            line = shorter
-            shortest = len(line) == 1
-        return MateStatus.MATE, tuple(move_to_usi(move) for move in line), shortest
+            limit, plies = plies - 2, int(record["result_length"][0])
+            shortest = plies == 1
+        line = self._shortest_line(plies) if shortest else []
+        if not line:
+            line = self._proved_line(limit)
+            # Of what is not the shortest, or cannot be shown, the table may know a longer way.
+            shortest, plies = shortest and len(line) == plies, max(plies, len(line))
+        if not line:
+            return MateResult(MateStatus.UNKNOWN)
+        return MateResult(MateStatus.MATE, tuple(move_to_usi(move) for move in line), plies, shortest=shortest)
 
-    def _extract(self) -> list[int]:
-        """The proved line, replayed; empty if the table lost too much of it to find it again quickly."""
-        record = self._record
-        grace = StopFlag()
-        record["stop_address"] = grace.address
-        record["node_limit"] = int(record["nodes"]) + _EXTRACTION_NODES
-        length = int(extract_line(self._position, record, self._line))
+    def _shortest_line(self, plies: int) -> list[int]:
+        """The mate in so many plies, none being shorter; empty if the table lost too much to find it again quickly."""
+        self._allow_extraction()
+        return self._replayed(plies if shortest_line(self._position, self._record, self._line, np.int64(plies)) else 0)
+
+    def _proved_line(self, limit: int) -> list[int]:
+        """The mate that was proved within so many plies (0: any number); empty likewise."""
+        self._allow_extraction()
+        self._record["limit"] = limit
+        return self._replayed(int(proved_line(self._position, self._record, self._line)))
+
+    def _allow_extraction(self) -> None:
+        """Reading a line is quick, and nothing is found without it: no limit but its own ends it."""
+        self._record["stop_address"] = self._never.address
+        self._record["node_limit"] = int(self._record["nodes"]) + _EXTRACTION_NODES
+
+    def _replayed(self, length: int) -> list[int]:
         line = self._line[: max(length, 0)].tolist()
         return line if line and is_mating_line(self._position, line) else []
 

@@ -6,7 +6,7 @@ mate found with some hand is one with every larger hand, a refutation holds for 
 algorithm for searching AND/OR trees and its applications", 2002; the hand kept is what the proof needed).
 
 Four words an entry: the key; hand 28 bits, flag, move 16 << 32, length 16 << 48; proof number, disproof number << 32;
-and the work spent, generation << 32. A refutation that holds on one path only (see mate_search.py) has its flag set,
+and the work spent, generation << 32. A refutation that holds on one path only (see dfpn.py) has its flag set,
 keeps the key of that path in the last word, and in `length` the depth of the position it goes back to, plus one.
 """
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import collections
 import json
+import os
 import random
 import threading
+from pathlib import Path
 
 import cshogi
 import pytest
 
 from search.alphabeta.engine import Analysis
 from search.mate.mate_verb import Mate
+from search.mate.problems import read_problems
 from search.mate.root import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.rules.sfen import position_from_sfen
@@ -68,6 +72,91 @@ def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
             assert result.status is MateStatus.MATE
     assert mates > 50
     assert refuted > 300
+
+
+class Exhaustive:
+    """Every check and every answer, by cshogi's moves."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], bool] = {}
+
+    def mates(self, board: cshogi.Board, plies: int) -> bool:
+        """Whether the side to move mates within so many plies (odd)."""
+        if plies < 1:
+            return False
+        key = board.zobrist_hash(), plies
+        if key not in self._known:
+            self._known[key] = any(self._is_mated(board, move, plies - 1) for move in list(board.legal_moves))
+        return self._known[key]
+
+    def _is_mated(self, board: cshogi.Board, move: int, plies: int) -> bool:
+        board.push(move)
+        mated = board.is_check()
+        for reply in list(board.legal_moves) if mated else []:
+            if plies == 0:
+                mated = False
+                break
+            board.push(reply)
+            mated = self.mates(board, plies - 1)
+            board.pop()
+            if not mated:
+                break
+        board.pop()
+        return mated
+
+    def assert_shortest(self, sfen: str, moves: tuple[str, ...]) -> None:
+        """Both sides play their best: before each of the attacker's moves the mate takes all that is left."""
+        _assert_mates(sfen, moves)
+        board = cshogi.Board(sfen)
+        for number, usi in enumerate(moves):
+            if number % 2 == 0:
+                left = len(moves) - number
+                assert self.mates(board, left), board.sfen()
+                assert not self.mates(board, left - 2), board.sfen()
+            board.push(board.move_from_usi(usi))
+
+
+# Long mates where the attacker knows a longer way first, and a defence that falls for it looks short.
+@pytest.mark.parametrize(
+    ("sfen", "refuted"),
+    [
+        ("l2+B2n1+R/5sk2/p1npgpsP1/6ppP/2GPP3B/1P2+r1s2/P4P3/7K1/L1s6 w GL4Pg2nl2p 126", 5),
+        ("ln1g2g+P1/1R1nksl2/P2ppp1+B1/3s2pL1/p1P2P3/2pGnsPp1/1p1PS3P/6K2/3+rP2NL w Bg2p 114", 7),
+        ("ln1g5/5k3/p2p5/1p3p3/5L2p/2PB1PP2/PPNKP3P/2S3S2/L1+bG1G2L b RGS2N6Prs 97", 7),
+        ("lk6l/4g1+P2/pP1pp1p+Rn/2p6/1N2s1N2/P1P1sPP2/5pN2/1gSPP4/L2K1+lS2 b RBPb2g3p 89", 9),
+        ("ln5+Pl/3kg1g2/p1spP1pS1/1pp1p1g2/7p1/2P5P/PP1P+bPP2/3N2B2/LNK2G3 w RNPr2slp 72", 9),
+    ],
+)
+def test_a_mate_is_no_shorter_than_its_best_defence(sfen, refuted):
+    exhaustive = Exhaustive()
+    assert not exhaustive.mates(cshogi.Board(sfen), refuted)
+    result = MateSolver(64).solve(sfen)
+    _assert_mates(sfen, result.moves)
+    assert result.plies == len(result.moves) > refuted
+    if result.shortest and result.plies <= 9:
+        exhaustive.assert_shortest(sfen, result.moves)
+
+
+def test_the_shortest_mates_of_random_games_are_the_shortest(solver):
+    counts = collections.Counter()
+    for sfen in _positions(1500, 3, (60, 200)):
+        result = solver.solve(sfen, nodes=20_000)
+        counts[result.plies] += result.shortest
+        if result.shortest and result.plies <= 7:
+            Exhaustive().assert_shortest(sfen, result.moves)
+    assert sum(counts[plies] for plies in (3, 5, 7)) > 20
+
+
+@pytest.mark.slow
+def test_the_shortest_mates_of_the_problems_are_the_shortest(solver):
+    if "LITESHOGI_DATA" not in os.environ:
+        pytest.skip("LITESHOGI_DATA names no directory with mate/mate_problems.jsonl")
+    problems = read_problems(Path(os.environ["LITESHOGI_DATA"]) / "mate" / "mate_problems.jsonl")
+    for problem in problems:
+        result = solver.solve(problem.sfen, milliseconds=1000)
+        assert (result.status is MateStatus.MATE) or problem.plies == 0
+        if result.shortest and 3 <= result.plies <= 7:
+            Exhaustive().assert_shortest(problem.sfen, result.moves)
 
 
 def test_the_shortest_is_found_and_said(solver):
