@@ -22,7 +22,7 @@ from lite.networks.lite_value import NetworkConfig
 from lite.training.log import read_log
 from lite.training.testing import judge_net
 from lite.training.train import Train
-from search.alphabeta.engine import Engine
+from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -72,11 +72,11 @@ class Demo:
 
         _say(f"\n4. Search a middle-game position with it: {MIDDLE_GAME}")
         network = load_network(folded)
-        analysis = Engine(network, hash_mb=16).analyse(MIDDLE_GAME, nodes=300_000)
+        analysis = AlphaBetaEngine(network, hash_mb=16).analyse(MIDDLE_GAME, nodes=300_000)
         _say(f"   depth {analysis.depth}, {analysis.score_text}, {analysis.nodes:,} nodes: {' '.join(analysis.pv)}")
 
         _say("\n5. Play it against the default network")
-        players = (Engine(network, hash_mb=16), Engine("default", hash_mb=16))
+        players = (AlphaBetaEngine(network, hash_mb=16), AlphaBetaEngine("default", hash_mb=16))
         game = play_game(players, ("demo", "default"), nodes=self.nodes, progress=_move_line)
         _say(f"   {game.ending} after {len(game.moves)} moves: {game.result_text}")
         save_kif(game, self.output / "game.kifu")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.alphabeta.engine import Engine
+from search.engine import Engine
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move

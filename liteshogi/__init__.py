@@ -1,8 +1,8 @@
 """LiteShogi: a lite value network for shogi, its engine and its toolkit. The names below are the Python API.
 
-    from liteshogi import Engine, evaluate_sfens, load_network
+    from liteshogi import AlphaBetaEngine, evaluate_sfens, load_network
     evaluate_sfens(load_network("default"), ["startpos"])
-    Engine("default").analyse("startpos", nodes=100_000)
+    AlphaBetaEngine("default").analyse("startpos", nodes=100_000)
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """
@@ -13,18 +13,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from search.alphabeta.engine import Analysis, Engine
+    from search.alphabeta.engine import AlphaBetaEngine
+    from search.engine import Analysis, Engine
     from search.evaluation.network import EvalNetwork
     from search.evaluation.network_file import load_network
     from search.evaluation.static_evaluation import evaluate_sfens
+    from search.puct.engine import PuctEngine
 
 __version__ = "0.1.0"
-__all__ = ["Analysis", "Engine", "EvalNetwork", "__version__", "evaluate_sfens", "load_network"]
+__all__ = [
+    "AlphaBetaEngine",
+    "Analysis",
+    "Engine",
+    "EvalNetwork",
+    "PuctEngine",
+    "__version__",
+    "evaluate_sfens",
+    "load_network",
+]
 
 _HOMES = {
-    "Analysis": "search.alphabeta.engine",
-    "Engine": "search.alphabeta.engine",
+    "AlphaBetaEngine": "search.alphabeta.engine",
+    "Analysis": "search.engine",
+    "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
+    "PuctEngine": "search.puct.engine",
     "evaluate_sfens": "search.evaluation.static_evaluation",
     "load_network": "search.evaluation.network_file",
 }

@@ -28,7 +28,7 @@ VERBS = {
     "perft": "search.rules.perft:Perft",
     "mate": "search.mate.mate_verb:Mate",
     "match": "experiments.arena.match:Match",
-    "puct": "search.usi.puct:Puct",
+    "puct": "liteshogi.commands.puct:Puct",
     "compare": "experiments.compare.compare:Compare",
     "tune": "experiments.arena.tune:Tune",
     "analyse": "experiments.analyse.analyse:Analyse",

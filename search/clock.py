@@ -7,6 +7,9 @@ spent, the larger `NetworkDelay2` where overstepping would lose the game (byoyom
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MOVES_PLANNED = 60
@@ -25,11 +28,13 @@ OWN_DELAY = 10
 BEGIN_SHARE = 0.6
 """An iteration takes about as long as all before it together: past this share of the optimum none is begun."""
 LEAST = 1
+LONGEST_WAIT = 1e6
+"""Seconds; what a timer is given at most."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What `go` said; times in milliseconds, None where it said nothing."""
+class Clocks:
+    """What `go` said of time: milliseconds, None where it said nothing."""
 
     btime: int | None = None
     wtime: int | None = None
@@ -37,21 +42,11 @@ class Limits:
     binc: int = 0
     winc: int = 0
     movetime: int | None = None
-    nodes: int | None = None
-    depth: int | None = None
-    infinite: bool = False
-    ponder: bool = False
-    mate: int | None = None
-    """Milliseconds for a mate search, -1 for no limit; None for an ordinary search."""
-    searchmoves: tuple[str, ...] = ()
 
     @property
-    def timed(self) -> bool:
-        """Whether clocks bound this search."""
-        if self.infinite:
-            return False
-        clocks = self.btime is not None or self.wtime is not None or self.byoyomi or self.binc or self.winc
-        return self.movetime is not None or bool(clocks)
+    def running(self) -> bool:
+        """Whether any of them bounds a search."""
+        return self != Clocks()
 
 
 @dataclass(frozen=True)
@@ -78,16 +73,16 @@ class Budget:
         return self.optimum < self.maximum and elapsed > BEGIN_SHARE * self.optimum
 
 
-def plan(limits: Limits, colour: int, game_ply: int, margins: Margins) -> Budget | None:
+def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget | None:
     """The budget of a move for the side `colour` (0 black) at move number `game_ply`; None if no clock bounds it."""
-    if not limits.timed:
+    if not clocks.running:
         return None
-    if limits.movetime is not None:
-        whole = max(LEAST, limits.movetime - min(OWN_DELAY, limits.movetime // 10))
+    if clocks.movetime is not None:
+        whole = max(LEAST, clocks.movetime - min(OWN_DELAY, clocks.movetime // 10))
         return Budget(whole, whole)
-    left = (limits.btime if colour == 0 else limits.wtime) or 0
-    increment = limits.binc if colour == 0 else limits.winc
-    byoyomi = limits.byoyomi
+    left = (clocks.btime if colour == 0 else clocks.wtime) or 0
+    increment = clocks.binc if colour == 0 else clocks.winc
+    byoyomi = clocks.byoyomi
     # Some GUIs add the increment when the move begins and send the clock without it, others add it when the move is
     # done. Only a clock that holds less than an increment must be of the first kind.
     available = left + byoyomi + (increment if left + byoyomi < increment else 0)
@@ -124,3 +119,42 @@ def after_pondering(budget: Budget, thought: int) -> Budget:
 def _reserve(margins: Margins, available: int) -> int:
     """What to leave on a clock: the delay that must not lose the game, but no large part of what there is."""
     return min(margins.network_delay_2, available // 4) + min(OWN_DELAY, available // 4)
+
+
+class SearchClock:
+    """The budget of the search under way, which another thread may change, and the timer that ends it."""
+
+    def __init__(self, expire: Callable[[], None]) -> None:
+        """`expire` is called, from a thread of its own, when the budget's maximum is reached."""
+        self._expire = expire
+        self._lock = threading.Lock()
+        self._budget: Budget | None = None
+        self._start = 0.0
+        self._serial = 0
+        self._timer: threading.Timer | None = None
+
+    def set(self, budget: Budget | None, start: float) -> None:
+        """Another budget, counted from `start` (a `time.perf_counter()`); None is no bound."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            self._budget, self._start = budget, start
+            self._serial += 1
+            if budget is not None:
+                wait = min(max(start + budget.maximum / 1000 - time.perf_counter(), 0.0), LONGEST_WAIT)
+                self._timer = threading.Timer(wait, self._ring, (self._serial,))
+                self._timer.daemon = True
+                self._timer.start()
+
+    def read(self) -> tuple[Budget | None, float]:
+        """The budget, and the milliseconds of it that have passed."""
+        with self._lock:
+            budget, start = self._budget, self._start
+        return budget, (time.perf_counter() - start) * 1000
+
+    def _ring(self, serial: int) -> None:
+        """A timer's end; one that was cancelled too late must not stop the next search."""
+        with self._lock:
+            if serial == self._serial:
+                self._expire()

@@ -157,9 +157,9 @@ def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
     with compiling_alone(), _second_process():
-        from search.alphabeta.engine import Engine
+        from search.alphabeta.engine import AlphaBetaEngine
 
-        engine = Engine(small_network(), hash_mb=1, threads=1)
+        engine = AlphaBetaEngine(small_network(), hash_mb=1, threads=1)
         for sfen in ("startpos", _BUSY_POSITION):
             engine.analyse(sfen, depth=5)
     return time.perf_counter() - begun
@@ -175,6 +175,16 @@ def remove_unused() -> int:
             shutil.rmtree(directory, ignore_errors=True)
             removed += 1
     return removed
+
+
+def warm_up_puct() -> float:
+    """Compile (or load) the PUCT engine; returns the seconds it took. Which network it plays with does not matter."""
+    from search.puct.engine import PuctEngine, even_network
+
+    begun = time.perf_counter()
+    with compiling_alone():
+        PuctEngine(even_network, 1).warm_up()
+    return time.perf_counter() - begun
 
 
 @dataclass(frozen=True)

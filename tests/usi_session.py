@@ -8,9 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 
-from search.usi.session import Protocol
+from search.usi.adapter import Adapter
+from search.usi.session import Session as UsiSession
 
 PATIENCE = 240.0
 """Seconds until a line that does not come is a hang; a busy machine or a cold cache is none."""
@@ -81,14 +81,14 @@ class Session:
 class InProcess(Session):
     """The protocol in this process; `make` gets what its lines are to be written to."""
 
-    def __init__(self, make: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
+    def __init__(self, adapter: Adapter | None = None) -> None:
         super().__init__()
-        self.protocol = make(self.receive)
+        self.usi = UsiSession(self.receive, adapter)
 
     def send(self, *lines: str) -> Session:
         for line in lines:
             self.transcript.append("> " + line[:300])
-            assert self.protocol.handle(line), f"{line!r} ended the session"
+            assert self.usi.handle(line), f"{line!r} ended the session"
         return self
 
 

@@ -20,9 +20,9 @@ from experiments.analyse.annotated_kif import Judgement, mark_of, result_in_word
 from experiments.pictures import draw_analysis
 from lite.notation.game import Game, GameError
 from lite.notation.games import read_games
-from search.alphabeta.engine import Engine
-from search.alphabeta.paging import back_table, grow_table
-from search.clock import Budget
+from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.paging import back_table
+from search.engine import Engine
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
@@ -67,7 +67,7 @@ class Analyse:
         output = self.output or self.game.with_name(f"{self.game.stem}.analysed.kif")
         if output.resolve() == self.game.resolve():
             raise ValueError(f"{output}: is the game itself; name another file with -o")
-        engine = Engine(self.eval_file, self.hash, self.threads)
+        engine = AlphaBetaEngine(self.eval_file, self.hash, self.threads)
         # The clock of the first positions must not pay for compiling, nor for the table's memory.
         warm_up()
         if self.nodes is None:
@@ -110,10 +110,7 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
     with ThreadPoolExecutor(1) as worker:
         try:
             for ply in range(len(moves) + 1):
-                grow_table(engine.table)
-                engine.set_position(game.start_sfen, moves[:ply])
-                engine.ready(None if milliseconds is None else Budget(milliseconds, milliseconds))
-                search = worker.submit(engine.search, nodes=nodes)
+                search = worker.submit(engine.analyse, game.start_sfen, moves[:ply], nodes=nodes, time_ms=milliseconds)
                 while not search.done():
                     try:
                         search.result(PATIENCE)

@@ -16,7 +16,7 @@ from cshogi import KI2, KIF
 
 from lite.notation.game import UNFINISHED, Game
 from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE
-from search.alphabeta.engine import DECLARE
+from search.engine import DECLARE
 from search.rules.shogi import START_SFEN
 from search.score import is_mate, mate_plies
 

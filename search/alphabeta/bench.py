@@ -34,9 +34,9 @@ HASH_MB = 16
 
 def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
     """{signature, nodes, seconds, nps} of a fresh engine on every position, by this thread's CPU time."""
-    from search.alphabeta.engine import Engine
+    from search.alphabeta.engine import AlphaBetaEngine
 
-    engine = Engine(network, HASH_MB)
+    engine = AlphaBetaEngine(network, HASH_MB)
     engine.analyse("startpos", depth=4)
     nodes, seconds = 0, 0.0
     for sfen in POSITIONS:

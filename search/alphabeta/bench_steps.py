@@ -31,9 +31,9 @@ HASH_MB = 64
 def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dict[str, Any]:
     """{nodes, seconds, reached} over all positions, each with a fresh engine; `reached` counts those that came to the
     depth before `most_nodes`."""
-    from search.alphabeta.engine import Engine
+    from search.alphabeta.engine import AlphaBetaEngine
 
-    engine = Engine(network, HASH_MB)
+    engine = AlphaBetaEngine(network, HASH_MB)
     engine.steps = steps
     nodes, reached, begun = 0, 0, time.thread_time()
     for sfen in POSITIONS + MORE_POSITIONS:

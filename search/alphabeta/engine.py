@@ -1,4 +1,4 @@
-"""The engine: iterative deepening over the jitted search, in Python, where there is time to look at the clock.
+"""The alpha-beta engine: iterative deepening over the jitted search, in Python, where there is time for the clock.
 
 One iteration is one call of compiled code that holds no lock, so a timer or another thread can set its stop flag. With
 several threads the others search the same position at other depths into the shared table (lazy SMP); only the first
@@ -7,104 +7,53 @@ one's result counts.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from search.alphabeta.paging import grow_table
 from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.alphabeta.root import search_root
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
-from search.clock import Budget
+from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
-from search.rules.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
-from search.rules.position import STACK, copy_position, do_move
-from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
-from search.score import INFINITE, MATE, MAX_PLY, is_mate, mate_plies, win_rate
+from search.rules.movegen import is_legal
+from search.rules.position import copy_position, do_move
+from search.rules.sfen import move_from_usi, move_to_usi
+from search.score import INFINITE, MAX_PLY, is_mate, mate_plies, win_rate
 
 ASPIRATION_MARGIN = 22
 """Half width of the first window around the last score, centipawns."""
-LONGEST_GAME = STACK - MAX_PLY - 8
-"""Moves of a game that a position record holds, with room for the search on top."""
 FIRST_NODES = 20_000
 """Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
-LONGEST_WAIT = 1e6
-"""Seconds; what a timer is given at most."""
-DECLARE = "win"
-"""The move that declares a win."""
+PROGRESS_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """What a search found, from the mover's view."""
-
-    best_move: str | None
-    """USI move, `win` for a declaration, None where there is no legal move."""
-    score: int
-    """Centipawns, or a mate score (see `search.score`)."""
-    ponder_move: str | None = None
-    depth: int = 0
-    """0: known without a search."""
-    seldepth: int = 0
-    nodes: int = 0
-    milliseconds: int = 0
-    hashfull: int = 0
-    """Thousandths."""
-    pv: tuple[str, ...] = ()
-    rank: int = 1
-    """1 for the best line, 2 for the second (MultiPV)."""
-    win_rate: float = 0.5
-
-    @property
-    def nps(self) -> int:
-        """Nodes a second of wall time."""
-        return self.nodes * 1000 // max(1, self.milliseconds)
-
-    @property
-    def score_text(self) -> str:
-        """As USI writes it: `cp 34` or `mate -6`."""
-        return f"mate {mate_plies(self.score)}" if is_mate(self.score) else f"cp {self.score}"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What ends a game besides mate, and what draws are worth to the engine's side."""
-
-    declaration: int = RULE_27
-    max_moves: int = 0
-    """Move number after which the game is drawn, 0: never."""
-    draw_value: tuple[int, int] = (0, 0)
-    """Centipawns of a draw by repetition to black and white."""
-
-
-class Engine:
-    """Searches positions with a network. One search at a time; `stop` may be called from any thread."""
+class AlphaBetaEngine(Engine):
+    """Searches positions with an evaluated network. One search at a time; `stop` may be called from any thread."""
 
     def __init__(self, network: EvalNetwork | Path | str = "default", hash_mb: int = 64, threads: int = 1) -> None:
         """`network` is a loaded one, a path, or `default`. Raises OSError, ValueError or MemoryError in words."""
+        super().__init__()
         self.network = network if isinstance(network, EvalNetwork) else load_network(network)
         self.table = TranspositionTable(hash_mb)
-        self.rules = Rules()
-        self.multi_pv = 1
         self.steps, self.parameters = EVERY_STEP, make_parameters()
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
         self._searched = False
         self._searched_rules = self.rules
-        self._stopped = threading.Event()
-        # The budget of the search under way, and what ends it; `limit` may change both from another thread.
-        self._clock = threading.Lock()
-        self._budget: Budget | None = None
-        self._budget_start = 0.0
-        self._budget_serial = 0
-        self._timer: threading.Timer | None = None
-        self.set_position("startpos")
+
+    @property
+    def cp_per_logit(self) -> float:
+        """The network's scale."""
+        return self.network.cp_per_logit
 
     def set_threads(self, count: int) -> None:
         """Use so many threads (1 or more)."""
@@ -140,104 +89,23 @@ class Engine:
         for thread in self._threads:
             thread.clear()
 
-    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        """The position to search; ValueError names the first move that is not legal, and the old position stays."""
-        before = self.position.copy()
-        try:
-            self._walk(self.position, sfen, moves)
-        except ValueError:
-            copy_position(self.position, before)
-            raise
-
-    @staticmethod
-    def _walk(pos: np.void, sfen: str, moves: Sequence[str]) -> None:
-        set_sfen(pos, sfen)
-        for number, usi in enumerate(moves, 1):
-            if pos["ply"] >= LONGEST_GAME or (pos["ply"] and len(moves) - number + 1 == LONGEST_GAME):
-                # More moves than a record holds: the last ones stay, what recurred before them is forgotten.
-                set_sfen(pos, get_sfen(pos))
-            move = move_from_usi(usi)
-            if not is_legal(pos, np.int64(move)):
-                raise ValueError(f"move {number}, {usi}, is not legal in {get_sfen(pos)}")
-            do_move(pos, np.int64(move))
-
-    @property
-    def position(self) -> np.void:
-        """The position that was set, a record of `search.rules.position.position_dtype`."""
-        return self._threads[0].position
-
-    def analyse(
-        self,
-        sfen: str,
-        moves: Sequence[str] = (),
-        *,
-        nodes: int | None = None,
-        depth: int | None = None,
-        time_ms: int | None = None,
-        on_info: Callable[[Analysis], None] | None = None,
-    ) -> Analysis:
-        """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12."""
-        self.set_position(sfen, moves)
-        if nodes is None and depth is None and time_ms is None:
-            depth = 12
-        self.ready(None if time_ms is None else Budget(time_ms, time_ms))
-        return self.search(nodes=nodes, depth=depth, on_info=on_info)
-
-    def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
-        """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
-        (a `time.perf_counter()`, now). To be called before another thread may call `stop` or `limit`."""
-        self._stopped.clear()
-        self.limit(budget, start)
-
     def stop(self) -> None:
         """End the search under way within a millisecond or so."""
-        self._stopped.set()
+        super().stop()
         for thread in self._threads:
             thread.record["stop"] = 1
 
-    def search(
-        self,
-        *,
-        nodes: int | None = None,
-        depth: int | None = None,
-        searchmoves: Sequence[str] = (),
-        on_info: Callable[[Analysis], None] | None = None,
-    ) -> Analysis:
-        """Search the position that was set, after `ready`: to a depth, for so many nodes, or until its budget is used
-        or `stop` is called. `searchmoves` (USI) leaves out all other moves; those that are not legal are passed over.
-        """
-        try:
-            return self._decided() or self._search(nodes, depth, searchmoves, on_info)
-        finally:
-            self.limit(None)
-
-    def _decided(self) -> Analysis | None:
-        """What the rules settle without a search: a declaration, or that there is no legal move."""
-        declared = self._declaration(self.position)
-        if declared:
-            return Analysis(declared, MATE - 1, pv=(declared,), win_rate=1.0)
-        if not len(self._root_moves(self.position, ())):
-            return Analysis(None, -MATE, win_rate=0.0)
-        return None
-
-    def _search(
-        self,
-        nodes: int | None,
-        depth: int | None,
-        searchmoves: Sequence[str],
-        on_info: Callable[[Analysis], None] | None,
-    ) -> Analysis:
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
         begun = time.perf_counter()
-        main = self._threads[0]
-        roots = self._root_moves(main.position, searchmoves)
+        roots = root_moves(self.position, limits.moves)
         if self.rules != self._searched_rules:
             self.table.clear()  # its scores hold other values of a draw, or other ends of a game
         self._searched, self._searched_rules = True, self.rules
+        grow_table(self.table)
         self.table.new_search()
         for thread in self._threads:
-            if thread is not main:
-                copy_position(thread.position, main.position)
-            self._prepare(thread, roots, nodes)
+            copy_position(thread.position, self.position)
+            self._prepare(thread, roots, limits.nodes)
         if self._stopped.is_set():
             self.stop()
         helpers = [
@@ -247,56 +115,13 @@ class Engine:
         for helper in helpers:
             helper.start()
         try:
-            return self._deepen(main, begun, depth, on_info)
+            with self._telling(begun, on_progress):
+                return self._deepen(begun, limits.depth, on_info)
         finally:
             for thread in self._threads:
                 thread.record["stop"] = 1
             for helper in helpers:
                 helper.join()
-
-    def limit(self, budget: Budget | None, start: float | None = None) -> None:
-        """Give the search under way (or the one that begins) another budget, counted from `start` (now).
-
-        A pondering search has none until the opponent's move has come. None takes the budget away.
-        """
-        start = time.perf_counter() if start is None else start
-        with self._clock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            self._budget, self._budget_start = budget, start
-            self._budget_serial += 1
-            if budget is not None:
-                wait = start + budget.maximum / 1000 - time.perf_counter()
-                self._timer = threading.Timer(min(max(wait, 0.0), LONGEST_WAIT), self._expire, (self._budget_serial,))
-                self._timer.daemon = True
-                self._timer.start()
-
-    def _expire(self, serial: int) -> None:
-        """A timer's end; one that was cancelled too late must not stop the next search."""
-        with self._clock:
-            if serial == self._budget_serial:
-                self.stop()
-
-    def _declaration(self, pos: np.void) -> str | None:
-        if can_declare(pos, np.int64(self.rules.declaration)):
-            return DECLARE
-        move = int(try_move(pos)) if self.rules.declaration == TRY_RULE else 0
-        return move_to_usi(move) if move else None
-
-    @staticmethod
-    def _root_moves(pos: np.void, searchmoves: Sequence[str]) -> np.ndarray:
-        buffer = np.zeros(MAX_MOVES, np.uint16)
-        if searchmoves:
-            wanted = {move_from_usi(move) for move in searchmoves}
-            count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
-            found = [move for move in buffer[:count] if int(move) in wanted]
-            if found:
-                return np.array(found, np.uint16)
-        count = generate(pos, buffer, np.int64(0), np.int64(TACTICAL | QUIET))
-        if count == 0:
-            count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
-        return buffer[:count].copy()
 
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
@@ -306,7 +131,7 @@ class Engine:
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
-        record["root_first"] = 0
+        record["root_first"] = record["root_current"] = 0
         record["pv_length"][0] = 0
         record["table"] = self.table.record
         record["draw_value"] = self.rules.draw_value
@@ -320,13 +145,41 @@ class Engine:
                 return
             _iterate(thread, depth, -INFINITE, INFINITE)
 
-    def _deepen(
-        self,
-        thread: SearchThread,
-        begun: float,
-        depth_limit: int | None,
-        on_info: Callable[[Analysis], None] | None,
-    ) -> Analysis:
+    @contextlib.contextmanager
+    def _telling(self, begun: float, on_progress: OnProgress | None) -> Iterator[None]:
+        """Meanwhile a thread tells how far the search is, once a second: an iteration may take minutes."""
+        if on_progress is None:
+            yield
+            return
+        done = threading.Event()
+
+        def tell(on_progress: OnProgress) -> None:
+            while not done.wait(PROGRESS_SECONDS):
+                on_progress(self._progress(begun))
+
+        teller = threading.Thread(target=tell, args=(on_progress,), daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            done.set()
+            teller.join()
+
+    def _progress(self, begun: float) -> Progress:
+        record = self._threads[0].record
+        current = int(record["root_current"])
+        return Progress(
+            depth=int(record["root_depth"]),
+            seldepth=int(record["seldepth"]),
+            nodes=self._nodes(),
+            milliseconds=_since(begun),
+            hashfull=self.table.hashfull(),
+            move=move_to_usi(int(record["root_moves"][current])),
+            number=current + 1,
+        )
+
+    def _deepen(self, begun: float, depth_limit: int | None, on_info: OnInfo | None) -> Analysis:
+        thread = self._threads[0]
         record = thread.record
         lines = min(self.multi_pv, int(record["root_count"]))
         scores = [0] * lines
@@ -343,11 +196,10 @@ class Engine:
                     break
                 found.append(self._report(thread, begun, depth, scores[index], index))
             record["root_first"] = 0
-            found.sort(key=lambda line: -line.score)
-            for rank, line in enumerate(found, 1):
-                found[rank - 1] = replace(line, rank=rank)
-                if on_info and (len(found) == lines or rank == 1):
-                    on_info(found[rank - 1])
+            found = self._ranked(found, begun)
+            if on_info:
+                for line in found if len(found) == lines else found[:1]:
+                    on_info(line)
             if found:
                 best = found[0]
                 scores[: len(found)] = [line.score for line in found]
@@ -360,8 +212,13 @@ class Engine:
                 break
             if self._enough(record, depth, best):
                 break
-        elapsed = int((time.perf_counter() - begun) * 1000)
-        return replace(best, nodes=self._nodes(), milliseconds=elapsed)
+        return replace(best, nodes=self._nodes(), milliseconds=_since(begun))
+
+    def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:
+        """The lines of one depth, best first, all with the nodes and the time that they took together."""
+        nodes, milliseconds = self._nodes(), _since(begun)
+        found.sort(key=lambda line: -line.score)
+        return [replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds) for rank, line in enumerate(found, 1)]
 
     def _aspire(self, thread: SearchThread, depth: int, last: int) -> int:
         """An iteration in a window around the last score, widened on the side where it fails."""
@@ -385,8 +242,7 @@ class Engine:
 
     def _enough(self, record: np.void, depth: int, best: Analysis) -> bool:
         """Whether another iteration is not worth beginning."""
-        with self._clock:
-            budget, start = self._budget, self._budget_start
+        budget, elapsed = self.clock.read()
         if budget is None:
             return False
         if record["root_count"] == 1 and depth >= 4:
@@ -394,7 +250,7 @@ class Engine:
         # A mate that is proved deeper than it is long will not get shorter.
         if is_mate(best.score) and depth > abs(mate_plies(best.score)) + 2:
             return True
-        return budget.is_enough((time.perf_counter() - start) * 1000)
+        return budget.is_enough(elapsed)
 
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
@@ -405,7 +261,6 @@ class Engine:
         if not line:
             line = [int(record["root_moves"][index])]
         moves = _legal_line(thread.position, line)
-        network = self.network
         return Analysis(
             best_move=moves[0],
             ponder_move=moves[1] if len(moves) > 1 else None,
@@ -413,11 +268,16 @@ class Engine:
             depth=depth,
             seldepth=int(record["seldepth"]),
             nodes=self._nodes(),
-            milliseconds=int((time.perf_counter() - begun) * 1000),
+            milliseconds=_since(begun),
             hashfull=self.table.hashfull(),
             pv=moves,
-            win_rate=float(score > 0) if is_mate(score) else win_rate(score, network.cp_per_logit),
+            win_rate=float(score > 0) if is_mate(score) else win_rate(score, self.cp_per_logit),
         )
+
+
+def _since(begun: float) -> int:
+    """Milliseconds since a `time.perf_counter()`."""
+    return int((time.perf_counter() - begun) * 1000)
 
 
 def _iterate(thread: SearchThread, depth: int, alpha: int, beta: int) -> int:

@@ -34,6 +34,7 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     for index in range(first, count):
         move = np.int64(thread.root_moves[index])
         number = index - first + 1
+        thread.root_current = index
         tactical = is_tactical(pos, move)
         play(pos, thread, np.int64(0), move)
         next_depth = depth - 1

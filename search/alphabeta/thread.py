@@ -46,6 +46,7 @@ thread_dtype = np.dtype(
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
         ("root_first", np.int32),  # earlier root moves are taken (MultiPV)
+        ("root_current", np.int32),  # place of the one that is looked at
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
         # per ply

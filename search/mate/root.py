@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from search.alphabeta.engine import Analysis
+from search.engine import Analysis
 from search.mate.solver import MateResult, MateSolver, MateStatus, StopFlag
 from search.score import MATE, is_mate
 

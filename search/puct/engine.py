@@ -1,7 +1,6 @@
 """The PUCT player: threads that send batches of playouts down one tree and through a network, and when to stop.
 
-It is an engine like the alpha-beta one (`search.alphabeta`): the same positions, rules, clock and analysis, searched
-with a policy-value network instead of a folded one. Every thread gathers a batch under the tree's lock, evaluates it
+Every thread gathers a batch under the tree's lock, evaluates it
 without (onnxruntime holds no Python lock), and takes it up under the lock again.
 """
 
@@ -16,14 +15,13 @@ from typing import Protocol
 
 import numpy as np
 
-from search.alphabeta.engine import Analysis, Engine
-from search.clock import Budget
+from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
 from search.mate.dfpn import mate_dtype
 from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
 from search.puct.memory import MOST_VISITS, Tree
 from search.puct.onnx_network import OnnxNetwork
-from search.puct.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
+from search.puct.planes import LABELS, PLANES1, PLANES2, move_labels, view_position, write_planes
 from search.puct.report import RootMove, best_lines, list_root_moves
 from search.puct.tree import (
     COLLISION,
@@ -43,12 +41,9 @@ from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import HAND_KINDS, SQUARES
 from search.score import MATE, win_rate
-from search.warmup import small_network
 
 MATE_MEGABYTES = 8
 """Of the table of each thread's mate searches."""
-ROOT_MATE_SHARE = 0.1
-"""Of the time for a move, for the mate search at the root."""
 LONGEST_BATCH = 0.03
 """Seconds that a batch may take: a `stop` waits for one."""
 SAFETY = 1.3
@@ -88,8 +83,11 @@ class Settings:
     """Of the policy's softmax."""
     leaf_mate_nodes: int = 100
     """Nodes of the mate search at a leaf that has checks; 0: mates in one alone."""
-    root_mate_nodes: int = 20_000
-    """Nodes of the mate search at the root; 0: none."""
+
+
+def even_network(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
+    """A policy-value network that thinks every position even and every move as good as the others."""
+    return np.zeros((len(input1), LABELS), np.float32), np.full(len(input1), 0.5, np.float32), None
 
 
 class _Worker:
@@ -121,6 +119,7 @@ class PuctEngine(Engine):
         settings: Settings | None = None,
     ) -> None:
         """`model` is a loaded network or an ONNX file's path. Raises OSError, ValueError or MemoryError in words."""
+        super().__init__()
         self.settings = settings or Settings()
         self.model: PolicyValueFunction = OnnxNetwork(Path(model)) if isinstance(model, (Path, str)) else model
         self.tree = Tree(tree_mb)
@@ -131,7 +130,6 @@ class PuctEngine(Engine):
         self._tree_game: tuple[str, tuple[str, ...]] | None = None
         self._tree_rules: tuple[int, int] = (-1, -1)
         self._mate_solver = MateSolver(MATE_MEGABYTES)
-        self._mate_flag = StopFlag()
         # The tree's lock, and what its holder may change; who waits is woken when a batch has come back.
         self._turn = threading.Condition()
         self._flying = 0
@@ -140,15 +138,12 @@ class PuctEngine(Engine):
         self._failure: Exception | None = None
         self._pace = 0.0
         self._wanted: set[int] = set()
-        # The alpha-beta thread of an engine stays idle: it holds the position.
-        super().__init__(small_network(), 1, threads)
+        self.set_threads(threads)
 
     # What an engine can be told
 
     def set_threads(self, count: int) -> None:
         """Gather and evaluate batches in so many threads (1 or more)."""
-        if not self._threads:
-            super().set_threads(1)
         while len(self._workers) < count:
             self._workers.append(_Worker(self.settings.batch_size))
         del self._workers[count:]
@@ -191,16 +186,6 @@ class PuctEngine(Engine):
         super().set_position(sfen, moves)
         self._game = (sfen, tuple(moves))
 
-    def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
-        """As an engine's; see there."""
-        self._mate_flag = StopFlag()
-        super().ready(budget, start)
-
-    def stop(self) -> None:
-        """End the search under way when the batches under way come back."""
-        super().stop()
-        self._mate_flag.set()
-
     def root_moves(self) -> list[RootMove]:
         """The moves of the position that was searched last, best first."""
         with self._turn:
@@ -208,20 +193,11 @@ class PuctEngine(Engine):
 
     # The search
 
-    def _search(
-        self,
-        nodes: int | None,
-        depth: int | None,
-        searchmoves: Sequence[str],
-        on_info: Callable[[Analysis], None] | None,
-    ) -> Analysis:
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
+        """`on_progress` is never called: lines are told often enough."""
         begun = time.perf_counter()
-        mate = None if searchmoves else self._root_mate(begun)
-        if mate is not None:
-            if on_info:
-                on_info(mate)
-            return mate
-        self._enter_root(searchmoves)
+        nodes = limits.nodes
+        self._enter_root(limits.moves)
         self._halted, self._full, self._failure = False, False, None
         helpers = [
             threading.Thread(target=self._assist, args=(worker, nodes), daemon=True) for worker in self._workers[1:]
@@ -232,7 +208,7 @@ class PuctEngine(Engine):
             helper.start()
         told = begun
         try:
-            while not self._is_enough(begun, nodes, depth):
+            while not self._is_enough(begun, limits):
                 self._playouts(self._workers[0], nodes)
                 now = time.perf_counter()
                 if on_info and now - told >= INFO_SECONDS:
@@ -285,34 +261,6 @@ class PuctEngine(Engine):
             worker.solver["table"] = worker.table.record
         self._wanted = {move_from_usi(move) for move in searchmoves}
         tree.allow(self._wanted)
-
-    def _root_mate(self, begun: float) -> Analysis | None:
-        """A mate that is found before anything else."""
-        if not self.settings.root_mate_nodes:
-            return None
-        with self._clock:
-            budget = self._budget
-        limit = None if budget is None else budget.maximum * ROOT_MATE_SHARE
-        try:
-            found = self._mate_solver.solve(
-                self.position, nodes=self.settings.root_mate_nodes, milliseconds=limit, stop=self._mate_flag
-            )
-        except ValueError:  # there is no king to mate
-            return None
-        if found.status is not MateStatus.MATE:
-            return None
-        moves = found.moves
-        return Analysis(
-            moves[0],
-            MATE - len(moves),
-            ponder_move=moves[1] if len(moves) > 1 else None,
-            depth=len(moves),
-            seldepth=len(moves),
-            nodes=found.nodes,
-            milliseconds=int((time.perf_counter() - begun) * 1000),
-            pv=moves,
-            win_rate=1.0,
-        )
 
     def _assist(self, worker: _Worker, nodes: int | None) -> None:
         """A further thread: batch after batch until the first one halts."""
@@ -405,16 +353,14 @@ class PuctEngine(Engine):
         size = min(self.settings.batch_size, 1 + int(self.tree.root["visits"]) // GROWTH_SHARE)
         if self._pace:
             size = min(size, int(LONGEST_BATCH / self._pace))
-            with self._clock:
-                budget, start = self._budget, self._budget_start
+            budget, elapsed = self.clock.read()
             if budget is not None:
-                left = start + budget.maximum / 1000 - time.perf_counter()
-                size = min(size, int(left / (SAFETY * self._pace)))
+                size = min(size, int((budget.maximum - elapsed) / (1000 * SAFETY * self._pace)))
         return max(size, 1)
 
     # When it is enough, and what was found
 
-    def _is_enough(self, begun: float, nodes: int | None, depth: int | None) -> bool:
+    def _is_enough(self, begun: float, limits: Limits) -> bool:
         with self._turn:
             root, visits = self.tree.root, int(self.tree.record["visits"])
             if self._failure is not None:
@@ -423,16 +369,13 @@ class PuctEngine(Engine):
                 return False  # however short the time, the move is not the first that comes along
             if self._stopped.is_set() or root["proof"] != UNPROVED or root["visits"] >= MOST_VISITS:
                 return True
-            if nodes is not None and visits >= nodes:
+            if limits.nodes is not None and visits >= limits.nodes:
                 return True
-            if depth is not None and len(self.tree.line()) >= depth:
+            if limits.depth is not None and len(self.tree.line()) >= limits.depth:
                 return True
-            with self._clock:
-                budget, start = self._budget, self._budget_start
+            budget, elapsed = self.clock.read()
             if budget is None:
                 return False
-            now = time.perf_counter()
-            elapsed = (now - start) * 1000
             if budget.maximum - elapsed < 1000 * SAFETY * self._pace:
                 return True
             if self.tree.record["allowed"][: root["edge_count"]].sum() == 1 and root["visits"] >= SINGLE_VISITS:
@@ -441,7 +384,7 @@ class PuctEngine(Engine):
                 return False  # what is not used is lost
             first, second, unsure = self.tree.leaders()
             if elapsed < budget.optimum:
-                rate = visits / max(1.0, (now - begun) * 1000)
+                rate = visits / max(1.0, (time.perf_counter() - begun) * 1000)
                 return first - second > rate * (budget.optimum - elapsed)
             return not (unsure or second > CLOSE * first)
 

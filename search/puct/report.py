@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from search.alphabeta.engine import Analysis
+from search.engine import Analysis
 from search.puct.memory import Tree
 from search.puct.tree import PROVED_LOSS, PROVED_WIN
 from search.rules.sfen import move_from_usi, move_to_usi

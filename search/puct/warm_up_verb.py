@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 
-import numpy as np
-
 from search.machine.jit import CACHE_DIRECTORY
-from search.puct.engine import PuctEngine
-from search.puct.planes import LABELS
-from search.warmup import compiling_alone
-
-
-def even_network(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
-    """A network that thinks every position even and every move as good as the others; see `OnnxNetwork`."""
-    return np.zeros((len(input1), LABELS), np.float32), np.full(len(input1), 0.5, np.float32), None
+from search.warmup import warm_up_puct
 
 
 @dataclass(frozen=True)
@@ -27,10 +17,7 @@ class WarmupPuct:
     """Print one JSON object."""
 
     def run(self) -> None:
-        begun = time.perf_counter()
-        with compiling_alone():
-            PuctEngine(even_network, 1).warm_up()
-        seconds = time.perf_counter() - begun
+        seconds = warm_up_puct()
         if self.json:
             print(json.dumps({"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY)}))
         else:

@@ -197,7 +197,7 @@ def _checked_key(line: bytes) -> bytes:
 def _book_move(line: bytes) -> BookMove | None:
     """A move's line; None where it says that there is no move. ValueError in words."""
     words = line.decode("ascii", "replace").split()
-    if words[0] in _NO_MOVE:
+    if not words or words[0] in _NO_MOVE:
         return None
     reply = words[1] if len(words) > 1 and words[1] not in _NO_MOVE else None
     if not _MOVE.fullmatch(words[0]) or (reply and not _MOVE.fullmatch(reply)):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.alphabeta.engine import Analysis
+from search.engine import Analysis
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi

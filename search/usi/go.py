@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any
 
-from search.clock import Limits
+from search.clock import Clocks
 
-_NUMBERS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime", "nodes", "depth")
+_CLOCKS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime")
+_NUMBERS = (*_CLOCKS, "nodes", "depth")
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
+
+
+@dataclass(frozen=True)
+class Go:
+    """What `go` said."""
+
+    clocks: Clocks = field(default_factory=Clocks)
+    nodes: int | None = None
+    depth: int | None = None
+    searchmoves: tuple[str, ...] = ()
+    infinite: bool = False
+    ponder: bool = False
+    mate: int | None = None
+    """Milliseconds for a mate search, -1 for no limit; None for an ordinary search."""
 
 
 def shown(word: str) -> str:
@@ -16,7 +32,7 @@ def shown(word: str) -> str:
     return repr(word[:40].encode("ascii", "replace").decode())
 
 
-def parse_go(text: str) -> tuple[Limits, list[str]]:
+def parse_go(text: str) -> tuple[Go, list[str]]:
     """Read the words after `go`; with the limits, complaints about words that say nothing known."""
     words = text.split()
     values: dict[str, Any] = {}
@@ -50,4 +66,5 @@ def parse_go(text: str) -> tuple[Limits, list[str]]:
     for name in ("depth", "nodes"):
         if values.get(name) == 0:
             values[name] = 1
-    return Limits(**values), complaints[:4]
+    clocks = Clocks(**{name: values.pop(name) for name in _CLOCKS if name in values})
+    return Go(clocks, **values), complaints[:4]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
 """YaneuraOu's names; those ending in H take a handicap into account, see `search.rules.declaration`."""
 NO_BOOK = "no_book"
-DEFAULT_FV_SCALE = 16
-"""YaneuraOu's. As long as the option stands at it, an nn.bin that names another keeps its own."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +81,8 @@ class FileName:
 
 Option = Spin | Check | Combo | FileName
 
-OPTIONS: tuple[Option, ...] = (
-    Spin("USI_Hash", 64, 1, 1 << 20),
+SESSION_OPTIONS: tuple[Option, ...] = (
     Check("USI_Ponder", False),
-    Spin("Threads", 1, 1, 64),
-    FileName("EvalFile", "default"),
-    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
     Spin("MultiPV", 1, 1, 593),
     Check("UCI_ShowWDL", False),
     Spin("NetworkDelay", 120, 0, 10_000),
@@ -118,26 +111,16 @@ OPTIONS: tuple[Option, ...] = (
     Check("IgnoreBookPly", True),
     Check("FlippedBook", True),
 )
-
-
-def declared_options() -> tuple[Option, ...]:
-    """The options to declare: with LITESHOGI_TUNE in the environment the search's parameters too, for `tune`."""
-    if not os.environ.get("LITESHOGI_TUNE"):
-        return OPTIONS
-    from search.alphabeta.parameters import PARAMETERS
-
-    return OPTIONS + tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
+"""What every engine's session answers; see `search.usi.adapter` for what each engine adds."""
 
 
 class OptionValues:
     """The values in force, by name; names are compared without regard to case."""
 
-    def __init__(self, options: tuple[Option, ...] | None = None) -> None:
-        """`options` are those of another engine than the alpha-beta one."""
-        self.declared = declared_options() if options is None else options
-        self._fixed = OPTIONS if options is None else options
-        self._options = {option.name.lower(): option for option in self.declared}
-        self._values: dict[str, int | bool | str] = {option.name: option.default for option in self.declared}
+    def __init__(self, declared: tuple[Option, ...]) -> None:
+        self.declared = declared
+        self._options = {option.name.lower(): option for option in declared}
+        self._values: dict[str, int | bool | str] = {option.name: option.default for option in declared}
 
     def set(self, name: str, text: str) -> str:
         """Read a value; returns the option's declared name. ValueError in words."""
@@ -151,15 +134,10 @@ class OptionValues:
         """The value of a Spin."""
         return int(self._values[name])
 
-    def parameters(self) -> dict[str, int]:
-        """The search's parameters that are declared, by name."""
-        names = set(self._values) - {option.name for option in self._fixed}
-        return {name: self.number(name) for name in names}
-
     def flag(self, name: str) -> bool:
         """The value of a Check."""
         return bool(self._values[name])
 
     def text(self, name: str) -> str:
-        """The value of a Combo or FileName."""
+        """The value of a Combo or FileName, or any other as text."""
         return str(self._values[name])

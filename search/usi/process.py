@@ -1,4 +1,4 @@
-"""The process of a USI engine: its streams and signals around the protocol of `search.usi.session`."""
+"""The process of a USI engine: its streams and signals around a session."""
 
 from __future__ import annotations
 
@@ -9,25 +9,22 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 
-from search.usi.session import Protocol
+from search.usi.adapter import Adapter
+from search.usi.session import Session
 from search.usi.streams import Output, listen
 
 
-def speak(
-    lines: Iterable[str],
-    write: Callable[[str], None],
-    new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol,
-) -> None:
+def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter | None = None) -> None:
     """Hold a session over lines of text, until `quit` or their end."""
-    protocol = new_protocol(write)
+    session = Session(write, adapter)
     for line in lines:
-        if not protocol.handle(line):
+        if not session.handle(line):
             break
-    protocol.close()
+    session.close()
 
 
-def main(new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol) -> None:
-    """Speak USI on standard input and output until `quit`, the end of input, or a signal."""
+def main(adapter: Adapter | None = None) -> None:
+    """Speak USI on standard input and output until `quit`, the end of input, or a signal; by default as alpha-beta."""
     if sys.stdout is None:
         return
     for stream in (sys.stdin, sys.stdout):
@@ -40,5 +37,5 @@ def main(new_protocol: Callable[[Callable[[str], None]], Protocol] = Protocol) -
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(sys.stdout), new_protocol)
+    speak(iter(heard.get, None), Output(sys.stdout), adapter)
     os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them

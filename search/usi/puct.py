@@ -1,7 +1,4 @@
-"""`liteshogi puct MODEL.onnx`: the PUCT player as a USI engine, in the session that the alpha-beta engine speaks with.
-
-Options carry dlshogi's names where it has them. As there, constants are in hundredths.
-"""
+"""The PUCT engine behind a USI session. Options carry dlshogi's names where it has them; constants are hundredths."""
 
 from __future__ import annotations
 
@@ -10,29 +7,27 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
-from search.usi.options import OPTIONS, Check, FileName, Option, Spin
-from search.usi.process import main
-from search.usi.session import FALLBACK_HASH, Protocol
+from search.usi.adapter import Adapter, Say
+from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
-    from search.alphabeta.engine import Analysis, Engine
+    from search.engine import Analysis
     from search.puct.engine import PuctEngine, Settings
     from search.puct.onnx_network import OnnxNetwork
     from search.puct.report import RootMove
 
 GIVEN = "given"
 """Value of DNN_Model that stands for the model of the command line, whose path may hold spaces."""
-_LEFT_OUT = ("USI_Hash", "EvalFile", "FV_SCALE")
-
-PUCT_OPTIONS: tuple[Option, ...] = (
+FALLBACK_HASH = 16
+"""Megabytes of the tree until the one asked for is there."""
+SHOWN_MOVES = 10
+BENCH_PLAYOUTS = 2000
+OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", 256, 1, 1 << 20),  # megabytes of the tree
+    Spin("Threads", 1, 1, 64),
     FileName("DNN_Model", GIVEN),
     Spin("DNN_Batch_Size", 8, 1, 256),
     Spin("C_init", 144, 0, 500),
@@ -43,122 +38,121 @@ PUCT_OPTIONS: tuple[Option, ...] = (
     Spin("C_fpu_reduction_root", 0, 0, 100),
     Spin("Softmax_Temperature", 174, 1, 500),
     Spin("Leaf_Mate_Nodes", 100, 0, 1_000_000),
-    Spin("Root_Mate_Nodes", 20_000, 0, 1_000_000_000),
+    # The session's, but on: playouts see a long mate late.
+    Spin("Mate_Root_Search", 20_000, 0, 1 << 30),
     Check("DebugMessage", False),
-    *(option for option in OPTIONS if option.name not in _LEFT_OUT),
 )
 
 
-class PuctProtocol(Protocol):
-    """A USI session of the PUCT player; `given` returns the model of the command line."""
+class PuctAdapter(Adapter["PuctEngine"]):
+    """`given` returns the model of the command line."""
 
     name = "LiteShogi PUCT"
-    costly = ("USI_Hash", "Threads", "DNN_Model")
+    options = OPTIONS
 
-    def __init__(self, write: Callable[[str], None], given: Callable[[], OnnxNetwork]) -> None:
-        super().__init__(write, PUCT_OPTIONS)
+    def __init__(self, given: Callable[[], OnnxNetwork]) -> None:
+        super().__init__()
         self._given = given
+        self._network = ""
 
-    def _make_engine(self) -> Engine:
+    def make(self, values: OptionValues, say: Say) -> PuctEngine:
         from search.puct.engine import PuctEngine
-        from search.warmup import compiling_alone
 
         model = self._given()
-        self._applied["USI_Hash"] = self._applied["DNN_Model"] = ""
-        with compiling_alone():
-            engine = PuctEngine(model, FALLBACK_HASH, 1, self._settings())
-            engine.warm_up()
+        self._applied["DNN_Model"] = GIVEN
+        engine = PuctEngine(model, FALLBACK_HASH, 1, _settings(values))
+        engine.warm_up()
         return engine
 
-    def _settings(self) -> Settings:
-        from search.puct.engine import Settings
-
-        number = self._options.number
-        return Settings(
-            batch_size=number("DNN_Batch_Size"),
-            initial=(number("C_init") / 100, number("C_init_root") / 100),
-            base=(float(number("C_base")), float(number("C_base_root"))),
-            reduction=(number("C_fpu_reduction") / 100, number("C_fpu_reduction_root") / 100),
-            temperature=number("Softmax_Temperature") / 100,
-            leaf_mate_nodes=number("Leaf_Mate_Nodes"),
-            root_mate_nodes=number("Root_Mate_Nodes"),
-        )
-
-    def _apply_options(self, engine: Engine) -> None:
-        puct = _as_puct(engine)
-        puct.use_settings(self._settings())
-        puct.on_listing = self._list if self._options.flag("DebugMessage") else None
-        super()._apply_options(engine)
-
-    def _apply_option(self, engine: Engine, name: str, value: str) -> None:
-        puct = _as_puct(engine)
-        if name == "DNN_Model":
-            self._use_model(puct, value)
-        elif name == "Threads":
-            puct.set_threads(int(value))
-        else:
+    def apply(self, engine: PuctEngine, values: OptionValues, say: Say) -> None:
+        engine.use_settings(_settings(values))
+        engine.on_listing = (lambda moves: _list(moves, say)) if values.flag("DebugMessage") else None
+        if self._changed("USI_Hash", values):
             try:
-                puct.set_hash(int(value))
+                engine.set_hash(values.number("USI_Hash"))
             except MemoryError as error:
-                self._say(f"{error}; going on with {puct.tree.megabytes} MB")
+                say(f"{error}; going on with {engine.tree.megabytes} MB")
+        if self._changed("Threads", values):
+            try:
+                engine.set_threads(values.number("Threads"))
+            except MemoryError:
+                say(f"Threads {values.number('Threads')} do not fit into memory")
+        if self._changed("DNN_Model", values):
+            self._use_model(engine, values.text("DNN_Model"), say)
 
-    def _use_model(self, engine: PuctEngine, value: str) -> None:
+    def _use_model(self, engine: PuctEngine, value: str, say: Say) -> None:
         if value == GIVEN:
-            if self._network:
-                engine.set_model(self._given())
+            engine.set_model(self._given())
             self._network = ""
             return
         try:
             engine.set_model(value)
-        except (OSError, ValueError) as error:
-            self._say(f"DNN_Model: {error}; going on with {self._network or 'the model of the command line'}")
+        except (OSError, ValueError, MemoryError) as error:
+            say(f"DNN_Model: {error}; going on with {self._network or 'the model of the command line'}")
             return
         self._network = value
         engine.warm_up()
 
-    def _list(self, moves: list[RootMove]) -> None:
-        """What the search knows of every move at the root."""
-        for one in moves:
-            mate = f" mate {one.mate}" if one.mate else ""
-            self._write(
-                f"info string {one.move} visits {one.visits} prior {one.prior:.4f} win {one.win_rate:.4f} "
-                f"draw {one.draw_rate:.4f} value {one.value:.4f}{mate}"
-            )
+    def evaluate(self, engine: PuctEngine) -> list[str]:
+        from search.engine import Limits
 
-    def _chances(self, found: Analysis) -> tuple[int, int, int]:
+        engine.ready()
+        found = engine.search(Limits(nodes=1))
+        lines = [f"eval {found.score} cp of the side to move, win rate {100 * found.win_rate:.1f} %"]
+        return lines + [f"policy {one.move} {100 * one.prior:.1f} %" for one in engine.root_moves()[:SHOWN_MOVES]]
+
+    def bench(self, engine: PuctEngine) -> list[str]:
+        engine.new_game()
+        found = engine.analyse("startpos", nodes=BENCH_PLAYOUTS)
+        return [f"{found.nps:,} playouts/s"]
+
+    def chances(self, found: Analysis) -> tuple[int, int, int]:
         from search.puct.report import PuctAnalysis
 
         if not isinstance(found, PuctAnalysis):
-            return super()._chances(found)
+            return super().chances(found)
         draws = round(1000 * found.draw_rate)
         wins = min(max(round(1000 * (found.even_rate - found.draw_rate / 2)), 0), 1000 - draws)
         return wins, draws, 1000 - wins - draws
 
 
-def _as_puct(engine: Engine) -> PuctEngine:
-    from search.puct.engine import PuctEngine
+def _settings(values: OptionValues) -> Settings:
+    from search.puct.engine import Settings
 
-    assert isinstance(engine, PuctEngine)
-    return engine
+    number = values.number
+    return Settings(
+        batch_size=number("DNN_Batch_Size"),
+        initial=(number("C_init") / 100, number("C_init_root") / 100),
+        base=(float(number("C_base")), float(number("C_base_root"))),
+        reduction=(number("C_fpu_reduction") / 100, number("C_fpu_reduction_root") / 100),
+        temperature=number("Softmax_Temperature") / 100,
+        leaf_mate_nodes=number("Leaf_Mate_Nodes"),
+    )
 
 
-@dataclass(frozen=True)
-class Puct:
-    """Speak USI with a policy-value network in an ONNX file of dlshogi's format, searched by PUCT."""
+def _list(moves: list[RootMove], say: Say) -> None:
+    """What the search knows of every move at the root."""
+    for one in moves:
+        mate = f" mate {one.mate}" if one.mate else ""
+        say(
+            f"{one.move} visits {one.visits} prior {one.prior:.4f} win {one.win_rate:.4f} "
+            f"draw {one.draw_rate:.4f} value {one.value:.4f}{mate}"
+        )
 
-    model: tyro.conf.Positional[Path]
-    """ONNX file: inputs input1 and input2, outputs output_policy, output_value and perhaps output_draw."""
 
-    def run(self) -> None:
-        if not self.model.is_file():
-            raise FileNotFoundError(f"{self.model}: there is no such file")
-        loaded: Future[OnnxNetwork] = Future()
-        threading.Thread(target=_load, args=(self.model, loaded), daemon=True).start()
-        main(partial(PuctProtocol, given=loaded.result))
+def load_beside(path: Path) -> Callable[[], OnnxNetwork]:
+    """Begin to read a model while a GUI says hello; what waits for it and returns it.
+
+    Raises FileNotFoundError. A file that is no model ends the process, as without one there is nothing to play with.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    loaded: Future[OnnxNetwork] = Future()
+    threading.Thread(target=_load, args=(path, loaded), daemon=True).start()
+    return loaded.result
 
 
 def _load(path: Path, loaded: Future[OnnxNetwork]) -> None:
-    """Read the model while a GUI says hello; without one there is nothing to play with, and the process ends."""
     try:
         from search.puct.onnx_network import OnnxNetwork
 

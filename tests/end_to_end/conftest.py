@@ -27,7 +27,7 @@ def protocol(new_protocol) -> Iterator[InProcess]:
     """One of these, closed at the end."""
     session: InProcess = new_protocol()
     yield session
-    session.protocol.close()
+    session.usi.close()
 
 
 @pytest.fixture

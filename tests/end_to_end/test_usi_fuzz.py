@@ -92,7 +92,7 @@ def fuzzed(new_protocol):
     """One session for all examples of this file: what one of them breaks, the next ones show."""
     session = new_protocol()
     yield session
-    session.protocol.close()
+    session.usi.close()
 
 
 @st.composite

@@ -24,7 +24,7 @@ def score(lines: list[str]) -> int:
 
 @pytest.mark.parametrize("permille", [0, 300, 500, 700, 1000])
 def test_a_repetition_that_cannot_be_avoided_is_worth_what_the_draw_is(protocol, permille):
-    scale = protocol.protocol._engine.network.cp_per_logit
+    scale = protocol.usi._engine.network.cp_per_logit
     worth = score_of_rate(permille / 1000, scale)
     for position, mine, other in ((CORNERED, "White", "Black"), (TURNED, "Black", "White")):
         protocol.send(f"setoption name Draw_Value_{mine} value {permille}")
@@ -78,7 +78,7 @@ def test_win_rates_are_told_on_request(protocol):
 def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
     path = tmp_path / "nn.bin"
     path.write_bytes(nnue_content("k_p", 32, 8, 8))
-    engine = protocol.protocol._engine
+    engine = protocol.usi._engine
     protocol.send(f"setoption name EvalFile value {path}").settle()
     assert engine.network.output_divisor == 16
     protocol.send("setoption name FV_SCALE value 24").settle()

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import liteshogi
-from search.alphabeta.engine import LONGEST_GAME, Analysis, Engine, Rules
+from search.alphabeta.engine import AlphaBetaEngine
 from search.clock import Budget
+from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
@@ -28,8 +29,8 @@ ONE_MOVE = "8k/9/8R/9/9/9/9/9/K8 w - 1"
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine(small_network(), hash_mb=8)
+def engine() -> AlphaBetaEngine:
+    return AlphaBetaEngine(small_network(), hash_mb=8)
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,7 @@ def replay(sfen: str, line: tuple[str, ...]) -> None:
 
 def test_the_names_of_the_package():
     assert liteshogi.Engine is Engine
+    assert liteshogi.AlphaBetaEngine is AlphaBetaEngine
     assert liteshogi.Analysis is Analysis
     assert set(liteshogi.__all__) <= set(dir(liteshogi))
     with pytest.raises(AttributeError, match="nonsense"):
@@ -66,7 +68,7 @@ def test_analysis_to_a_depth_is_repeatable(engine):
     engine.new_game()
     again = engine.analyse(MIDDLE, depth=7)
     assert (again.nodes, again.pv, again.score) == (found.nodes, found.pv, found.score)
-    assert Engine(small_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
+    assert AlphaBetaEngine(small_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
 
 
 def test_nodes_are_a_limit(engine):
@@ -128,7 +130,7 @@ def test_however_short_the_time_a_move_is_looked_at(engine):
         if limit == "stop":
             engine.stop()
         lines: list[Analysis] = []
-        found = engine.search(nodes=1 if limit == "nodes" else None, on_info=lines.append)
+        found = engine.search(Limits(nodes=1 if limit == "nodes" else None), lines.append)
         assert found.best_move in ("5h5d", "5h5d+"), limit
         assert lines
         assert found.score > 0
@@ -145,7 +147,7 @@ def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     engine.search()
     engine.ready()
     time.sleep(0.15)
-    assert engine.search(depth=5).depth == 5
+    assert engine.search(Limits(depth=5)).depth == 5
 
 
 def test_one_legal_move_takes_no_time(engine):
@@ -196,16 +198,16 @@ def test_only_the_moves_asked_for(engine):
     engine.set_position("startpos")
     for wanted in (("1g1f",), ("9g9f", "1g1f")):
         engine.ready()
-        assert engine.search(depth=5, searchmoves=wanted).best_move in wanted
+        assert engine.search(Limits(depth=5, moves=wanted)).best_move in wanted
     engine.ready()
-    assert engine.search(depth=3, searchmoves=("5e5d",)).best_move  # none is legal: all others are searched
+    assert engine.search(Limits(depth=3, moves=("5e5d",))).best_move  # none is legal: all others are searched
 
 
 def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
     sfen = "4k4/9/9/4P4/9/9/9/9/4K4 b - 1"
     engine.set_position(sfen, ("5d5c", "5a6a"))
     engine.ready()
-    assert engine.search(depth=3, searchmoves=("5c5b",)).best_move == "5c5b"
+    assert engine.search(Limits(depth=3, moves=("5c5b",))).best_move == "5c5b"
 
 
 def test_an_illegal_move_leaves_the_position_alone(engine):
@@ -260,16 +262,17 @@ class Listener(event.Listener):
 from search.warmup import small_network, warm_up
 warm_up()
 event.register("numba:compile", Listener())
-from search.alphabeta.engine import Engine, Rules
+from search.alphabeta.engine import AlphaBetaEngine
+from search.engine import Limits, Rules
 from search.evaluation.static_evaluation import evaluate_sfens
 for network in (small_network(), "default"):
-    engine = Engine(network, 1, 2)
+    engine = AlphaBetaEngine(network, 1, 2)
     for rule in range(4):
         engine.rules, engine.multi_pv = Rules(rule, 300, (10, -10)), 1 + rule % 2
         engine.analyse("startpos", ["7g7f", "3c3d", "8h2b+"], depth=4)
         engine.analyse("8k/9/8G/9/9/9/9/9/K8 b G 1", depth=3)
         engine.ready()
-        engine.search(depth=2, searchmoves=("G*1b",))
+        engine.search(Limits(depth=2, moves=("G*1b",)))
         engine.analyse("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 1", nodes=9)
     evaluate_sfens(engine.network, ["startpos"])
 print(compiled)

@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from search.alphabeta.engine import Rules
 from search.clock import Budget
+from search.engine import Limits
 from search.puct import tree as puct_tree
-from search.puct.engine import PuctEngine, Settings
+from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.memory import Tree
 from search.puct.planes import LABELS, move_label
 from search.puct.report import PuctAnalysis
 from search.puct.tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
-from search.puct.warm_up_verb import even_network
 from search.rules.declaration import NO_RULE
 from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 
 MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
-NO_MATES = Settings(leaf_mate_nodes=0, root_mate_nodes=0)
+NO_MATES = Settings(leaf_mate_nodes=0)
 Outputs = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
@@ -117,7 +117,7 @@ def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, mov
         if count < 2:
             break
         do_move(pos, np.int64(buffer[chosen.integers(count)]))
-    engine = PuctEngine(Guess(), 4, threads, Settings(batch_size=batch, root_mate_nodes=0))
+    engine = PuctEngine(Guess(), 4, threads, Settings(batch_size=batch))
     found = engine.analyse(get_sfen(pos), nodes=playouts)
     check_tree(engine.tree)
     root = engine.tree.root
@@ -128,7 +128,7 @@ def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, mov
 
 
 def test_every_edge_is_a_legal_move_with_the_networks_prior(engine: PuctEngine) -> None:
-    engine.use_settings(Settings(batch_size=1, root_mate_nodes=0, temperature=2.0))
+    engine.use_settings(Settings(batch_size=1, temperature=2.0))
     engine.analyse(MIDDLE_GAME, nodes=1)
     pos, buffer = position_from_sfen(MIDDLE_GAME), np.zeros(MAX_MOVES, np.uint16)
     legal = buffer[: legal_moves(pos, buffer)].tolist()
@@ -220,7 +220,7 @@ def _mates(plies: int, count: int, seed: int) -> list[str]:
 def test_mates_are_found_and_told_to_their_end(way: str) -> None:
     chosen = {
         "tree": NO_MATES,
-        "leaf": Settings(root_mate_nodes=0, leaf_mate_nodes=2000),
+        "leaf": Settings(leaf_mate_nodes=2000),
         "root": Settings(leaf_mate_nodes=0),
     }[way]
     engine = PuctEngine(Guess(), 16, settings=chosen)
@@ -235,7 +235,7 @@ def test_mates_are_found_and_told_to_their_end(way: str) -> None:
 
 
 def test_being_mated_is_seen_and_put_off(engine: PuctEngine) -> None:
-    engine.use_settings(Settings(root_mate_nodes=0))
+    engine.use_settings(Settings())
     for sfen in _mates(3, 3, 8):
         mate = engine.analyse(sfen, nodes=30_000)
         reply = engine.analyse(sfen, mate.pv[:1], nodes=30_000)
@@ -309,7 +309,7 @@ def test_only_the_moves_that_are_asked_for(engine: PuctEngine) -> None:
     engine.set_position("startpos")
     for wanted in (("9g9f", "1g1f"), ("5g5f",), ("1i1h",)):
         engine.ready()
-        found = engine.search(nodes=100, searchmoves=wanted)
+        found = engine.search(Limits(nodes=100, moves=wanted))
         assert found.best_move in wanted
         assert {one.move for one in engine.root_moves() if one.visits} >= {found.best_move}
     engine.ready()

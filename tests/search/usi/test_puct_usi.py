@@ -19,12 +19,13 @@ from search.puct.onnx_network import OnnxNetwork
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
-from search.usi.puct import PUCT_OPTIONS, PuctProtocol
+from search.usi.options import SESSION_OPTIONS
+from search.usi.puct import OPTIONS, PuctAdapter
 from tests.usi_session import PATIENCE, InProcess
 
 
 def session_with(model: Path) -> InProcess:
-    return InProcess(lambda write: PuctProtocol(write, lambda: OnnxNetwork(model)))
+    return InProcess(PuctAdapter(lambda: OnnxNetwork(model)))
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def session(tiny_onnx: Path) -> Iterator[InProcess]:
     session = session_with(tiny_onnx)
     session.send("setoption name USI_Hash value 8", "isready").until("readyok")
     yield session
-    session.protocol.close()
+    session.usi.close()
 
 
 def legal_after(moves: str, move: str) -> bool:
@@ -47,7 +48,7 @@ def test_options_are_declared_as_guis_read_them(tiny_onnx: Path) -> None:
     lines = session.send("usi").until("usiok")
     assert lines[0] == "id name LiteShogi PUCT"
     names = [line.split()[2] for line in lines if line.startswith("option name")]
-    assert len({name.lower() for name in names}) == len(names) == len(PUCT_OPTIONS)
+    assert len({name.lower() for name in names}) == len(names) == len({one.name for one in OPTIONS + SESSION_OPTIONS})
     assert {"DNN_Model", "DNN_Batch_Size", "C_init", "Softmax_Temperature", "Draw_Value_Black", "MultiPV"} <= set(names)
     assert not {"EvalFile", "FV_SCALE"} & set(names)
     for line in lines[2:-1]:
@@ -295,5 +296,5 @@ def test_no_move_oversteps_its_time(tiny_onnx: Path, milliseconds: int) -> None:
         if move in ("resign", "win"):
             break
         moves.append(move)
-    session.protocol.close()
+    session.usi.close()
     assert late < 0.02  # a busy machine's

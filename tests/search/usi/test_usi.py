@@ -11,15 +11,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from search.clock import Limits
+from search.clock import Clocks
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.score import score_of_rate
-from search.usi.options import OPTIONS, OptionValues
-from search.usi.session import MAX_LINE, parse_go
+from search.usi.alphabeta import OPTIONS as ENGINE_OPTIONS
+from search.usi.go import Go, parse_go
+from search.usi.options import SESSION_OPTIONS, OptionValues
+from search.usi.streams import MAX_LINE
 from tests.usi_session import InProcess
 
+OPTIONS = ENGINE_OPTIONS + SESSION_OPTIONS
 MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
 
 
@@ -28,7 +31,7 @@ def session() -> Iterator[InProcess]:
     session = InProcess()
     session.send("setoption name USI_Hash value 2", "isready").until("readyok")
     yield session
-    session.protocol.close()
+    session.usi.close()
 
 
 def test_usi_is_answered_before_anything_is_compiled_or_imported():
@@ -74,13 +77,13 @@ def test_declarations_are_such_as_guis_can_read():
 )
 def test_values_that_make_no_sense_are_refused_in_words(name, text, complaint):
     with pytest.raises(ValueError, match=complaint):
-        OptionValues().set(name, text)
+        OptionValues(OPTIONS).set(name, text)
     session = InProcess().send(f"setoption name {name} value {text}")
     assert complaint in session.words()
 
 
 def test_option_values():
-    values = OptionValues()
+    values = OptionValues(OPTIONS)
     assert values.set("usi_hash", "77") == "USI_Hash"
     values.set("EvalFile", "/a path/with spaces.safetensors")
     values.set("USI_Ponder", "true")
@@ -93,10 +96,10 @@ def test_option_values():
 
 def test_limits():
     limits, complaints = parse_go("ponder btime 1000 wtime -20 binc 3 winc 4 byoyomi 5")
-    assert limits == Limits(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4, ponder=True)
-    assert parse_go("depth 0 nodes 0")[0] == Limits(depth=1, nodes=1)
-    assert parse_go("infinite searchmoves 7g7f P*5e 8h2b+ movetime 9")[0] == Limits(
-        infinite=True, searchmoves=("7g7f", "P*5e", "8h2b+"), movetime=9
+    assert limits == Go(Clocks(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4), ponder=True)
+    assert parse_go("depth 0 nodes 0")[0] == Go(depth=1, nodes=1)
+    assert parse_go("infinite searchmoves 7g7f P*5e 8h2b+ movetime 9")[0] == Go(
+        Clocks(movetime=9), infinite=True, searchmoves=("7g7f", "P*5e", "8h2b+")
     )
     assert parse_go("mate infinite")[0].mate == -1
     assert parse_go("mate 5000")[0].mate == 5000
@@ -107,7 +110,7 @@ def test_limits():
 @pytest.mark.parametrize("text", ["depth", "depth x", "btime 10x", "btime " + "9" * 30, "sideways", "nodes 1.5"])
 def test_limits_that_cannot_be_read_are_left_out(text):
     limits, complaints = parse_go(text)
-    assert limits == Limits()
+    assert limits == Go()
     assert 1 <= len(complaints) <= 4
     assert all("left out" in complaint for complaint in complaints)
 
@@ -263,7 +266,7 @@ def test_illegal_positions_leave_the_last_one(session):
         ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
     ):
         assert words in session.send(bad).words(), bad
-    engine = session.protocol._engine
+    engine = session.usi._engine
     assert engine is not None
     assert get_sfen(engine.position).split()[1:] == ["w", "-", "2"]
     session.send("go depth 2")
@@ -293,7 +296,7 @@ def test_declaration_is_played_by_the_rule_in_force(session):
 
 def test_draw_values_follow_the_side_of_the_engine(session):
     session.send("setoption name Draw_Value_Black value 300", "setoption name Draw_Value_White value 900")
-    engine = session.protocol._engine
+    engine = session.usi._engine
     assert engine is not None
     black, white = (score_of_rate(rate, engine.network.cp_per_logit) for rate in (0.3, 0.9))
     session.send("position startpos", "go depth 1").bestmove()
@@ -324,7 +327,7 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
 
 
 def test_a_table_that_does_not_fit_is_refused_in_words(session):
-    engine = session.protocol._engine
+    engine = session.usi._engine
     assert engine is not None
     before = engine.table
     session.send(f"setoption name USI_Hash value {1 << 20}")
@@ -345,7 +348,7 @@ def test_options_during_a_search_wait_for_its_end(session):
     session.send("setoption name USI_Hash value 4", "setoption name Threads value 2", "isready").until("readyok")
     session.send("stop").bestmove()
     session.send("go depth 4").bestmove()
-    engine = session.protocol._engine
+    engine = session.usi._engine
     assert engine is not None
     assert engine.table.megabytes == 4
 
@@ -359,13 +362,13 @@ def test_commands_before_isready():
 def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     monkeypatch.setattr("search.usi.session.KEEP_ALIVE_SECONDS", 0.01)
     session = InProcess()
-    ready = session.protocol._ready_engine
+    ready = session.usi._ready_engine
 
     def slowly():
         time.sleep(0.2)
         return ready()
 
-    monkeypatch.setattr(session.protocol, "_ready_engine", slowly)
+    monkeypatch.setattr(session.usi, "_ready_engine", slowly)
     lines = session.send("setoption name USI_Hash value 1", "isready").until("readyok")
     assert lines.count("") >= 2
     assert lines[-1] == "readyok"
@@ -377,7 +380,7 @@ def test_a_network_that_cannot_be_loaded_at_all_still_gets_readyok(monkeypatch):
     def broken():
         raise ImportError("no module named numba")
 
-    monkeypatch.setattr(session.protocol, "_ready_engine", broken)
+    monkeypatch.setattr(session.usi, "_ready_engine", broken)
     assert "no module named numba" in "\n".join(session.send("isready").until("readyok"))
     assert "no module named numba" in session.send("position startpos").words()
     assert session.send("go depth 1").until("bestmove")[-1] == "bestmove resign"
@@ -387,8 +390,8 @@ def test_unknown_and_monstrous_lines(session):
     assert "unknown command 'hello'" in session.send("hello world").words()
     assert "too long" in session.send("position startpos moves " + "7g7f " * MAX_LINE).words()
     assert session.send("", "   ", "\t").waiting() == []
-    assert session.protocol.handle("hello")
-    assert not session.protocol.handle("quit")
+    assert session.usi.handle("hello")
+    assert not session.usi.handle("quit")
     assert session.send("\ufeffusi").until("usiok")
 
 
@@ -429,6 +432,6 @@ def test_sfens_of_every_kind_are_answered_and_followed_by_a_legal_move(session):
             session.waiting()
             session.send("go nodes 200")
             move = session.bestmove()
-            engine = session.protocol._engine
+            engine = session.usi._engine
             assert engine is not None
             assert move in ("resign", "win") or is_legal(engine.position, np.int64(move_from_usi(move)))

@@ -1,0 +1,1 @@
+"""The verbs of the command line, one file each: options, one call, and what is printed."""

@@ -1,0 +1,225 @@
+"""What an engine is: it takes a position and limits, reports while it searches, and stops when told.
+
+Engines are siblings: alpha-beta and PUCT each are one and neither knows the other; whoever holds one (the USI session,
+a match, Python) need not know which. What the rules settle without a search is answered here, once for all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.clock import Budget, SearchClock
+from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
+from search.rules.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
+from search.rules.position import STACK, do_move, new_position
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
+from search.score import CP_PER_LOGIT, MATE, MAX_PLY, is_mate, mate_plies
+
+LONGEST_GAME = STACK - MAX_PLY - 8
+"""Moves of a game that a position record holds, with room for the search on top."""
+DEFAULT_DEPTH = 12
+DECLARE = "win"
+"""The move that declares a win."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a search found, from the mover's view."""
+
+    best_move: str | None
+    """USI move, `win` for a declaration, None where there is no legal move."""
+    score: int
+    """Centipawns, or a mate score (see `search.score`)."""
+    ponder_move: str | None = None
+    depth: int = 0
+    """0: known without a search."""
+    seldepth: int = 0
+    nodes: int = 0
+    milliseconds: int = 0
+    hashfull: int = 0
+    """Thousandths."""
+    pv: tuple[str, ...] = ()
+    rank: int = 1
+    """1 for the best line, 2 for the second (MultiPV)."""
+    win_rate: float = 0.5
+
+    @property
+    def nps(self) -> int:
+        """Nodes a second of wall time."""
+        return self.nodes * 1000 // max(1, self.milliseconds)
+
+    @property
+    def score_text(self) -> str:
+        """As USI writes it: `cp 34` or `mate -6`."""
+        return f"mate {mate_plies(self.score)}" if is_mate(self.score) else f"cp {self.score}"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search has come that has found nothing to report for a while."""
+
+    depth: int
+    seldepth: int
+    nodes: int
+    milliseconds: int
+    hashfull: int
+    move: str
+    """USI move at the root that is looked at."""
+    number: int
+    """Its place in the order, from 1."""
+
+    @property
+    def nps(self) -> int:
+        """Nodes a second of wall time."""
+        return self.nodes * 1000 // max(1, self.milliseconds)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What ends a game besides mate, and what draws are worth to the engine's side."""
+
+    declaration: int = RULE_27
+    max_moves: int = 0
+    """Move number after which the game is drawn, 0: never."""
+    draw_value: tuple[int, int] = (0, 0)
+    """Centipawns of a draw by repetition to black and white."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What ends a search besides its clock and `stop`, and what it may play."""
+
+    nodes: int | None = None
+    """Nodes of alpha-beta, playouts of PUCT."""
+    depth: int | None = None
+    moves: tuple[str, ...] = ()
+    """The only moves (USI) to look at; those that are not legal are passed over, none is all."""
+
+
+OnInfo = Callable[[Analysis], None]
+OnProgress = Callable[[Progress], None]
+
+
+class Engine(ABC):
+    """Searches positions. One search at a time; `stop` and `limit` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self.position: np.void = new_position()
+        """The position that was set, a record of `search.rules.position.position_dtype`."""
+        self.rules = Rules()
+        self.multi_pv = 1
+        self.clock = SearchClock(self.stop)
+        self._stopped = threading.Event()
+        set_sfen(self.position, "startpos")
+
+    @property
+    def cp_per_logit(self) -> float:
+        """Centipawns of its scores that are one logit of the win rate."""
+        return CP_PER_LOGIT
+
+    @abstractmethod
+    def new_game(self) -> None:
+        """Forget everything learnt."""
+
+    @abstractmethod
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
+        """Search the position that was set; it has a legal move. Ends soon after `_stopped` is set, with a move."""
+
+    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
+        """The position to search: `startpos` or an SFEN, and the moves since in USI, which repetitions are found among.
+
+        ValueError names the first move that is not legal, and the old position stays.
+        """
+        pos = new_position()
+        set_sfen(pos, sfen)
+        for number, usi in enumerate(moves, 1):
+            if pos["ply"] >= LONGEST_GAME or (pos["ply"] and len(moves) - number + 1 == LONGEST_GAME):
+                # More moves than a record holds: the last ones stay, what recurred before them is forgotten.
+                set_sfen(pos, get_sfen(pos))
+            move = move_from_usi(usi)
+            if not is_legal(pos, np.int64(move)):
+                raise ValueError(f"move {number}, {usi}, is not legal in {get_sfen(pos)}")
+            do_move(pos, np.int64(move))
+        self.position = pos
+
+    def analyse(
+        self,
+        sfen: str,
+        moves: Sequence[str] = (),
+        *,
+        nodes: int | None = None,
+        depth: int | None = None,
+        time_ms: int | None = None,
+        on_info: OnInfo | None = None,
+    ) -> Analysis:
+        """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12."""
+        self.set_position(sfen, moves)
+        if nodes is None and depth is None and time_ms is None:
+            depth = DEFAULT_DEPTH
+        self.ready(None if time_ms is None else Budget(time_ms, time_ms))
+        return self.search(Limits(nodes, depth), on_info)
+
+    def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
+        """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
+        (a `time.perf_counter()`, now). To be called before another thread may call `stop` or `limit`."""
+        self._stopped.clear()
+        self.limit(budget, start)
+
+    def limit(self, budget: Budget | None, start: float | None = None) -> None:
+        """Give the search under way (or the one that begins) another budget, counted from `start` (now).
+
+        A pondering search has none until the opponent's move has come. None takes the budget away.
+        """
+        self.clock.set(budget, time.perf_counter() if start is None else start)
+
+    def stop(self) -> None:
+        """End the search under way soon."""
+        self._stopped.set()
+
+    def search(
+        self, limits: Limits | None = None, on_info: OnInfo | None = None, on_progress: OnProgress | None = None
+    ) -> Analysis:
+        """Search the position that was set, after `ready`, until a limit, its budget or `stop` ends it.
+
+        `on_info` gets every line that is found, `on_progress` about once a second where none has been for so long.
+        """
+        try:
+            return self._decided() or self._search(limits or Limits(), on_info, on_progress)
+        finally:
+            self.limit(None)
+
+    def _decided(self) -> Analysis | None:
+        """What the rules settle without a search: a declaration, or that there is no legal move."""
+        declared = self._declaration()
+        if declared:
+            return Analysis(declared, MATE - 1, pv=(declared,), win_rate=1.0)
+        if not len(root_moves(self.position)):
+            return Analysis(None, -MATE, win_rate=0.0)
+        return None
+
+    def _declaration(self) -> str | None:
+        if can_declare(self.position, np.int64(self.rules.declaration)):
+            return DECLARE
+        move = int(try_move(self.position)) if self.rules.declaration == TRY_RULE else 0
+        return move_to_usi(move) if move else None
+
+
+def root_moves(pos: np.void, wanted: Sequence[str] = ()) -> np.ndarray:
+    """The moves to look at, uint16: those `wanted` (USI) that are legal, else all but needless non-promotions."""
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    if wanted:
+        chosen = {move_from_usi(move) for move in wanted}
+        count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
+        found = [move for move in buffer[:count] if int(move) in chosen]
+        if found:
+            return np.array(found, np.uint16)
+    count = generate(pos, buffer, np.int64(0), np.int64(TACTICAL | QUIET))
+    if count == 0:
+        count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
+    return buffer[:count].copy()

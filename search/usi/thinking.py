@@ -1,0 +1,240 @@
+"""From `go` to `bestmove`: the book, the search with the mate solver beside it, and an answer whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from search.clock import OWN_DELAY
+from search.usi.adapter import Adapter, Say
+from search.usi.go import Go
+from search.usi.options import NO_BOOK, OptionValues
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from search.engine import Analysis, Engine, Progress
+    from search.mate.root import RootMate
+    from search.mate.solver import MateSolver, StopFlag
+    from search.usi.book import Book
+
+
+class Thinking:
+    """One search at a time, in a thread of its own. What fails beside the search is said once, and the search plays."""
+
+    def __init__(
+        self, options: OptionValues, adapter: Adapter, write: Callable[[str], None], say: Say, say_once: Say
+    ) -> None:
+        self._options = options
+        self._adapter = adapter
+        self._write = write
+        self._say = say
+        self._say_once = say_once
+        self._thread: threading.Thread | None = None
+        self._interrupt: Callable[[], None] = lambda: None
+        self._release = threading.Event()
+        self._book: Book | None = None
+        self._book_path: Path | None = None
+        self._solver: MateSolver | None = None
+        self._root_mate: RootMate | None = None
+
+    def running(self) -> bool:
+        """Whether a search is under way or keeps its move."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def held(self) -> bool:
+        """Whether the move of the search under way is kept until it is asked for."""
+        return self.running() and not self._release.is_set()
+
+    def release(self) -> None:
+        """Let the move be said as soon as it is found."""
+        self._release.set()
+
+    def end(self, seconds: float | None = None) -> None:
+        """End the search, if there is one, and wait (no longer than this) until it has said its move."""
+        if self._thread is not None:
+            self._interrupt()
+            self._release.set()
+            self._thread.join(seconds)
+            self._thread = None
+
+    def prepare(self) -> None:
+        """Open the book and make the mate solver, if the options ask for them, so that no move has to wait for it."""
+        if self._options.number("Mate_Root_Search") and self._root_mate is None:
+            from search.mate.root import RootMate
+
+            with self._beside("Mate_Root_Search"):
+                self._root_mate = RootMate()
+        name = self._options.text("BookFile")
+        path = None if name == NO_BOOK else Path(self._options.text("BookDir"), name)
+        if path != self._book_path:
+            self._book, self._book_path = None, path
+            with self._beside("BookFile"):
+                if path is not None:
+                    from search.usi.book import Book
+
+                    self._book = Book(path)
+
+    def option_set(self, name: str) -> None:
+        """A GUI has set this option: the same path may hold another book by now."""
+        if name in ("BookFile", "BookDir"):
+            self._book = self._book_path = None
+
+    @contextlib.contextmanager
+    def _beside(self, what: str):
+        """What goes wrong in here is said, and the search does without."""
+        try:
+            yield
+        except Exception as error:
+            self._say_once(f"{what}: {str(error) or type(error).__name__}; going on without")
+
+    # A search for a move
+
+    def begin(self, engine: Engine | None, said: Go) -> None:
+        """Search the engine's position, which is `ready`; without an engine or a position the answer is to resign."""
+        self._release = threading.Event()
+        if not (said.ponder or said.infinite):
+            self._release.set()
+        if engine is not None:
+            self._interrupt = engine.stop
+        self._thread = threading.Thread(target=self._think, args=(engine, said, self._release), daemon=True)
+        self._thread.start()
+
+    def _think(self, engine: Engine | None, said: Go, release: threading.Event) -> None:
+        best = None
+        if engine is not None:
+            if not said.infinite and not said.searchmoves:
+                with self._beside("BookFile"):
+                    best = self._book_move(engine)
+            try:
+                best = best or self._search(engine, said)
+            except Exception as error:
+                self._say(f"the search failed: {type(error).__name__}: {error}; playing a legal move")
+                best = _any_move(engine)
+        # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
+        release.wait()
+        self._write(self._bestmove(best))
+
+    def _book_move(self, engine: Engine) -> Analysis | None:
+        """The book's move for the position that was set, its candidates told as lines; None if it has none."""
+        if self._book is None or not self._options.flag("USI_OwnBook"):
+            return None
+        from search.usi.book_choice import BookRules, choose
+
+        found = choose(self._book, engine.position, BookRules.from_options(self._options), self._say_once)
+        if found is None:
+            return None
+        engine.limit(None)
+        for line in found.lines:
+            self._write(f"info {line}")
+        return found.analysis
+
+    def _search(self, engine: Engine, said: Go) -> Analysis:
+        """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
+        from search.engine import Limits
+        from search.mate.root import with_mate
+
+        solver, nodes = self._root_mate, self._options.number("Mate_Root_Search")
+        if said.searchmoves or engine.multi_pv > 1 or not nodes:
+            solver = None
+        limits = Limits(
+            self._limited(said.nodes, "NodesLimit"), self._limited(said.depth, "DepthLimit"), said.searchmoves
+        )
+        if solver is not None:
+            with self._beside("Mate_Root_Search"):
+                solver.begin(engine.position, nodes, engine.stop)
+        mate = None
+        try:
+            best = engine.search(limits, lambda found: self._info(found, engine.multi_pv), self._progress)
+        finally:
+            if solver is not None:
+                with self._beside("Mate_Root_Search"):
+                    mate = solver.end()
+        if mate is None or best.best_move in (None, "win"):
+            return best
+        best = with_mate(best, mate)
+        self._info(best, 1)
+        return best
+
+    def _limited(self, asked: int | None, name: str) -> int | None:
+        """The smaller of what `go` asked for and what an option allows every search, whose 0 is no limit."""
+        allowed = self._options.number(name) or None
+        return min(filter(None, (asked, allowed)), default=None)
+
+    def _bestmove(self, best: Analysis | None) -> str:
+        if best is None or best.best_move is None:
+            return "bestmove resign"
+        if best.best_move == "win":
+            return "bestmove win"
+        if best.depth and best.score <= -self._options.number("ResignValue"):
+            return "bestmove resign"
+        ponder = self._options.flag("USI_Ponder") and best.ponder_move
+        return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
+
+    def _info(self, found: Analysis, lines: int) -> None:
+        multi = f" multipv {found.rank}" if lines > 1 else ""
+        chances = ""
+        if self._options.flag("UCI_ShowWDL"):
+            chances = " wdl {} {} {}".format(*self._adapter.chances(found))
+        self._write(
+            f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text}{chances} "
+            f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} "
+            f"pv {' '.join(found.pv)}"
+        )
+
+    def _progress(self, found: Progress) -> None:
+        self._write(
+            f"info depth {found.depth} seldepth {found.seldepth} nodes {found.nodes} nps {found.nps} "
+            f"hashfull {found.hashfull} time {found.milliseconds} currmove {found.move} currmovenumber {found.number}"
+        )
+
+    # A search for mate
+
+    def solve(self, engine: Engine | None, milliseconds: int) -> None:
+        """`go mate`: -1 is no limit of time."""
+        if engine is None:
+            self._write("checkmate timeout")
+            return
+        from search.mate.solver import MateSolver, StopFlag
+
+        self._solver = self._solver or MateSolver()
+        stop = StopFlag()
+        self._interrupt = stop.set
+        self._release.set()
+        limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
+        arguments = (self._solver, engine.position.copy(), limit, stop)
+        self._thread = threading.Thread(target=self._solve, args=arguments, daemon=True)
+        self._thread.start()
+
+    def _solve(self, solver: MateSolver, position: np.void, limit: int | None, stop: StopFlag) -> None:
+        """A search for mate from `go mate` to `checkmate`."""
+        from search.mate.solver import MateStatus
+
+        answer = "timeout"
+        try:
+            found = solver.solve(position, milliseconds=limit, stop=stop)
+            if found.status is MateStatus.MATE:
+                answer = " ".join(found.moves)
+            elif found.status is MateStatus.NO_MATE:
+                answer = "nomate"
+            milliseconds = int(found.seconds * 1000)
+            rate = int(found.nodes / max(found.seconds, 0.001))
+            self._write(f"info nodes {found.nodes} nps {rate} time {milliseconds}")
+        except ValueError as error:  # there is no king to mate
+            self._say(str(error))
+            answer = "nomate"
+        except Exception as error:
+            self._say(f"the search for mate failed: {type(error).__name__}: {error}")
+        self._write(f"checkmate {answer}")
+
+
+def _any_move(engine: Engine) -> Analysis | None:
+    """A legal move without a search; None if there is none."""
+    from search.engine import Analysis, root_moves
+    from search.rules.sfen import move_to_usi
+
+    moves = root_moves(engine.position)
+    return Analysis(move_to_usi(int(moves[0])), 0) if len(moves) else None
