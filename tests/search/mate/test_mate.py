@@ -12,7 +12,7 @@ from pathlib import Path
 import cshogi
 import pytest
 
-from search.alphabeta.engine import Analysis
+from search.engine import Analysis
 from search.mate.mate_verb import Mate
 from search.mate.problems import read_problems
 from search.mate.root import RootMate, with_mate

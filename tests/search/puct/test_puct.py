@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.alphabeta.engine import Rules
 from search.clock import Budget
-from search.engine import Limits
+from search.engine import Limits, Rules
 from search.puct import tree as puct_tree
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.memory import Tree
@@ -313,7 +312,7 @@ def test_only_the_moves_that_are_asked_for(engine: PuctEngine) -> None:
         assert found.best_move in wanted
         assert {one.move for one in engine.root_moves() if one.visits} >= {found.best_move}
     engine.ready()
-    assert engine.search(nodes=2000).best_move not in (None, "1i1h")
+    assert engine.search(Limits(nodes=2000)).best_move not in (None, "1i1h")
 
 
 def test_several_lines(engine: PuctEngine) -> None:

@@ -14,7 +14,7 @@ import pytest
 from search.clock import Clocks
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
-from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.rules.sfen import move_from_usi, position_from_sfen
 from search.score import score_of_rate
 from search.usi.alphabeta import OPTIONS as ENGINE_OPTIONS
 from search.usi.go import Go, parse_go
@@ -156,6 +156,77 @@ def test_multipv(session):
     assert numbers == ["1", "2", "3"] * 2
 
 
+def test_lines_of_one_depth_share_nodes_and_time(session):
+    session.send("setoption name MultiPV value 4", "position startpos", "go depth 6")
+    lines = [line.split() for line in session.until("bestmove") if line.startswith("info depth")]
+    for name in ("nodes", "time"):
+        numbers = [int(words[words.index(name) + 1]) for words in lines]
+        assert numbers == sorted(numbers)
+        assert all(len(set(numbers[first : first + 4])) == 1 for first in range(0, len(numbers), 4))
+
+
+def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
+    monkeypatch.setattr("search.alphabeta.engine.PROGRESS_SECONDS", 0.02)
+    session.send("position startpos", "go movetime 500")
+    told = [line.split() for line in session.until("bestmove") if " currmove " in line]
+    assert len(told) > 5
+    for words in told:
+        assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(words[words.index("currmove") + 1])))
+        assert 1 <= int(words[words.index("currmovenumber") + 1]) <= 30
+    nodes = [int(words[words.index("nodes") + 1]) for words in told]
+    assert nodes == sorted(nodes)
+
+
+def test_what_yaneuraous_users_type(session):
+    from search.alphabeta.bench import SIGNATURE
+    from search.evaluation.network_file import load_network
+    from search.evaluation.static_evaluation import evaluate_sfens
+
+    session.waiting()
+    session.send("position startpos moves 7g7f", "d")
+    lines = session.until("sfen")
+    assert lines[-1] == "sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
+    assert lines[6].split() == ["f", ".", ".", "P", ".", ".", ".", ".", ".", "."]
+    expected = evaluate_sfens(load_network("default"), [lines[-1].removeprefix("sfen ")])[0]
+    said = session.send("eval").until("eval")[-1]
+    assert f"eval {expected.score_cp} cp of the side to move" in said
+    assert session.send("bench").until("signature")[-1].startswith(f"signature {SIGNATURE} ")
+    session.send("go depth 2")  # the position is still there
+    assert is_legal(position_from_sfen(lines[-1][5:]), np.int64(move_from_usi(session.bestmove())))
+
+
+@pytest.mark.parametrize("broken", ["book", "mate solver", "search"])
+def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session, monkeypatch, tmp_path, broken):
+    def fail(*arguments, **names):
+        raise IndexError("out of the blue")
+
+    if broken == "book":
+        (tmp_path / "a.db").write_text("#YANEURAOU-DB2016 1.00\n")
+        session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
+        monkeypatch.setattr("search.usi.book_choice.choose", fail)
+    elif broken == "mate solver":
+        session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
+        monkeypatch.setattr("search.mate.root.RootMate.begin", fail)
+    else:
+        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._deepen", fail)
+    said = []
+    for _ in range(3):
+        lines = session.send("position startpos", "go depth 2").until("bestmove")
+        said += [line for line in lines if "out of the blue" in line]
+        assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(lines[-1].split()[1])))
+    assert len(said) == (3 if broken == "search" else 1)
+
+
+def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
+    book = tmp_path / "a.db"
+    book.write_bytes(
+        b"#YANEURAOU-DB2016 1.00\nsfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1\n\x1c\n7g7f\n"
+    )
+    session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
+    session.send("position startpos", "go depth 2")
+    assert session.bestmove() != "resign"
+
+
 def test_an_infinite_search_keeps_its_move_until_stop(session):
     session.send(MATED, "go infinite")
     time.sleep(0.2)
@@ -255,21 +326,30 @@ def test_a_mate_proved_at_the_root_is_played(session):
     assert session.bestmove() != "resign"
 
 
-def test_illegal_positions_leave_the_last_one(session):
+REFUSED = (
+    ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
+    ("position startpos moves hello", "is not a USI move"),
+    ("position sfen 9/9 b - 1", "2 ranks instead of 9"),
+    ("position", "SFEN"),
+    ("position sfen " + "9/" * 500, "too long"),
+    ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
+)
+
+
+@pytest.mark.parametrize(("bad", "words"), REFUSED)
+def test_no_move_is_played_for_a_position_that_was_refused(session, bad, words):
     session.send("position startpos moves 7g7f")
-    for bad, words in (
-        ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
-        ("position startpos moves hello", "is not a USI move"),
-        ("position sfen 9/9 b - 1", "2 ranks instead of 9"),
-        ("position", "SFEN"),
-        ("position sfen " + "9/" * 500, "too long"),
-        ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
-    ):
-        assert words in session.send(bad).words(), bad
-    engine = session.usi._engine
-    assert engine is not None
-    assert get_sfen(engine.position).split()[1:] == ["w", "-", "2"]
-    session.send("go depth 2")
+    assert words in session.send(bad).words()
+    lines = session.send("go depth 2").until("bestmove")
+    assert "the last one was refused" in lines[0]
+    assert words in lines[0]
+    assert lines[-1] == "bestmove resign"
+    assert session.send("go mate 1000").until("checkmate")[-1] == "checkmate timeout"
+    session.send("go infinite")
+    time.sleep(0.1)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    assert session.send("stop").bestmove() == "resign"
+    session.send("position startpos moves 7g7f 3c3d", "go depth 2")
     assert session.bestmove() != "resign"
 
 
