@@ -12,8 +12,8 @@ from search.evaluation.accumulator import Accumulators, centipawns, evaluate_out
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_record import network_record
 from search.machine.jit import jit
-from search.rules.position import new_position
-from search.rules.sfen import set_sfen
+from search.rules.play import set_game, split_moves
+from search.rules.position import NO_KING, new_position
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, SQUARES
 from search.score import win_rate
 
@@ -35,12 +35,18 @@ class Evaluation:
 
 
 def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
-    """The static evaluation of each SFEN (or `startpos`). Raises ValueError in words for what is none."""
+    """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
+
+    Raises ValueError in words for what is none, and for a board without both kings: a network has learnt from games,
+    and what it says of others means nothing (a mate problem of one king is the mate solver's).
+    """
     accumulators, weights = Accumulators(net), network_record(net)
     pos, record = new_position(), accumulators.record
     found = []
     for sfen in sfens:
-        set_sfen(pos, sfen)
+        set_game(pos, *split_moves(sfen))
+        if missing := [name for name, king in zip(("black", "white"), pos["king"], strict=True) if king == NO_KING]:
+            raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
         output = int(evaluate_output(pos, record, weights))
         score = int(centipawns(np.int64(output), weights))
         draw = None

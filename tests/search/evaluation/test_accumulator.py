@@ -19,7 +19,7 @@ from search.evaluation.network_record import network_record
 from search.evaluation.static_evaluation import evaluate_sfens
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
-from search.rules.sfen import get_sfen, position_from_sfen
+from search.rules.sfen import get_sfen, move_to_usi, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS
 
 NETS = {
@@ -174,12 +174,14 @@ def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
 
 def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path, capsys) -> None:
     net = nets["draw"]
-    sfens, expected = [], []
-    for pos, _ in play_random("startpos", 4, 12):
+    sfens, walks, expected = [], [], []
+    for pos, line in play_random("startpos", 4, 12):
         sfens.append(get_sfen(pos))
+        walks.append(" ".join(["startpos moves", *map(move_to_usi, line)]))
         expected.append(int(evaluate(pos, Accumulators(net).record, network_record(net))))
     found = evaluate_sfens(net, sfens)
     assert [one.score_cp for one in found] == expected
+    assert [one.score_cp for one in evaluate_sfens(net, walks)] == expected
     assert all(0 < one.win_rate < 1 and one.draw is not None and 0 <= one.draw <= 1 for one in found)
     save_network(net, tmp_path / "net.safetensors")
     (tmp_path / "sfens.txt").write_text("\n".join(sfens[1:]) + "\n\n")
@@ -189,5 +191,11 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
     assert set(printed[0]) == {"sfen", "output", "score_cp", "win_rate", "draw"}
     with pytest.raises(ValueError, match="needs board"):
         evaluate_sfens(net, ["startpos b"])
+    with pytest.raises(ValueError, match="move 2, 7g7f, is not legal"):
+        evaluate_sfens(net, ["startpos moves 7g7f 7g7f"])
+    with pytest.raises(ValueError, match="no white king"):
+        evaluate_sfens(net, ["9/9/4P4/9/9/9/9/9/4K4 b G 1"])
+    with pytest.raises(ValueError, match="no black and no white king"):
+        evaluate_sfens(net, ["9/9/4P4/9/9/9/9/9/9 b G 1"])
     with pytest.raises(ValueError, match="no positions"):
         Evaluate("default").run()

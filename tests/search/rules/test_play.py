@@ -1,0 +1,52 @@
+"""Positions written as a start and moves: read like cshogi reads them, and never more than a record holds."""
+
+from __future__ import annotations
+
+import cshogi
+import pytest
+
+from search.rules.play import set_game, split_moves
+from search.rules.position import new_position
+from search.rules.sfen import get_sfen, move_to_usi
+from search.rules.shogi import START_SFEN
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "moves"),
+    [
+        ("startpos", "startpos", ()),
+        (" startpos moves 7g7f  3c3d ", "startpos", ("7g7f", "3c3d")),
+        ("startpos moves", "startpos", ()),
+        (f"sfen {START_SFEN} moves 7g7f", f"sfen {START_SFEN}", ("7g7f",)),
+        (START_SFEN, START_SFEN, ()),
+    ],
+)
+def test_the_start_and_the_moves_are_told_apart(text, start, moves):
+    assert split_moves(text) == (start, moves)
+
+
+def test_games_lead_where_cshogi_says(play_random):
+    pos, board = new_position(), cshogi.Board()
+    for seed in range(5):
+        line = [*play_random("startpos", seed, 80)][-1][1]
+        moves = [move_to_usi(move) for move in line]
+        board.set_position(" ".join(["startpos moves", *moves]))
+        set_game(pos, "startpos", moves)
+        assert get_sfen(pos) == board.sfen()
+
+
+def test_a_long_game_keeps_its_last_moves():
+    shuffle = ("2h3h", "8b7b", "3h2h", "7b8b") * 50
+    pos = new_position()
+    for longest, plies in ((40, 40), (60, 60), (1000, 200)):
+        set_game(pos, "startpos", shuffle, longest)
+        assert (pos["ply"], pos["game_ply"]) == (plies, 201)
+        assert get_sfen(pos).split()[:3] == START_SFEN.split()[:3]
+
+
+def test_the_first_move_that_is_not_legal_is_named():
+    pos = new_position()
+    with pytest.raises(ValueError, match=r"move 2, 7g7f, is not legal in .* w - 2"):
+        set_game(pos, "startpos", ("7g7f", "7g7f", "9a9b"))
+    with pytest.raises(ValueError, match="not a USI move"):
+        set_game(pos, "startpos", ("P*5z",))
