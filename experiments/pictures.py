@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from search.alphabeta.parameters import Parameter
+from search.machine.files import write_atomically
 
 COLOURS = {"demo": "#1f6fb4", "default": "#c8553d", "material": "#7a7a7a"}
 
@@ -138,14 +140,17 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
 
 
 def _write(figure: Any, path: Path) -> None:
+    figure.tight_layout()
+    _save(figure, path)
+
+
+def _save(figure: Any, path: Path) -> None:
     from matplotlib import pyplot
 
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    figure.savefig(partial, format="png", dpi=110)
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=110)
     pyplot.close(figure)
-    partial.replace(path)
+    write_atomically(path, content.getvalue())
 
 
 SIDES = {"black": "#20242b", "white": "#d9a441"}
@@ -214,11 +219,7 @@ def draw_analysis(report: dict[str, Any], path: Path) -> None:
         )
         for axis in (top, bottom):
             axis.grid(color="#dddddd", lw=0.5)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
-        figure.savefig(partial, format="png", dpi=110)
-        pyplot.close(figure)
-    partial.replace(path)
+        _save(figure, path)
 
 
 def _drawn_score(found: dict[str, Any], limit: int) -> int:

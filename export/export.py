@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import tyro
 
+from search.machine.files import refuse_unwritable
+
 
 @dataclass(frozen=True)
 class Export:
@@ -33,6 +35,7 @@ class Export:
     def run(self) -> None:
         if self.onnx == self.nnue:
             raise ValueError("name a format: --onnx or --nnue")
+        refuse_unwritable(self.output)
         figures, text = self._nnue() if self.nnue else self._onnx()
         figures["bytes"] = self.output.stat().st_size
         print(json.dumps(figures) if self.json else f"{self.output}: {figures['bytes']:,} bytes, {text}")

@@ -19,6 +19,7 @@ from export.quantise_nnue import quantise_nnue
 from lite.training.checkpoint import json_safe, load_model
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import save_network
+from search.machine.files import refuse_unwritable
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9
@@ -49,6 +50,9 @@ class Fold:
     def run(self) -> None:
         if self.positions < 1:
             raise ValueError(f"--positions {self.positions}: at least one position is needed")
+        truth = self.output.with_suffix(".float.safetensors")
+        for path in (self.output, truth) if self.keep_float else (self.output,):
+            refuse_unwritable(path)
         model, training = load_model(self.checkpoint)
         sample = read_sample(self.data, max(self.positions, CHECKED))
         folded, error = fold_checked(model, sample)
@@ -63,7 +67,7 @@ class Fold:
         net.provenance["fold"] = figures
         save_network(net, self.output)
         if self.keep_float:
-            folded.save(self.output.with_suffix(".float.safetensors"))
+            folded.save(truth)
         print(json.dumps(figures) if self.json else as_text(figures, self.output))
         if not self.data and not self.json:
             print("no --data: positions of random games, whose results say nothing", file=sys.stderr)

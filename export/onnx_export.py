@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from torch import nn
 
 from export.positions import Sample
 from lite.networks.lite_value import listed_inputs
+from search.machine.files import write_atomically
 
 INPUTS, OUTPUT = ("x1", "x2"), "output"
 TOLERANCE = 1e-5
@@ -41,26 +41,21 @@ def export_onnx(model: Any, path: Path, sample: Sample) -> float:
     net = copy.deepcopy(model).float().eval()
     checked = sample.part(0, CHECKED)
     inputs = listed_inputs(checked.pieces, checked.hands, checked.in_check)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _write(net, inputs, temporary)
-        session = onnxruntime.InferenceSession(str(temporary), providers=["CPUExecutionProvider"])
-        with torch.no_grad():
-            truth = net(*inputs).numpy()
-        error = 0.0
-        for size in (len(truth), 1):  # the file must not be tied to a number of positions
-            found = session.run([OUTPUT], {name: x[:size].numpy() for name, x in zip(INPUTS, inputs, strict=True)})[0]
-            error = max(error, float(np.abs(found - truth[:size]).max()))
-        if not error <= TOLERANCE * max(1.0, float(np.abs(truth).max())):
-            raise ValueError(f"{path}: not written: as ONNX the network would differ from the trained one by {error:g}")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    content = _serialised(net, inputs)
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    with torch.no_grad():
+        truth = net(*inputs).numpy()
+    error = 0.0
+    for size in (len(truth), 1):  # the file must not be tied to a number of positions
+        found = session.run([OUTPUT], {name: x[:size].numpy() for name, x in zip(INPUTS, inputs, strict=True)})[0]
+        error = max(error, float(np.abs(found - truth[:size]).max()))
+    if not error <= TOLERANCE * max(1.0, float(np.abs(truth).max())):
+        raise ValueError(f"{path}: not written: as ONNX the network would differ from the trained one by {error:g}")
+    write_atomically(path, content)
     return error
 
 
-def _write(module: nn.Module, inputs: tuple[torch.Tensor, torch.Tensor], path: Path) -> None:
+def _serialised(module: nn.Module, inputs: tuple[torch.Tensor, torch.Tensor]) -> bytes:
     positions = torch.export.Dim("positions", min=1)
     noisy = logging.getLogger("torch.onnx")
     level = noisy.level
@@ -78,6 +73,6 @@ def _write(module: nn.Module, inputs: tuple[torch.Tensor, torch.Tensor], path: P
                 verbose=False,
             )
         assert program is not None
-        program.save(str(path), external_data=False)
+        return program.model_proto.SerializeToString()
     finally:
         noisy.setLevel(level)

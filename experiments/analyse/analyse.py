@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from lite.notation.games import read_games
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import Engine
+from search.machine.files import refuse_unwritable, write_atomically
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
@@ -67,6 +67,9 @@ class Analyse:
         output = self.output or self.game.with_name(f"{self.game.stem}.analysed.kif")
         if output.resolve() == self.game.resolve():
             raise ValueError(f"{output}: is the game itself; name another file with -o")
+        picture = output.with_suffix(".png")
+        for path in (output, picture):
+            refuse_unwritable(path)
         engine = AlphaBetaEngine(self.eval_file, self.hash, self.threads)
         # The clock of the first positions must not pay for compiling, nor for the table's memory.
         warm_up()
@@ -77,8 +80,8 @@ class Analyse:
             raise KeyboardInterrupt
         report = figures(game, judgements)
         every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-        _write(output, write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi"))
-        picture = output.with_suffix(".png")
+        text = write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
+        write_atomically(output, text.encode())
         draw_analysis(report, picture)
         report |= {"kif": str(output), "picture": str(picture)}
         print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
@@ -237,14 +240,3 @@ def as_text(report: dict[str, Any]) -> str:
         if row["mark"]
     ]
     return "\n".join([*lines, f"{report['kif']}", f"{report['picture']}"])
-
-
-def _write(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    with open(partial, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from torch import nn
 
 from experiments.resnet.network import PolicyValueNetwork, load_resnet
 from export.positions import Sample, read_sample
+from search.machine.files import WholeFile, refuse_unwritable
 from search.puct.onnx_network import DRAW_OUTPUT, INPUTS, OUTPUTS, OnnxNetwork
 from search.puct.planes import make_planes
 
@@ -59,11 +59,10 @@ def export_resnet(model: PolicyValueNetwork, path: Path, sample: Sample, draw: b
     part = sample.part(0, CHECKED)
     planes = make_planes(part.pieces, part.hands, part.in_check)
     inputs = (torch.from_numpy(planes[0]), torch.from_numpy(planes[1]))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        _write(module, inputs, temporary)
-        network = OnnxNetwork(temporary)
+    with WholeFile(path) as file:
+        file.write(_serialised(module, inputs))
+        file.finish()
+        network = OnnxNetwork(file.part)
         with torch.no_grad():
             truth = [output.numpy() for output in module(*inputs)]
         error = 0.0
@@ -75,13 +74,10 @@ def export_resnet(model: PolicyValueNetwork, path: Path, sample: Sample, draw: b
                     error = max(error, float(np.abs(mine.reshape(size, -1) - theirs[:size]).max()) / scale)
         if not error <= TOLERANCE:
             raise ValueError(f"{path}: not written: as ONNX the network would differ from the trained one by {error:g}")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return error
 
 
-def _write(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor], path: Path) -> None:
+def _serialised(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor]) -> bytes:
     names = list(OUTPUTS)
     if module.draw and module.network.network_config.draw:
         names.append(DRAW_OUTPUT)
@@ -103,7 +99,7 @@ def _write(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor], path: P
                 verbose=False,
             )
         assert program is not None
-        program.save(str(path), external_data=False)
+        return program.model_proto.SerializeToString()
     finally:
         noisy.setLevel(level)
 
@@ -124,6 +120,7 @@ class ExportResnet:
     """Print one JSON object and nothing else."""
 
     def run(self) -> None:
+        refuse_unwritable(self.output)
         model, _ = load_resnet(self.network)
         error = export_resnet(model, self.output, read_sample(self.data, CHECKED), self.draw)
         size = self.output.stat().st_size

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import tyro
@@ -17,6 +17,7 @@ from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_for
 from lite.datasets.duplicates import HashCounts, HashSet
 from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
 from lite.records.formats import DECLARATION, DRAW, HCPE, HCPE3, MOVE_LIMIT, PSV, SENNICHITE, WINNER_MASK, record_format
+from search.machine.files import WholeFile
 from search.rules import huffman
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
@@ -77,9 +78,9 @@ class Convert:
 
 @dataclass
 class _Output:
-    """One file being written, beside its final name until all is well."""
+    """One of the files to write, and its counts."""
 
-    path: Path
+    file: WholeFile
     form: str
     games: int = 0
     positions: int = 0
@@ -88,33 +89,12 @@ class _Output:
     """What was written, to drop duplicates."""
     sums: HashCounts = field(default_factory=HashCounts)
     """What is to be written, to merge them."""
-    file: BinaryIO | None = None
-
-    @property
-    def part(self) -> Path:
-        return self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-
-    def open(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.file = open(self.part, "wb")  # noqa: SIM115 (closed in close or discard)
 
     def write(self, raw: np.ndarray, positions: int, games: int) -> None:
-        assert self.file is not None
         self.file.write(raw.tobytes())
         self.size += raw.size
         self.positions += positions
         self.games += games
-
-    def close(self) -> None:
-        assert self.file is not None
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
-
-    def discard(self) -> None:
-        if self.file is not None:
-            self.file.close()
-            self.part.unlink(missing_ok=True)
 
 
 def convert(options: Convert) -> dict[str, Any]:
@@ -124,10 +104,8 @@ def convert(options: Convert) -> dict[str, Any]:
     warnings = _warnings(options, files)
     for line in warnings:
         print(f"warning: {line}", file=sys.stderr)
-    outputs = [_Output(path, record_format(path)) for path in _paths(options)]
-    try:
-        for output in outputs:
-            output.open()
+    with ExitStack() as stack:
+        outputs = [_Output(stack.enter_context(WholeFile(path)), record_format(path)) for path in _paths(options)]
         work = _Work(options, files, outputs)
         if options.duplicates == "merge":
             work.run(merge_pass=True)
@@ -135,13 +113,7 @@ def convert(options: Convert) -> dict[str, Any]:
         if not any(output.positions for output in outputs):
             raise ValueError(f"nothing is left to write: {_counted(work.left_out) or 'no positions were read'}")
         for output in outputs:
-            output.close()
-        for output in outputs:
-            os.replace(output.part, output.path)
-    except BaseException:
-        for output in outputs:
-            output.discard()
-        raise
+            output.file.finish()
     return {
         "files": len(files),
         "records_read": work.reader.refusals.read,
@@ -152,7 +124,7 @@ def convert(options: Convert) -> dict[str, Any]:
         "left_out": dict(work.left_out.most_common()),
         "without_score": work.unscored,
         "outputs": [
-            {"path": str(output.path), "games": output.games, "positions": output.positions, "bytes": output.size}
+            {"path": str(output.file.path), "games": output.games, "positions": output.positions, "bytes": output.size}
             for output in outputs
         ],
         "warnings": warnings,
@@ -178,8 +150,6 @@ def _check(options: Convert, files: list[Path]) -> None:
             raise ValueError(f"{path}: is an input too; write to another file")
         if form == HCPE3 and options.duplicates == "merge":
             raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
-        if path.is_dir():
-            raise IsADirectoryError(f"{path}: is a directory; name a file in it")
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise ValueError(f"{options.output}: both outputs are this file")
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from search.machine.files import write_atomically
+from search.machine.files import complaints_about, write_atomically
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0
@@ -27,6 +27,7 @@ class RunLog:
         if path.exists():
             kept = [] if resumed_step is None else [line for line in read_log(path) if line["step"] <= resumed_step]
             write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._path = path
         self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed in close)
         self._writer: Any = None
         try:
@@ -38,8 +39,9 @@ class RunLog:
 
     def write(self, kind: str, step: int, figures: dict[str, Any]) -> None:
         """One line: `kind` ("train", "valid", "start", ...), the step, and figures; numbers also go to TensorBoard."""
-        self._file.write(json.dumps({"kind": kind, "step": step, **figures}) + "\n")
-        self._file.flush()
+        with complaints_about(self._path):
+            self._file.write(json.dumps({"kind": kind, "step": step, **figures}) + "\n")
+            self._file.flush()
         if self._writer is not None:
             for name, value in figures.items():
                 if isinstance(value, int | float):

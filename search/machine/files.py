@@ -1,20 +1,100 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, with complaints that name the file that was asked for."""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+@contextmanager
+def complaints_about(path: Path) -> Iterator[None]:
+    """What the system refuses within is an OSError that names `path`: a failed write names no file at all, and others
+    name the hidden one that the content goes to first."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+class WholeFile:
+    """A file under way. It takes its place at `path` when its block ends well; if not, what was there stays.
+
+    Meanwhile it lies beside its place under a hidden name. A symbolic link stays one: what it points to is replaced.
+    Whatever goes wrong is an OSError that names `path`, and what can go wrong at once does so before the block.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with complaints_about(path):
+            self._target = Path(os.path.realpath(path))
+            _make_directory(self._target.parent)
+            if self._target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "Is a directory; name a file in it")
+            if self._target.exists() and not self._target.is_file():
+                raise OSError(errno.EINVAL, "Not a regular file; name another")
+            # Cut, so that a name as long as the system allows has room for what is added.
+            self.part = self._target.with_name(f".{self._target.name[:40]}.{secrets.token_hex(4)}.part")
+            self._file = open(self.part, "xb")  # noqa: SIM115 (closed in finish or discard)
+
+    def write(self, content: bytes | memoryview) -> None:
+        """Add to the end."""
+        with complaints_about(self.path):
+            self._file.write(content)
+
+    def finish(self) -> None:
+        """Everything is on the disk, under the hidden name still: several files finish before the first is seen."""
+        with complaints_about(self.path):
+            if not self._file.closed:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                self._file.close()
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        with suppress(OSError):  # what cannot be written is not wanted any more
+            self._file.close()
+        self.part.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.finish()
+                with complaints_about(self.path):
+                    os.replace(self.part, self._target)
+        finally:
+            self.discard()
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """All of `content` at `path`, or what was there before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """All of `content` at `path`, or what was there before. Raises OSError that names `path`."""
+    with WholeFile(path) as file:
+        file.write(content)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raises OSError if no file could be written at `path`: to be asked before long work whose result goes there."""
+    WholeFile(path).discard()
+
+
+def _make_directory(directory: Path) -> None:
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        # A file in a directory's place "exists", which says nothing of the file that was to lie below it.
+        number = errno.ENOTDIR if isinstance(error, FileExistsError) else error.errno
+        if number is None:
+            raise
+        raise OSError(number, f"{os.strerror(number)} ({error.filename or directory})") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,20 @@ def test_hashes_seen_are_counted_in_bounded_memory() -> None:
     assert not few.exact
     assert len(few) <= 2000
     assert abs(few.count() / 60_000 - 1) < 0.15
+
+
+def test_a_disk_that_fills_up_is_told_with_the_file(tmp_path: Path, data_directory: Path) -> None:
+    """A file that may not grow past 1 KB: it does not appear, nothing of it stays, and the complaint names it."""
+    path, game = tmp_path / "out" / "a.hcpe", data_directory / "scored.csa"
+    run(path, game)
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            run(path, game)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(path)
+    assert [child.name for child in path.parent.iterdir()] == ["a.hcpe"]
+    assert path.read_bytes() == before
