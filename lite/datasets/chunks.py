@@ -14,7 +14,15 @@ from lite.notation.game import Game
 from lite.notation.games import GameError, game_format, read_games
 from lite.records.decode import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
-from lite.records.formats import HCPE3, RECORD_FORMATS, RecordError, is_record_name, record_files, record_format
+from lite.records.formats import (
+    HCPE3,
+    RECORD_FORMATS,
+    ZERO_IS_NO_SCORE,
+    RecordError,
+    is_record_name,
+    record_files,
+    record_format,
+)
 
 GAMES_A_CHUNK = 256
 _FEW = 4
@@ -49,8 +57,6 @@ class Games:
     """f4 (games,): the lower of the two players', NaN unknown."""
     candidates: np.ndarray
     """i8 (games,): candidate moves of all moves."""
-    unscored: int
-    """Positions of these games for which the notation holds no score (written as 0)."""
 
 
 def data_files(paths: tuple[Path, ...]) -> list[Path]:
@@ -94,13 +100,11 @@ def holds_games(path: Path) -> bool:
 class ChunkReader:
     """Iterates over the chunks of files; `refusals` tells what could not be used.
 
-    require_score leaves out positions of notations without a score. Raises OSError, RecordError while reading when a
-    file, or all game files together, are mostly bad."""
+    Raises OSError, RecordError while reading when a file, or all game files together, are mostly bad."""
 
-    def __init__(self, files: list[Path], check_moves: bool = True, require_score: bool = False) -> None:
+    def __init__(self, files: list[Path], check_moves: bool = True) -> None:
         self.files = files
         self.check_moves = check_moves
-        self.require_score = require_score
         self.refusals = Refusals()
         self._notations = Refusals()
         self._progress = _Progress(len(files))
@@ -132,7 +136,7 @@ class ChunkReader:
                 decoded = decode_games(
                     raw, block.records, np.empty(block.positions, labelled_dtype), str(path), refused, first
                 )
-                chunk = Chunk(path, decoded.positions, _games(raw, decoded, np.full(block.records, np.nan), 0))
+                chunk = Chunk(path, decoded.positions, _games(raw, decoded, np.full(block.records, np.nan)))
             self.refusals.add(refused)
             found.add(refused)
             file.judge(found)
@@ -162,15 +166,7 @@ class ChunkReader:
         self._notations.add(found)
 
     def _chunk(self, path: Path, games: list[Game]) -> Chunk:
-        parts = [game.hcpe3(game.scored if self.require_score else None) for game in games]
-        if self.require_score:
-            # A game without a single score would count as one that is trained on whole.
-            scored = [bool(game.scored.any()) for game in games]
-            parts = [part for part, has in zip(parts, scored, strict=True) if has]
-            for game, has in zip(games, scored, strict=True):
-                if not has:
-                    self.refusals.refuse(game.place, "no scores")
-            games = [game for game, has in zip(games, scored, strict=True) if has]
+        parts = [game.hcpe3() for game in games]
         raw = np.frombuffer(b"".join(parts), np.uint8).copy()
         first_plies = np.array([game.first_ply for game in games], np.int32)
         plies = sum(len(game.moves) for game in games)
@@ -180,23 +176,21 @@ class ChunkReader:
         )
         assert not refused.refused, str(refused)  # the builder replayed each of them
         ratings = np.array([_lower(game.ratings) for game in games], np.float32)
-        unscored = 0 if self.require_score else sum(int((~game.scored).sum()) for game in games)
-        return Chunk(path, decoded.positions, _games(raw, decoded, ratings, unscored))
+        return Chunk(path, decoded.positions, _games(raw, decoded, ratings))
 
 
 def _lower(ratings: tuple[float | None, float | None]) -> float:
     return float("nan") if None in ratings else min(rating for rating in ratings if rating is not None)
 
 
-def _games(raw: np.ndarray, decoded: DecodedGames, ratings: np.ndarray, unscored: int) -> Games:
+def _games(raw: np.ndarray, decoded: DecodedGames, ratings: np.ndarray) -> Games:
     good = decoded.errors == 0
     starts = decoded.starts[good]
     plies = raw[starts + 32].astype(np.int32) | raw[starts + 33].astype(np.int32) << 8
     stops = np.append(decoded.starts[1:], raw.size)[good]
     extra = (stops - starts - 36 - 6 * plies.astype(np.int64)) // 4
-    return Games(
-        raw, starts, decoded.counts[good], plies, raw[starts + 34], ratings[good].astype(np.float32), extra, unscored
-    )
+    results = raw[starts + 34] & ~np.uint8(ZERO_IS_NO_SCORE)
+    return Games(raw, starts, decoded.counts[good], plies, results, ratings[good].astype(np.float32), extra)
 
 
 class _Progress:

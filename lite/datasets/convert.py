@@ -30,7 +30,8 @@ class Convert:
     """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv) to hcpe, hcpe3 or psv.
 
     Scores of notations come from their comments: centipawns in black's view, turned to the mover's, a mate +-32000;
-    floodgate's `'** 123`, and what ShogiGUI and ShogiHome write. A missing score is written as 0 and counted.
+    floodgate's `'** 123`, and what ShogiGUI and ShogiHome write. A missing score is written as 0, counted, and marked:
+    training does not take it for a score, and other programs pass over the mark.
     Every move is checked against the rules; what is illegal, broken or without a result is refused and counted.
     """
 
@@ -61,7 +62,7 @@ class Convert:
     max_score: int | None = None
     """Leave out positions with a larger |score|."""
     require_score: bool = False
-    """Leave out positions of game notations without a score."""
+    """Leave out positions without a score."""
     duplicates: Literal["keep", "drop", "merge"] = "keep"
     """Equal positions (in hcpe3: equal games): keep all, drop all but the first, or merge into one of mean score and
     most frequent result."""
@@ -187,13 +188,13 @@ class _Work:
     def run(self, merge_pass: bool = False) -> None:
         self.left_out: Counter[str] = Counter()
         self.games_read = self.positions_read = self.unscored = 0
-        self.reader = ChunkReader(self.files, self.options.check_moves, self.options.require_score)
+        self.reader = ChunkReader(self.files, self.options.check_moves)
         for chunk in self.reader:
             self.positions_read += len(chunk.positions)
+            self.unscored += int((~chunk.positions["scored"]).sum())
             games = chunk.games
             if games is not None:
                 self.games_read += len(games.starts)
-                self.unscored += games.unscored
                 self._games_chunk(chunk, games, merge_pass)
             else:
                 keep = self._keep_positions(chunk.positions, self._result_bytes(chunk.positions))
@@ -269,6 +270,8 @@ class _Work:
         if options.max_score is not None:
             small = np.abs(positions["score"].astype(np.int32)) <= options.max_score
             keep &= self._pass("positions with too large a score", small, keep)
+        if options.require_score:
+            keep &= self._pass("positions without a score", positions["scored"], keep)
         return keep
 
     def _pass(self, reason: str, good: np.ndarray, among: np.ndarray) -> np.ndarray:
@@ -307,7 +310,7 @@ class _Work:
             mine, keys = positions[which], hashes[which]
             games = len(np.unique(game_of[which])) if game_of is not None else 0
             if merge_pass:
-                output.sums.add(keys, mine["result"], mine["score"])
+                output.sums.add(keys, mine["result"], mine["scored"], mine["score"])
                 continue
             if self.options.duplicates != "keep":
                 mine = self._without_duplicates(output, mine, keys)
@@ -324,10 +327,10 @@ class _Work:
         if self.options.duplicates == "drop":
             first = output.seen.add(keys)
         else:
-            first, results, scores = output.sums.merged(keys)
+            first, results, scored, scores = output.sums.merged(keys)
             mine = mine.copy()
             mine["kind_of_result"][mine["result"] != results] = 0
-            mine["result"], mine["score"] = results, scores
+            mine["result"], mine["scored"], mine["score"] = results, scored, scores
         self._count("duplicate positions", ~first)
         return mine[first]
 
@@ -346,7 +349,7 @@ def as_text(summary: dict[str, Any]) -> str:
         f"left out {_counted(summary['left_out']) or 'nothing'}",
     ]
     if summary["without_score"]:
-        lines.append(f"no score {summary['without_score']:,} positions, written as 0")
+        lines.append(f"no score {summary['without_score']:,} positions read, marked where they are written")
     for output in summary["outputs"]:
         games = f"{output['games']:,} games, " if output["games"] else ""
         lines.append(f"wrote    {output['path']}: {games}{output['positions']:,} positions, {output['bytes']:,} bytes")

@@ -99,7 +99,8 @@ entry_dtype = np.dtype(
         ("wins", np.int32),  # of the mover
         ("draws", np.int32),
         ("written", np.int32),
-        ("score", np.int64),  # sum
+        ("scored", np.int32),
+        ("score", np.int64),  # sum of those scored
     ],
     align=True,
 )
@@ -116,8 +117,9 @@ def _find(entries, key):
 
 
 @jit
-def _add(entries, hashes, results, scores, first):
-    """Enter hashes with the mover's results f4 and scores i2; first bool[n]: seen first. Returns how many of those."""
+def _add(entries, hashes, results, scored, scores, first):
+    """Enter hashes with the mover's results f4, whether there is a score, and scores i2 (0 where there is none);
+    first bool[n]: seen first. Returns how many of those."""
     found = 0
     for index in range(hashes.size):
         at = _find(entries, hashes[index])
@@ -128,6 +130,7 @@ def _add(entries, hashes, results, scores, first):
         entry.count += 1
         entry.wins += results[index] > 0.5
         entry.draws += results[index] == 0.5
+        entry.scored += scored[index]
         entry.score += scores[index]
     return found
 
@@ -140,7 +143,7 @@ def _move_entries(old, new):
 
 
 @jit
-def _merged(entries, hashes, first, results, scores):
+def _merged(entries, hashes, first, results, scored, scores):
     """The merged label of each hash; first bool[n]: not asked for before."""
     for index in range(hashes.size):
         entry = entries[_find(entries, hashes[index])]
@@ -153,9 +156,9 @@ def _merged(entries, hashes, first, results, scores):
             results[index] = 0.0
         else:
             results[index] = 0.5
-        half = entry.count // 2
+        scored[index] = entry.scored > 0
         total = entry.score
-        scores[index] = (total + half) // entry.count
+        scores[index] = (total + entry.scored // 2) // max(entry.scored, 1)
 
 
 class HashCounts:
@@ -169,23 +172,22 @@ class HashCounts:
         """How many different hashes."""
         return self._used
 
-    def add(
-        self, hashes: np.ndarray, results: np.ndarray | None = None, scores: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Enter hashes u8 (n,), none of them 0, with the mover's results f4 and scores i2; bool (n,): seen first."""
+    def add(self, hashes: np.ndarray, results: np.ndarray, scored: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """Enter hashes u8 (n,), none of them 0, with the mover's results f4, bools whether there is a score, and scores
+        i2, 0 where there is none; bool (n,): seen first."""
         while (self._used + len(hashes)) * 2 > self._entries.size:
             larger = np.zeros(self._entries.size * 2, entry_dtype)
             _move_entries(self._entries, larger)
             self._entries = larger
         first = np.zeros(len(hashes), bool)
-        results = np.zeros(len(hashes), np.float32) if results is None else np.ascontiguousarray(results)
-        scores = np.zeros(len(hashes), np.int16) if scores is None else np.ascontiguousarray(scores)
-        self._used += int(_add(self._entries, hashes, results, scores, first))
+        labels = (np.ascontiguousarray(part) for part in (results, scored, scores))
+        self._used += int(_add(self._entries, hashes, *labels, first))
         return first
 
-    def merged(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of hashes entered before: (bool first asked for, f4 most frequent result or a draw, i2 mean score)."""
-        first = np.zeros(len(hashes), bool)
+    def merged(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of hashes entered before: (bool first asked for, f4 most frequent result or a draw, bool whether any had a
+        score, i2 mean score of those that had, else 0)."""
+        first, scored = np.zeros(len(hashes), bool), np.zeros(len(hashes), bool)
         results, scores = np.zeros(len(hashes), np.float32), np.zeros(len(hashes), np.int16)
-        _merged(self._entries, hashes, first, results, scores)
-        return first, results, scores
+        _merged(self._entries, hashes, first, results, scored, scores)
+        return first, results, scored, scores

@@ -74,7 +74,8 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         positions += len(found)
         in_check += int(found["in_check"].sum())
         score = found["score"].astype(np.int64)
-        scores.add(np.minimum(np.abs(score), 1 << 15))
+        unscored += int((~found["scored"]).sum())
+        scores.add(np.minimum(np.abs(score[found["scored"]]), 1 << 15))
         pieces.add(np.minimum((found["pieces"] != 28).sum(1), 40))
         judged = (found["result"] != 0.5) & (score != 0)
         decided += int(judged.sum())
@@ -90,7 +91,6 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
             games += len(chunk.games.starts)
             plies.add(chunk.games.plies)
             candidates += int(chunk.games.candidates.sum())
-            unscored += chunk.games.unscored
             games_seen.add(game_hashes(chunk.games.raw, chunk.games.starts))
             _count_results(game_results, chunk.games.results)
     report: dict[str, Any] = {
@@ -108,11 +108,12 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         "duplicates_estimated": not (positions_seen.exact and games_seen.exact),
         "in_check": in_check / max(1, positions),
         "with_move": moves / max(1, positions),
+        "without_score": unscored,
         "abs_score": {
             **scores.percentiles(),
             **{f"over_{bound}": scores.share(bound) for bound in _SCORE_BOUNDS},
             "mate": scores.share(_MATE_FROM - 1),
-            "zero": float(scores.counts[0] / max(1, positions)),
+            "zero": float(scores.counts[0] / max(1, positions - unscored)),
         },
         "score_sign_agrees_with_result": agreeing / decided if decided else None,
         "pieces_on_board": pieces.percentiles(),
@@ -122,7 +123,6 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
             "plies": plies.percentiles(),
             "duplicate_games": max(0, games - games_seen.count()),
             "candidates_a_move": candidates / max(1, int(plies.counts @ np.arange(len(plies.counts)))),
-            "without_score": unscored,
         }
     return report
 
@@ -167,8 +167,9 @@ def as_text(report: dict[str, Any]) -> str:
         f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
         "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in _SCORE_BOUNDS),
     ]
-    if report["games"] and report["without_score"]:
-        lines.append(f"           {report['without_score']:,} positions of notations without a score count as 0")
+    if report["without_score"]:
+        share = report["without_score"] / report["positions"]
+        lines.append(f"           {report['without_score']:,} positions ({share:.1%}) have none")
     if (agrees := report["score_sign_agrees_with_result"]) is not None:
         lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
     lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")

@@ -15,6 +15,7 @@ from lite.records.formats import (
     MOVE_LIMIT,
     SENNICHITE,
     WHITE_WINS,
+    ZERO_IS_NO_SCORE,
     candidate_dtype,
     game_dtype,
     move_dtype,
@@ -65,24 +66,21 @@ class Game:
     names: tuple[str, str] = ("", "")
     ratings: tuple[float | None, float | None] = (None, None)
 
-    def hcpe3(self, trained: np.ndarray | None = None) -> bytes:
-        """The game as hcpe3. A position to train on gets the move played as its only candidate, with one visit, the
-        others none (dlshogi's way to say it); `trained` is bool (plies,), all if None."""
+    def hcpe3(self) -> bytes:
+        """The game as hcpe3: each position gets the move played as its only candidate, with one visit, which is
+        dlshogi's way to say that it is to be trained on. Scores that are not known are marked, see `records.formats`.
+        """
         header = np.zeros((), game_dtype)
         header["hcp"] = np.frombuffer(self.hcp, np.uint8)
         header["moves"] = len(self.moves)
-        header["result"] = self.result
+        header["result"] = self.result | (0 if self.scored.all() else ZERO_IS_NO_SCORE)
         parts = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", candidate_dtype)])
-        parts["move"]["move"], parts["move"]["score"] = self.moves, self.scores
+        parts["move"]["move"], parts["move"]["candidates"] = self.moves, 1
         parts["candidate"]["move"], parts["candidate"]["visits"] = self.moves, 1
-        if trained is None or trained.all():
-            parts["move"]["candidates"] = 1
-            return header.tobytes() + parts.tobytes()
-        parts["move"]["candidates"] = trained
-        short = move_dtype.itemsize
-        return header.tobytes() + b"".join(
-            part.tobytes() if part["move"]["candidates"] else part.tobytes()[:short] for part in parts
-        )
+        zero_is_score = self.scored.all() and self.scores.any()
+        found = self.scored & (self.scores == 0) & (not zero_is_score)
+        parts["move"]["score"] = np.where(found, 1, self.scores)
+        return header.tobytes() + parts.tobytes()
 
 
 class GameBuilder:

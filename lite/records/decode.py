@@ -17,8 +17,10 @@ from lite.records.formats import (
     KIND_MASK,
     MAX_CANDIDATES,
     MAX_MOVES,
+    NO_SCORE,
     RESULT_MASK,
     WINNER_MASK,
+    ZERO_IS_NO_SCORE,
     game_dtype,
     move_dtype,
 )
@@ -40,6 +42,7 @@ labelled_dtype = np.dtype(
         ("in_check", np.bool_),
         ("turn", np.uint8),
         ("kind_of_result", np.uint8),
+        ("scored", np.bool_),
         ("score", np.int16),
         ("ply", np.int16),
         ("move", np.uint16),
@@ -65,8 +68,10 @@ class Batch:
     kind_of_result: np.ndarray
     """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, and 32 king entered if the reader was asked for it;
     0 where the file does not tell."""
+    scored: np.ndarray
+    """bool (B,): whether the score is known."""
     score: np.ndarray
-    """i2 (B,): centipawns of the mover."""
+    """i2 (B,): centipawns of the mover; 0 where none is known."""
     ply: np.ndarray
     """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number)."""
     move: np.ndarray
@@ -118,6 +123,8 @@ _MOVE = 34
 _HCPE_RESULT = 36
 _PSV_MOVE_NUMBER = 36
 _PSV_RESULT = 38
+_HCPE_PADDING = 37
+_PSV_PADDING = 39
 _GAME_MOVES = 32
 _GAME_RESULT = 34
 _GAME_BYTES = game_dtype.itemsize
@@ -264,17 +271,21 @@ def _set_up_game(raw, at, pos, board, hands):
 
 
 @jit
-def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
+def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, errors):
     """Decode hcpe (dialect HCP, width 38) or psv (PSV, 40) records.
 
     raw: u1[n * width]; pos: a scratch position record; out: `labelled_dtype`[>= n]; errors: u1[n], 0 for each record
     taken. Returns how many were taken; they fill `out` from its start. With `check_moves` a record whose move is
-    illegal is refused, otherwise its move becomes 0. A move from a square to itself means none (psv's win, resign)."""
+    illegal is refused, otherwise its move becomes 0. A move from a square to itself means none (psv's win, resign).
+    Without `zero_is_score` no score of 0 is known."""
     board = np.empty(SQUARES, np.uint8)
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     taken = 0
-    for index in range(errors.size):
+    for index in range(min(errors.size, out.size)):
         at = index * width
+        if at + width > raw.size:
+            errors[index] = TRUNCATED
+            continue
         turn = decode_position(raw[at : at + 32], dialect, board, hands)
         if turn < 0:
             errors[index] = -turn
@@ -292,6 +303,7 @@ def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
                 continue
             _write_result(result, pos.turn, record)
             record.ply = -1
+            padding = raw[at + _HCPE_PADDING]
         else:
             result = np.int64(raw[at + _PSV_RESULT])
             if result > 1 and result != 255:
@@ -300,6 +312,7 @@ def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
             record.result = 1.0 if result == 1 else (0.5 if result == 0 else 0.0)
             record.kind_of_result = 0
             record.ply = min(_word(raw, at + _PSV_MOVE_NUMBER) - 1, 32767)
+            padding = raw[at + _PSV_PADDING]
             origin = (move >> 7) & 127
             if move & 0x4000:
                 origin = origin + 80 if 1 <= origin <= HAND_KINDS else 127
@@ -314,9 +327,39 @@ def decode_positions(raw, width, dialect, check_moves, pos, out, errors):
         _write_position(pos, record)
         record.move = move
         record.score = _signed(_word(raw, at + _SCORE))
+        record.scored = record.score != 0 or (zero_is_score and padding != NO_SCORE)
         errors[index] = 0
         taken += 1
     return taken
+
+
+@jit
+def _measure_game(raw, at):
+    """(stop, moves, searched, score_found, error) of the hcpe3 game at byte `at` of `raw` (u1).
+
+    stop: the byte behind it; searched: whether a move of it has candidates; score_found: whether a score of it is other
+    than 0; error: 0, or why it cannot be stepped over, and then the rest means nothing."""
+    size = np.int64(raw.size)
+    if at + _GAME_BYTES > size:
+        return at, np.int64(0), False, False, TRUNCATED
+    moves = _word(raw, at + _GAME_MOVES)
+    if moves > MAX_MOVES:
+        return at, np.int64(0), False, False, TOO_LONG
+    reach = at + _GAME_BYTES
+    searched = False
+    score_found = False
+    for _ in range(moves):
+        if reach + _MOVE_BYTES > size:
+            return at, np.int64(0), False, False, TRUNCATED
+        score_found |= _word(raw, reach + 2) != 0
+        candidates = _word(raw, reach + 4)
+        if candidates > MAX_CANDIDATES:
+            return at, np.int64(0), False, False, BAD_CANDIDATES
+        searched |= candidates > 0
+        reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
+    if reach > size:
+        return at, np.int64(0), False, False, TRUNCATED
+    return reach, moves, searched, score_found, 0
 
 
 @jit
@@ -326,26 +369,13 @@ def scan_games(raw, begin, positions):
     Returns (end, games, positions, error): the byte behind the last whole game, how much lies before it, and why the
     scan stopped early (0: it did not, or the file ended between games)."""
     at = np.int64(begin)
-    size = np.int64(raw.size)
     games = 0
     total = 0
-    while at < size and total < positions:
-        if at + _GAME_BYTES > size:
-            return at, games, total, TRUNCATED
-        moves = _word(raw, at + _GAME_MOVES)
-        if moves > MAX_MOVES:
-            return at, games, total, TOO_LONG
-        reach = at + _GAME_BYTES
-        for _ in range(moves):
-            if reach + _MOVE_BYTES > size:
-                return at, games, total, TRUNCATED
-            candidates = _word(raw, reach + 4)
-            if candidates > MAX_CANDIDATES:
-                return at, games, total, BAD_CANDIDATES
-            reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
-        if reach > size:
-            return at, games, total, TRUNCATED
-        at = reach
+    while at < raw.size and total < positions:
+        stop, moves, _, _, error = _measure_game(raw, at)
+        if error != 0:
+            return at, games, total, error
+        at = stop
         games += 1
         total += moves
     return at, games, total, 0
@@ -363,9 +393,10 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
     """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
 
     first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); mark_entered: whether
-    kind_of_result gets the bit ENTERED; out:
-    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number
-    (0 taken), the ply of the error, its first byte, its positions. Returns how many positions were taken.
+    kind_of_result gets the bit ENTERED; out: `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8,
+    counts i4 [games]: each game's error number (0 taken), the ply of the error, its first byte, its positions. Returns
+    how many positions were taken. Nothing is read behind `raw` or written behind `out`, whatever the bytes: a game that
+    does not fit, and all behind it, are TRUNCATED.
 
     In a game where some moves have candidates (a search's visits) those without are not training positions, as
     dlshogi has it; a game without any candidates gives them all."""
@@ -375,19 +406,18 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
     taken = 0
     for game in range(errors.size):
         starts[game] = at
-        moves = _word(raw, at + _GAME_MOVES)
+        counts[game] = 0
+        error_plies[game] = 0
+        stop, moves, searched, score_found, broken = _measure_game(raw, at)
+        if broken != 0 or moves > out.size - taken:
+            errors[game] = TRUNCATED
+            continue
         result = np.int64(raw[at + _GAME_RESULT])
         error = _set_up_game(raw, at, pos, board, hands)
-        if error == 0 and (result & WINNER_MASK == 3 or result & ~RESULT_MASK != 0):
+        if error == 0 and (result & WINNER_MASK == 3 or result & ~(RESULT_MASK | ZERO_IS_NO_SCORE) != 0):
             error = np.int64(BAD_RESULT)
         at += _GAME_BYTES
-        reach = at
-        searched = False
-        for _ in range(moves):
-            candidates = _word(raw, reach + 4)
-            searched |= candidates > 0
-            reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
-        error_plies[game] = 0
+        zero_is_score = (score_found or moves == 1) and result & ZERO_IS_NO_SCORE == 0
         first = np.int64(first_plies[game]) if first_plies.size else np.int64(0)
         before = taken
         if error == 0:
@@ -404,6 +434,7 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
                     _write_position(pos, record)
                     _write_result(result, pos.turn, record)
                     record.score = _signed(_word(raw, at + 2))
+                    record.scored = zero_is_score or record.score != 0
                     record.ply = min(first + ply, 32767)
                     record.move = move
                     taken += 1
@@ -415,7 +446,7 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
                     out[index].kind_of_result |= ENTERED
         errors[game] = error
         counts[game] = taken - before
-        at = reach
+        at = stop
     return taken
 
 
@@ -430,7 +461,9 @@ _LINE = 64
 
 
 @jit
-def gather_positions(pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, score, ply, move, result):
+def gather_positions(
+    pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, scored, score, ply, move, result
+):
     """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays from row `at` on.
 
     Rows lie scattered over more memory than caches hold, so each is asked for some rows ahead."""
@@ -449,6 +482,7 @@ def gather_positions(pool, address, order, at, pieces, hands, in_check, turn, ki
         in_check[row] = record.in_check
         turn[row] = record.turn
         kind_of_result[row] = record.kind_of_result
+        scored[row] = record.scored
         score[row] = record.score
         ply[row] = record.ply
         move[row] = record.move

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from lite.records.formats import BLACK_WINS, DRAW, POSITION_BYTES, WHITE_WINS, candidate_dtype, game_dtype, move_dtype
+from lite.records.formats import (
+    BLACK_WINS,
+    DRAW,
+    NO_SCORE,
+    POSITION_BYTES,
+    WHITE_WINS,
+    ZERO_IS_NO_SCORE,
+    candidate_dtype,
+    game_dtype,
+    move_dtype,
+)
 from search.machine.jit import jit
 from search.rules.huffman import HCP, OK, encode_position
 from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, SQUARES
@@ -65,6 +75,7 @@ def encode_positions(positions, dialect, width, raw):
         if dialect == HCP:
             _put_word(raw, at + 34, move)
             raw[at + 36] = result_byte(record)
+            raw[at + 37] = 0 if record.scored else NO_SCORE
         else:
             origin = (move >> 7) & 127
             promotion = (move >> 14) & 1
@@ -80,6 +91,7 @@ def encode_positions(positions, dialect, width, raw):
             elif record.result < 0.5:
                 result = 255
             raw[at + 38] = result
+            raw[at + 39] = 0 if record.scored else NO_SCORE
     return positions.size
 
 
@@ -187,7 +199,7 @@ def one_move_games(positions: np.ndarray) -> np.ndarray:
     out = np.zeros(len(positions), game)
     out["game"]["hcp"] = hcpe[:, :32]
     out["game"]["moves"] = 1
-    out["game"]["result"] = hcpe[:, 36]
+    out["game"]["result"] = hcpe[:, 36] | np.where(positions["scored"], 0, ZERO_IS_NO_SCORE).astype(np.uint8)
     out["move"]["move"] = out["candidate"]["move"] = positions["move"]
     out["move"]["score"] = positions["score"]
     out["move"]["candidates"] = out["candidate"]["visits"] = 1

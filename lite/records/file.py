@@ -21,6 +21,7 @@ from lite.records.decode import (
     walk_games,
 )
 from lite.records.formats import HCPE, HCPE3, POSITION_BYTES, RecordError, record_format
+from lite.records.held_file import HeldFile
 from search.rules import huffman
 
 BLOCK_POSITIONS = 16384
@@ -29,6 +30,8 @@ NAMED = 5
 """So many refused records are named; the rest are counted."""
 _SAMPLES = 4
 _SAMPLE_RECORDS = 256
+_WINDOW = 1 << 24
+"""Bytes of games looked through at a time: more than the longest game has."""
 
 
 @dataclass
@@ -82,7 +85,7 @@ class Block:
 
 
 class RecordFile:
-    """A record file, opened and divided into blocks.
+    """A record file, opened and divided into blocks; it stays open, see `HeldFile`.
 
     `check_moves` refuses hcpe and psv records whose move is illegal; without it the move is dropped (for data whose
     positions were replaced by other ones after the search). `mark_entered` sets the bit ENTERED in kind_of_result, from
@@ -100,7 +103,8 @@ class RecordFile:
         self.format = record_format(self.path)
         self.check_moves = check_moves
         self.mark_entered = mark_entered
-        self.size = self.path.stat().st_size
+        self.file = HeldFile(self.path)
+        self.size = self.file.size
         self.blocks: list[Block] = []
         self.lost = Refusals()
         """What the division into blocks already showed to be unreadable; part of no block."""
@@ -112,7 +116,11 @@ class RecordFile:
             self._divide_positions(block_positions)
         self.positions = sum(block.positions for block in self.blocks)
         self.records = sum(block.records for block in self.blocks)
-        self._judge_sample()
+        self._zero_is_score = True
+        self.unscored = self._judge_sample()
+        """The share of positions without a score, in a sample."""
+        # Only games say of themselves that all their scores are 0.
+        self._zero_is_score = self.format == HCPE3 or self.unscored < 1
 
     def _divide_positions(self, block_positions: int) -> None:
         width = POSITION_BYTES[self.format]
@@ -127,34 +135,42 @@ class RecordFile:
             self.lost.refuse(f"{self.path} record {count + 1}", RECORD_ERRORS[TRUNCATED])
 
     def _divide_games(self, block_positions: int) -> None:
-        raw = np.memmap(self.path, np.uint8, "r")
-        start = games_before = 0
-        while start < self.size:
-            stop, games, positions, error = scan_games(raw, np.int64(start), np.int64(block_positions))
-            if games:
-                self.blocks.append(Block(start, stop, games, positions, games_before))
-                games_before += games
-            if error:
-                self.lost.read += 1
-                left = self.size - stop
-                reason = RECORD_ERRORS[error]
-                if error != TRUNCATED:
-                    reason += ", and where the next game starts is unknown"
-                if left > self.size // 2:
-                    raise RecordError(
-                        f"{self.path}: game {games_before + 1} at byte {stop}: {reason}; {left:,} of {self.size:,} "
-                        f"bytes cannot be read: is it an hcpe3 file? Convert or copy it again"
-                    )
-                self.lost.refuse(f"{self.path} game {games_before + 1} at byte {stop} ({left:,} bytes)", reason)
-                break
-            start = stop
+        start = at = games_before = games = positions = error = 0
+        while at < self.size and not error:
+            window = self.file.read(at, min(at + _WINDOW, self.size))
+            place = 0
+            while place < window.size and not error:
+                wanted = np.int64(block_positions - positions)
+                place, more_games, more_positions, error = scan_games(window, np.int64(place), wanted)
+                games, positions = games + more_games, positions + more_positions
+                if positions >= block_positions:
+                    self.blocks.append(Block(start, at + place, games, positions, games_before))
+                    start, games_before, games, positions = at + place, games_before + games, 0, 0
+            at += place
+            if error == TRUNCATED and at - place + window.size < self.size:
+                error = 0  # it is only the window that ends there
+        if games:
+            self.blocks.append(Block(start, at, games, positions, games_before))
+        if error:
+            self._lose_rest(at, games_before + games + 1, error)
+
+    def _lose_rest(self, at: int, game: int, error: int) -> None:
+        """Enter among the lost that the game at a byte, and with it the rest of the file, cannot be read."""
+        self.lost.read += 1
+        left = self.size - at
+        reason = RECORD_ERRORS[error]
+        if error != TRUNCATED:
+            reason += ", and where the next game starts is unknown"
+        if left > self.size // 2:
+            raise RecordError(
+                f"{self.path}: game {game} at byte {at}: {reason}; {left:,} of {self.size:,} bytes cannot be read: is "
+                "it an hcpe3 file? Convert or copy it again"
+            )
+        self.lost.refuse(f"{self.path} game {game} at byte {at} ({left:,} bytes)", reason)
 
     def raw_block(self, block: Block) -> np.ndarray:
-        """The block's bytes, u1. Raises OSError if the file has become shorter."""
-        raw = np.fromfile(self.path, np.uint8, block.stop - block.start, offset=block.start)
-        if raw.size != block.stop - block.start:
-            raise OSError(f"{self.path}: the file became shorter while it was read; start again")
-        return raw
+        """The block's bytes, u1. Raises OSError if the file has been written to meanwhile."""
+        return self.file.read(block.start, block.stop)
 
     def read_block(self, block: Block, refusals: Refusals, out: np.ndarray | None = None) -> np.ndarray:
         """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
@@ -168,11 +184,16 @@ class RecordFile:
         if self.format == HCPE3:
             first = (block.first_record, block.start)
             return decode_games(raw, block.records, out, name, refusals, first, None, self.mark_entered).positions
-        return _decode_records(raw, self.format, name, block.first_record, self.check_moves, refusals, out)
+        checks = (self.check_moves, self._zero_is_score)
+        return _decode_records(raw, self.format, name, block.first_record, checks, refusals, out)
 
-    def _judge_sample(self) -> None:
-        """Look at records from several places of the file, so that a wrong file is refused before hours of work."""
+    def _judge_sample(self) -> float:
+        """Look at records from several places of the file, so that a wrong file is refused before hours of work.
+
+        Returns the share of positions there without a score, or 1 where all scores are 0."""
         refusals = Refusals()
+        found = unscored = 0
+        all_zero = True
         count = len(self.blocks)
         for index in sorted({count * part // _SAMPLES for part in range(_SAMPLES)} if count else ()):
             block = self.blocks[index]
@@ -180,9 +201,13 @@ class RecordFile:
                 width = POSITION_BYTES[self.format]
                 records = min(block.records, _SAMPLE_RECORDS)
                 block = Block(block.start, block.start + records * width, records, records, block.first_record)
-            self.read_block(block, refusals)
+            positions = self.read_block(block, refusals)
+            found += len(positions)
+            unscored += int((~positions["scored"]).sum())
+            all_zero &= not positions["score"].any()
         refusals.add(self.lost)
         self.judge(refusals, refusals.read)
+        return 1.0 if all_zero else unscored / found
 
     def judge(self, refusals: Refusals, records: int | None = None) -> None:
         """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""
@@ -237,13 +262,20 @@ def decode_games(
 
 
 def _decode_records(
-    raw: np.ndarray, form: str, name: str, first_record: int, check_moves: bool, refusals: Refusals, out: np.ndarray
+    raw: np.ndarray,
+    form: str,
+    name: str,
+    first_record: int,
+    checks: tuple[bool, bool],
+    refusals: Refusals,
+    out: np.ndarray,
 ) -> np.ndarray:
-    """`labelled_dtype` positions of hcpe or psv records (u1), written into `out`."""
+    """`labelled_dtype` positions of hcpe or psv records (u1), written into `out`; `checks`: check_moves and
+    zero_is_score of `decode_positions`."""
     width = POSITION_BYTES[form]
     errors = np.zeros(raw.size // width, np.uint8)
     dialect = np.int64(huffman.HCP if form == HCPE else huffman.PSV)
-    taken = decode_positions(raw, np.int64(width), dialect, check_moves, scratch_position(), out, errors)
+    taken = decode_positions(raw, np.int64(width), dialect, *checks, scratch_position(), out, errors)
     refusals.read += errors.size
     for record in np.flatnonzero(errors):
         refusals.refuse(f"{name} record {first_record + record + 1}", RECORD_ERRORS[errors[record]])

@@ -20,7 +20,7 @@ hcpe_dtype = np.dtype(
         ("score", "<i2"),  # the mover's
         ("move", "<u2"),  # 16 bits as in search.rules.shogi, 0 = none
         ("result", np.uint8),  # see below
-        ("padding", np.uint8),
+        ("padding", np.uint8),  # NO_SCORE in it and a score of 0: none is known
     ]
 )
 psv_dtype = np.dtype(
@@ -30,7 +30,7 @@ psv_dtype = np.dtype(
         ("move", "<u2"),  # YaneuraOu's 16 bits, see `move_to_psv`
         ("move_number", "<u2"),  # 1 at the start position
         ("result", np.int8),  # the mover's: 1 win, 0 draw, -1 loss; the kind of result is not kept
-        ("padding", np.uint8),
+        ("padding", np.uint8),  # as in hcpe
     ]
 )
 # hcpe3: a header for each game, a move header for each move, and behind that its candidates.
@@ -46,6 +46,14 @@ WINNER_MASK = 3
 SENNICHITE, DECLARATION, MOVE_LIMIT = 4, 8, 16
 KIND_MASK = SENNICHITE | DECLARATION | MOVE_LIMIT
 RESULT_MASK = WINNER_MASK | KIND_MASK
+# Where no search scored a position, no format has a word for it, and other programs would learn from any score but 0.
+# So the score is 0, as they write it, and beside it stands what they pass over. NO_SCORE is in the byte that fills up a
+# position's record; some writers leave that byte to chance, so it is not just any value, and counts beside a 0 only.
+# ZERO_IS_NO_SCORE is a bit in the result of a game of hcpe3, which has no byte to spare for each move; a score of 0
+# that was found is written as 1 in such a game. Files of other programs bear no marks: a game of several moves in
+# hcpe3, or a file of hcpe or psv, whose scores are all 0 is taken to have none.
+NO_SCORE = 0x6E
+ZERO_IS_NO_SCORE = 128
 ENTERED = 32
 """In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
 

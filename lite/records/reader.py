@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ class Reader:
     end of the epoch; the next iteration is the next epoch, in another order. The last batch may be short.
 
     files: hcpe, hcpe3 and psv files, or directories of them. shuffle=False gives file order, every epoch the same.
-    skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|) leave positions out.
+    skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|, those without one stay) leave
+    positions out.
     check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
     bit ENTERED in kind_of_result, from hcpe3 files.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
@@ -63,6 +65,8 @@ class Reader:
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
         """Positions an epoch, before refused and left-out ones are known."""
+        self.unscored = sum(file.unscored * file.positions for file in self.files) / max(1, self.positions)
+        """The share of them without a score, by samples of every file."""
         self.epoch = 0
         """The epoch that the next batch belongs to, from 0."""
         self._pool = 0
@@ -75,21 +79,36 @@ class Reader:
 
     def state_dict(self) -> dict[str, Any]:
         """The place behind the last batch, and what the files and options were; for JSON."""
-        return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity()}
+        return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to the place of a `state_dict`. Raises ValueError if files or options were others."""
-        for name, value in self._identity().items():
-            if state["of"].get(name) != value:
-                was = state["of"].get(name)
+        """Go to the place of a `state_dict`. Raises ValueError if files, by their content, or options were others."""
+        was, identity = state["of"], self._identity
+        if len(was["files"]) != len(identity["files"]):
+            raise ValueError(
+                f"cannot resume the data: it was {len(was['files'])} files, is {len(identity['files'])}; name the "
+                "files that the run began with"
+            )
+        for before, here, file in zip(was["files"], identity["files"], self.files, strict=True):
+            if before["digest"] != here["digest"]:
+                other = "" if before["name"] == here["name"] else f", which was {before['name']}"
                 raise ValueError(
-                    f"cannot resume the data: {name} was {was}, is {value}; use the same files and options"
+                    f"cannot resume the data: {file.path} does not hold what the run began with{other} "
+                    f"({here['size']:,} bytes, digest {here['digest']}; it was {before['size']:,}, "
+                    f"{before['digest']}); name the files in the same order, or begin another run"
+                )
+        for name, value in identity.items():
+            if name != "files" and was.get(name) != value:
+                raise ValueError(
+                    f"cannot resume the data: {name} was {was.get(name)}, is {value}; use the same options"
                 )
         self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
 
+    @cached_property
     def _identity(self) -> dict[str, Any]:
+        """What a resumed reader must have in common with the one before."""
         return {
-            "files": [[file.path.name, file.size] for file in self.files],
+            "files": [{"name": file.path.name, "size": file.size, "digest": file.file.digest} for file in self.files],
             "batch_size": self.batch_size,
             "shuffle": self.shuffle,
             "seed": self.seed,
@@ -129,7 +148,7 @@ class Reader:
         if self.min_ply > 0:
             keep &= (positions["ply"] < 0) | (positions["ply"] >= self.min_ply)
         if self.max_score is not None:
-            keep &= np.abs(positions["score"].astype(np.int32)) <= self.max_score
+            keep &= ~positions["scored"] | (np.abs(positions["score"].astype(np.int32)) <= self.max_score)
         return positions[keep]
 
     def _decode_pool(self, numbers: list[int], out: np.ndarray) -> tuple[np.ndarray, dict[int, Refusals]]:

@@ -37,6 +37,7 @@ def synthetic_batch(positions: int, seed: int = 0) -> Batch:
         in_check=rng.random(positions) < 0.1,
         turn=rng.integers(0, 2, positions).astype(np.uint8),
         kind_of_result=np.zeros(positions, np.uint8),
+        scored=np.ones(positions, bool),
         score=rng.normal(0, 800, positions).astype(np.int16),
         result=rng.choice([0, 0.5, 1], positions, p=[0.49, 0.02, 0.49]).astype(np.float32),
         ply=rng.integers(1, 200, positions).astype(np.int16),

@@ -91,6 +91,7 @@ class Metrics:
             "logits": np.asarray(logits, np.float32),
             "result": np.asarray(batch.result, np.float32),
             "score": np.asarray(batch.score, np.int16),
+            "scored": np.asarray(batch.scored, bool),
             "ply": np.asarray(batch.ply, np.int32),
             "pieces": (batch.pieces != EMPTY).sum(1).astype(np.uint8),
             "material": material(batch.pieces, batch.hands).astype(np.int32),
@@ -103,12 +104,13 @@ class Metrics:
         if not self._columns:
             raise ValueError("no positions to judge a net by")
         all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
-        logits, result, score, ply = (all_of[name] for name in ("logits", "result", "score", "ply"))
+        logits, result, scored, ply = (all_of[name] for name in ("logits", "result", "scored", "ply"))
+        size_of_score = np.where(scored, np.abs(all_of["score"].astype(np.int64)), -1)
         bins = calibrate(logits, result)
         known = ply >= 0
         unknown = np.where(known, -1, all_of["pieces"].astype(np.int64))
         by_ply = _bands(np.where(known, ply, -1), PLY_BANDS, "ply") + _bands(unknown, PIECE_BANDS, "pieces on board")
-        by_score = _bands(np.abs(score.astype(np.int64)), SCORE_BANDS, "|score|")
+        by_score = [*_bands(size_of_score, SCORE_BANDS, "|score|"), ("no score", ~scored)]
         decided = result != 0.5
         lead = np.sign(all_of["material"][decided])
         return {

@@ -3,6 +3,8 @@
 A score in centipawns becomes a win rate by `sigmoid(score / cp_per_logit)`. The scale belongs to the engine that gave
 the scores: it is fitted so that those win rates match the results of the same games (`fit_cp_per_logit`), it is stored
 with the trained net, and it is the one number that turns the net's logits back into centipawns.
+
+A position without a score learns from its game's result alone, whatever the blend.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ def win_rate(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
     return np.where(np.abs(np.asarray(score, np.int64)) >= MATE_SCORE, (logit > 0).astype(np.float64), rate)
 
 
-def blend(result: np.ndarray, score: np.ndarray, lambda_: float, cp_per_logit: float) -> np.ndarray:
-    """Targets f4 (B,): `lambda_` of the score's win rate and the rest of the result (1 win, 0.5 draw, 0 loss).
+def blend(result: np.ndarray, score: np.ndarray, scored: np.ndarray, lambda_: float, cp_per_logit: float) -> np.ndarray:
+    """Targets f4 (B,): `lambda_` of the score's win rate and the rest of the result (1 win, 0.5 draw, 0 loss); where
+    `scored`, bool (B,), says that there is no score, the result.
 
     `lambda_` 0 learns from results alone, 1 from scores alone, as in other trainers of this field.
     """
     target = (1 - lambda_) * result + lambda_ * win_rate(score, cp_per_logit)
-    return np.asarray(target, np.float32)
+    return np.where(scored, target, result).astype(np.float32)
 
 
 def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
@@ -37,7 +40,7 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     use = (np.abs(score.astype(np.int64)) < MATE_SCORE) & (score != 0)
     x, y = score[use].astype(np.float64) / 1000, result[use].astype(np.float64)
     if len(x) < 2:
-        raise ValueError("no scores to fit a scale to: train on results alone (--lambda 0) or name --cp-per-logit")
+        raise ValueError("no scores to fit a scale to: leave --fit-scale out")
     slope = 0.0
     for _ in range(100):
         rate = 1 / (1 + np.exp(-np.clip(slope * x, -700, 700)))

@@ -62,7 +62,8 @@ class TrainingOptions:
     batch_size: int = 8192
     """Positions a step."""
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
-    """Weight of the search score in the target, the rest is the game's result: 0 for records without scores."""
+    """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
+    the result alone."""
     cp_per_logit: float = CP_PER_LOGIT
     """Scale of the scores: a position with this score is won with probability 0.73."""
     fit_scale: bool = False
@@ -167,12 +168,15 @@ class Run:
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
         for batch in self.read(self.options.data, shuffle=True):
-            scores.append(batch.score)
-            results.append(batch.result)
-            positions += len(batch.score)
+            scores.append(batch.score[batch.scored])
+            results.append(batch.result[batch.scored])
+            positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
-        return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
+        try:
+            return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
+        except ValueError as error:
+            raise ValueError(f"{self.options.data[0]}: {error}") from None
 
     def save(self) -> None:
         """Network and state, each atomically; the state last, so that it never speaks of a network not yet there."""
@@ -245,7 +249,7 @@ class Run:
 
     def target(self, batch: Batch) -> np.ndarray:
         """What the positions should be worth, f4 (B,)."""
-        return blend(batch.result, batch.score, self.options.lambda_, self.cp_per_logit)
+        return blend(batch.result, batch.score, batch.scored, self.options.lambda_, self.cp_per_logit)
 
     def train(self) -> None:
         """The loop."""
@@ -256,6 +260,9 @@ class Run:
             f"{self.reader.positions:,} positions, {self.steps} steps, "
             f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
         )
+        if self.reader.unscored and options.lambda_:
+            share = "no position has" if self.reader.unscored == 1 else f"about {self.reader.unscored:.0%} have no"
+            progress.say(f"{share} a score: they learn from their games' results alone")
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
         begun = self.step
         recent: list[dict[str, float]] = []

@@ -9,15 +9,17 @@ import resource
 from pathlib import Path
 from typing import Any
 
+import cshogi
 import numpy as np
 import pytest
 
+from lite.datasets.chunks import ChunkReader
 from lite.datasets.convert import Convert, as_text, convert
 from lite.datasets.duplicates import DistinctHashes, HashSet
 from lite.datasets.stat import Stat, describe
 from lite.datasets.stat import as_text as stat_text
 from lite.records.decode import BATCH_FIELDS, Batch
-from lite.records.formats import RecordError, hcpe_dtype
+from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
 
 
@@ -81,9 +83,67 @@ def test_notations(data_directory: Path, tmp_path: Path) -> None:
     )
     batch = read_all([tmp_path / "b.hcpe3"])
     assert len(batch) == (data_directory / "scored.csa").read_text().count("\n'** ")
-    assert summary["refused"] == {"no scores": 1}
+    assert batch.scored.all()
+    assert summary["left_out"] == {"positions without a score": 60, "games without a position left": 1}
     run(tmp_path / "a.psv", data_directory / "games.usi")
     assert read_all([tmp_path / "a.psv"]).ply.max() == 24
+
+
+@pytest.mark.parametrize("path", [["a.hcpe"], ["a.psv"], ["a.hcpe3"], ["a.psv", "b.hcpe", "c.hcpe3", "d.psv"]])
+def test_positions_without_a_score_stay_known_as_such(data_directory: Path, tmp_path: Path, path: list[str]) -> None:
+    """One game has none, the other a score at some moves, and 0 is among these."""
+    source = [data_directory / "scored.csa", data_directory / "wcsc28.csa"]
+    direct = [chunk.positions for chunk in ChunkReader(source)]
+    scored = np.concatenate([positions["scored"] for positions in direct])
+    assert scored.sum() == (data_directory / "scored.csa").read_text().count("\n'** ")
+    assert "\n'** 0\n" in (data_directory / "scored.csa").read_text()
+    for name in path:
+        run(tmp_path / name, *source)
+        source = [tmp_path / name]
+    batch = read_all(source)
+    assert np.array_equal(batch.scored, scored)
+    assert not batch.score[~scored].any()
+    assert describe(tuple(source))["without_score"] == (~scored).sum()
+    assert f"{(~scored).sum()} positions" in stat_text(describe(tuple(source)))
+    # Other programs see records of their own format, with a score of 0.
+    if name.endswith("hcpe"):
+        records = np.fromfile(source[0], cshogi.HuffmanCodedPosAndEval)
+        assert (records["eval"][~scored] == 0).all()
+        assert set(records["gameResult"]) <= {1, 2}
+
+
+def test_files_of_other_programs_whose_scores_are_all_zero(games: Path, tmp_path: Path) -> None:
+    for name in ("a.hcpe", "a.psv"):
+        run(tmp_path / name, games)
+        records = np.fromfile(tmp_path / name, hcpe_dtype if name == "a.hcpe" else psv_dtype)
+        assert read_all([tmp_path / name]).scored.all()
+        records["score"] = 0
+        records.tofile(tmp_path / name)
+        assert not read_all([tmp_path / name]).scored.any()
+        records["score"][7] = 1  # now a 0 is a score
+        records.tofile(tmp_path / name)
+        assert read_all([tmp_path / name]).scored.all()
+    blank, first = bytearray(), games.read_bytes()
+    plies = int.from_bytes(first[32:34], "little")
+    blank += first[:36]
+    for ply in range(plies):
+        blank += first[36 + 6 * ply : 38 + 6 * ply] + bytes(4)
+    (tmp_path / "a.hcpe3").write_bytes(bytes(blank) + first)
+    scored = read_all([tmp_path / "a.hcpe3"]).scored
+    assert not scored[:plies].any()
+    assert scored[plies:].all()
+
+
+def test_merging_takes_the_mean_of_what_was_scored(tmp_path: Path, games: Path) -> None:
+    run(tmp_path / "all.hcpe", games)
+    records = np.fromfile(tmp_path / "all.hcpe", hcpe_dtype)
+    three = records[[0, 0, 0, 9, 10]]
+    three["score"], three["padding"] = [0, 100, 300, 0, 5], [NO_SCORE, 0, 0, NO_SCORE, 0]
+    three.tofile(tmp_path / "three.hcpe")
+    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge")
+    merged = read_all([tmp_path / "out.hcpe"])
+    assert merged.score.tolist() == [200, 0, 5]
+    assert merged.scored.tolist() == [True, False, True]
 
 
 def test_filters(games: Path, tmp_path: Path) -> None:

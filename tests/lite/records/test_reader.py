@@ -114,10 +114,22 @@ def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> N
 
 def test_resume_refuses_other_data(files: list[Path]) -> None:
     state = small(files).state_dict()
-    with pytest.raises(ValueError, match="cannot resume the data: files"):
+    with pytest.raises(ValueError, match="it was 3 files, is 2"):
         small(files[:2]).load_state_dict(state)
     with pytest.raises(ValueError, match="seed was 0, is 1"):
         small(files, seed=1).load_state_dict(state)
+
+
+def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
+    """The name, the size and the records are the same; only one label in the middle is not."""
+    state = json.loads(json.dumps(small(files).state_dict()))
+    raw = bytearray(files[0].read_bytes())
+    raw[38 * 350 + 36] ^= 3
+    files[0].write_bytes(bytes(raw))
+    with pytest.raises(ValueError, match=r"a\.hcpe does not hold what the run began with \(26,600 bytes, digest"):
+        small(files).load_state_dict(state)
+    with pytest.raises(ValueError, match=r"b\.psv does not hold what the run began with, which was a\.hcpe"):
+        small([files[1], files[0], files[2]]).load_state_dict(state)
 
 
 def test_positions_left_out(files: list[Path]) -> None:

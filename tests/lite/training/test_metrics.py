@@ -22,9 +22,18 @@ def test_win_rates_of_known_scores():
 
 def test_blend_weighs_score_and_result():
     result, score = np.array([1, 0.5, 0], np.float32), np.array([0, 600, -32000], np.int16)
-    np.testing.assert_allclose(blend(result, score, 0, 600), result)
-    np.testing.assert_allclose(blend(result, score, 1, 600), [0.5, 0.7310586, 0], rtol=1e-6)
-    np.testing.assert_allclose(blend(result, score, 0.5, 600), [0.75, 0.6155293, 0], rtol=1e-6)
+    scored = np.ones(3, bool)
+    np.testing.assert_allclose(blend(result, score, scored, 0, 600), result)
+    np.testing.assert_allclose(blend(result, score, scored, 1, 600), [0.5, 0.7310586, 0], rtol=1e-6)
+    np.testing.assert_allclose(blend(result, score, scored, 0.5, 600), [0.75, 0.6155293, 0], rtol=1e-6)
+
+
+@given(st.floats(0, 1), st.floats(1, 5000))
+def test_no_score_is_no_part_of_a_target(lambda_, scale):
+    result, scored = np.array([1, 0.5, 0, 1], np.float32), np.array([False, False, False, True])
+    target = blend(result, np.zeros(4, np.int16), scored, lambda_, scale)
+    assert target[:3].tolist() == [1, 0.5, 0]
+    assert target[3] == pytest.approx(1 - lambda_ / 2)
 
 
 @pytest.mark.parametrize("scale", [150.0, 600.0, 2500.0])
@@ -99,6 +108,7 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
         pieces=pieces,
         hands=np.zeros((n, 14), np.uint8),
         score=rng.integers(-32000, 32001, n).astype(np.int16),
+        scored=rng.random(n) < 0.8,
         result=rng.choice([0, 0.5, 1], n).astype(np.float32),
         ply=rng.integers(-1, 300, n).astype(np.int16),
     )

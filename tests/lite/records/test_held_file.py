@@ -1,0 +1,147 @@
+"""Files that change while they are read: a clear line or the bytes of before, never a crash or a mixture."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lite.records.decode import labelled_dtype
+from lite.records.file import RecordFile, Refusals, decode_games
+from lite.records.held_file import HeldFile
+from lite.records.reader import Reader
+
+FORMATS = ["hcpe", "hcpe3", "psv"]
+
+
+@pytest.fixture
+def record_file(cshogi_records, sample_bytes: list[bytes], tmp_path: Path) -> Callable[[str], Path]:
+    """Some thousand positions in a file of a format, which has a score in each."""
+
+    def make(form: str) -> Path:
+        hcpe, psv, _ = cshogi_records
+        path = tmp_path / f"games.{form}"
+        content = {"hcpe": hcpe.tobytes(), "psv": psv.tobytes(), "hcpe3": b"".join(sample_bytes[:40])}
+        path.write_bytes(content[form])
+        return path
+
+    return make
+
+
+def begun(path: Path) -> tuple[Reader, list[np.ndarray]]:
+    """A reader of pools of a few blocks that has given one batch, and all boards that the file held then."""
+    options = {"shuffle": False, "pool_positions": 200, "block_positions": 50}
+    boards = [batch.pieces for batch in Reader([path], 64, **options)]
+    reader = Reader([path], 64, **options)
+    next(iter(reader))
+    return reader, boards
+
+
+def noise(size: int) -> bytes:
+    return np.random.default_rng(1).bytes(size)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_replaced_file_is_read_on_as_it_was(form: str, record_file, tmp_path: Path) -> None:
+    path = record_file(form)
+    reader, boards = begun(path)
+    other = tmp_path / "other"
+    other.write_bytes(noise(path.stat().st_size))
+    os.replace(other, path)
+    assert np.array_equal(np.concatenate([batch.pieces for batch in reader]), np.concatenate(boards[1:]))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_deleted_file_is_read_on(form: str, record_file) -> None:
+    path = record_file(form)
+    reader, boards = begun(path)
+    path.unlink()
+    assert sum(map(len, reader)) == sum(map(len, boards)) - 64
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda raw: raw[: len(raw) // 3], "became shorter"),
+        (lambda raw: raw + raw[:100], "became longer"),
+        (lambda raw: noise(len(raw)), "was written to"),
+        (lambda raw: b"", "became shorter"),
+    ],
+    ids=["truncated", "grown", "overwritten", "emptied"],
+)
+def test_a_file_that_is_written_to_is_an_error(form: str, change, words: str, record_file) -> None:
+    path = record_file(form)
+    reader, _ = begun(path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(OSError, match=rf"games\.{form}: the file {words} while it was read"):
+        list(reader)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_bytes_that_change_unseen_stay_inside_their_arrays(form: str, record_file, monkeypatch) -> None:
+    """As if the file system told no changes: what was measured as games then is anything now."""
+    path = record_file(form)
+    file = RecordFile(path, block_positions=500)
+    size = path.stat().st_size
+    generator = np.random.default_rng(2)
+    whole = path.read_bytes()
+
+    def garbled(start: int, stop: int) -> np.ndarray:
+        raw = np.frombuffer(whole, np.uint8)[start:stop].copy()
+        raw[generator.integers(0, raw.size, 40)] = generator.integers(0, 256, 40)
+        return raw[: generator.integers(0, raw.size + 1)]
+
+    monkeypatch.setattr(file.file, "read", garbled)
+    for _ in range(200):
+        for block in file.blocks:
+            guarded = np.full(block.positions + 64, 0x55, np.uint8).repeat(labelled_dtype.itemsize).view(labelled_dtype)
+            taken = file.read_block(block, Refusals(), guarded[: block.positions])
+            assert len(taken) <= block.positions
+            assert (guarded[block.positions :].view(np.uint8) == 0x55).all()
+    assert size == path.stat().st_size
+
+
+def test_games_that_do_not_fit_are_truncated(sample_bytes: list[bytes]) -> None:
+    raw = np.frombuffer(b"".join(sample_bytes[:3]), np.uint8)
+    short = decode_games(raw[:-1], 3, np.empty(1000, labelled_dtype), "a", Refusals())
+    assert [bool(error) for error in short.errors] == [False, False, True]
+    found = Refusals()
+    narrow = decode_games(raw, 3, np.empty(int(short.counts[0]), labelled_dtype), "a", found)
+    assert narrow.counts.tolist() == [short.counts[0], 0, 0]
+    assert dict(found.reasons) == {"the file ends inside it": 2}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are another matter there")
+def test_more_files_than_the_usual_limit(record_file, tmp_path: Path) -> None:
+    path = record_file("hcpe")
+    for number in range(60):
+        os.link(path, tmp_path / f"{number:02}.hcpe")
+    program = (
+        "import resource, sys; from lite.records.reader import Reader;"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (40, int(sys.argv[2])));"
+        "print(len(Reader([sys.argv[1]], 64).files))"
+    )
+
+    def count(limit: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, str(tmp_path), str(limit)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert count(100).stdout == "61\n"
+    assert "hcpe: the system lets a program hold no more files open; join them" in count(40).stderr
+
+
+def test_a_digest_is_of_every_byte(tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe"
+    path.write_bytes(noise(3_000_000))
+    before = HeldFile(path).digest
+    assert HeldFile(path).digest == before
+    raw = bytearray(path.read_bytes())
+    raw[1_700_001] ^= 1
+    path.write_bytes(bytes(raw))
+    assert HeldFile(path).digest != before
