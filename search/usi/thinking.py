@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,13 +66,13 @@ class Thinking:
         if self._options.number("Mate_Root_Search") and self._root_mate is None:
             from search.mate.root import RootMate
 
-            with self._beside("Mate_Root_Search"):
+            with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
         name = self._options.text("BookFile")
         path = None if name == NO_BOOK else Path(self._options.text("BookDir"), name)
         if path != self._book_path:
             self._book, self._book_path = None, path
-            with self._beside("BookFile"):
+            with self._beside("BookFile", "a book"):
                 if path is not None:
                     from search.usi.book import Book
 
@@ -84,12 +84,12 @@ class Thinking:
             self._book = self._book_path = None
 
     @contextlib.contextmanager
-    def _beside(self, what: str):
-        """What goes wrong in here is said, and the search does without."""
+    def _beside(self, what: str, name: str) -> Iterator[None]:
+        """What goes wrong in here is said, and the search does without the thing of that name."""
         try:
             yield
         except Exception as error:
-            self._say_once(f"{what}: {str(error) or type(error).__name__}; going on without")
+            self._say_once(f"{what}: {str(error) or type(error).__name__}; going on without {name}")
 
     # A search for a move
 
@@ -107,7 +107,7 @@ class Thinking:
         best = None
         if engine is not None:
             if not said.infinite and not said.searchmoves:
-                with self._beside("BookFile"):
+                with self._beside("BookFile", "a book"):
                     best = self._book_move(engine)
             try:
                 best = best or self._search(engine, said)
@@ -144,14 +144,14 @@ class Thinking:
             self._limited(said.nodes, "NodesLimit"), self._limited(said.depth, "DepthLimit"), said.searchmoves
         )
         if solver is not None:
-            with self._beside("Mate_Root_Search"):
+            with self._beside("Mate_Root_Search", "it"):
                 solver.begin(engine.position, nodes, engine.stop)
         mate = None
         try:
             best = engine.search(limits, lambda found: self._info(found, engine.multi_pv), self._progress)
         finally:
             if solver is not None:
-                with self._beside("Mate_Root_Search"):
+                with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
         if mate is None or best.best_move in (None, "win"):
             return best
