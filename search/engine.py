@@ -16,9 +16,10 @@ import numpy as np
 
 from search.clock import Budget, SearchClock
 from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
-from search.rules.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
-from search.rules.position import STACK, do_move, new_position
-from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, set_sfen
+from search.rules.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate
+from search.rules.play import set_game, split_moves
+from search.rules.position import STACK, new_position
+from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import CP_PER_LOGIT, MATE, MAX_PLY, is_mate, mate_plies
 
 LONGEST_GAME = STACK - MAX_PLY - 8
@@ -116,7 +117,9 @@ class Engine(ABC):
         self.multi_pv = 1
         self.clock = SearchClock(self.stop)
         self._stopped = threading.Event()
-        set_sfen(self.position, "startpos")
+        self.game: tuple[str, tuple[str, ...]] = ("startpos", ())
+        """What was set: the start and the moves since."""
+        set_game(self.position, *self.game)
 
     @property
     def cp_per_logit(self) -> float:
@@ -132,21 +135,14 @@ class Engine(ABC):
         """Search the position that was set; it has a legal move. Ends soon after `_stopped` is set, with a move."""
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        """The position to search: `startpos` or an SFEN, and the moves since in USI, which repetitions are found among.
+        """The position to search: `startpos` or an SFEN, perhaps with `moves ...`, and (more) moves since in USI.
 
         ValueError names the first move that is not legal, and the old position stays.
         """
-        pos = new_position()
-        set_sfen(pos, sfen)
-        for number, usi in enumerate(moves, 1):
-            if pos["ply"] >= LONGEST_GAME or (pos["ply"] and len(moves) - number + 1 == LONGEST_GAME):
-                # More moves than a record holds: the last ones stay, what recurred before them is forgotten.
-                set_sfen(pos, get_sfen(pos))
-            move = move_from_usi(usi)
-            if not is_legal(pos, np.int64(move)):
-                raise ValueError(f"move {number}, {usi}, is not legal in {get_sfen(pos)}")
-            do_move(pos, np.int64(move))
-        self.position = pos
+        start, first = split_moves(sfen)
+        pos, game = new_position(), (start, (*first, *moves))
+        set_game(pos, *game, LONGEST_GAME)
+        self.position, self.game = pos, game
 
     def analyse(
         self,

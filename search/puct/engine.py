@@ -126,7 +126,6 @@ class PuctEngine(Engine):
         self.on_listing: Callable[[list[RootMove]], None] | None = None
         """Called with the root's moves, best first, at the end of a search."""
         self._workers: list[_Worker] = []
-        self._game: tuple[str, tuple[str, ...]] = ("startpos", ())
         self._tree_game: tuple[str, tuple[str, ...]] | None = None
         self._tree_rules: tuple[int, int] = (-1, -1)
         self._mate_solver = MateSolver(MATE_MEGABYTES)
@@ -175,16 +174,11 @@ class PuctEngine(Engine):
 
     def warm_up(self) -> None:
         """Compile or load what searching needs, have the network reserve its memory, and take its time."""
-        before = self._game
+        before = self.game
         self.analyse("startpos", nodes=10 * self.settings.batch_size)
         self.tree.shrink()
         self.set_position(*before)
         self._tree_game = None
-
-    def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
-        """The position to search; ValueError names the first move that is not legal, and the old position stays."""
-        super().set_position(sfen, moves)
-        self._game = (sfen, tuple(moves))
 
     def root_moves(self) -> list[RootMove]:
         """The moves of the position that was searched last, best first."""
@@ -237,7 +231,7 @@ class PuctEngine(Engine):
         tree, record, settings, rules = self.tree, self.tree.record, self.settings, self.rules
         known = self._tree_game
         rules_now = (rules.declaration, rules.max_moves)
-        start, moves = self._game
+        start, moves = self.game
         reusable = (
             known is not None
             and known[0] == start
@@ -249,7 +243,7 @@ class PuctEngine(Engine):
             tree.clear()
             for worker in self._workers:
                 worker.table.clear()
-        self._tree_game, self._tree_rules = self._game, rules_now
+        self._tree_game, self._tree_rules = self.game, rules_now
         record["initial"], record["base"] = settings.initial, settings.base
         record["reduction"], record["temperature"] = settings.reduction, settings.temperature
         record["draw_worth"] = [win_rate(value) for value in rules.draw_value]

@@ -208,10 +208,9 @@ class Session:
         self._ready_engine().new_game()
 
     def _set_position(self, rest: str) -> None:
-        start, _, tail = rest.partition("moves")
         self._thinking.end()
         try:
-            self._ready_engine().set_position(start.strip().removeprefix("sfen ").strip(), tail.split())
+            self._ready_engine().set_position(rest)
         except ValueError as error:
             # The GUI's board is another one than ours: a move for the old position would be illegal there.
             self._refused = str(error)

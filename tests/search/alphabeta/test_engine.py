@@ -210,6 +210,17 @@ def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
     assert engine.search(Limits(depth=3, moves=("5c5b",))).best_move == "5c5b"
 
 
+def test_a_position_is_given_as_people_write_it(engine):
+    for text, moves in (
+        ("startpos moves 7g7f 3c3d", ()),
+        ("startpos moves 7g7f", ("3c3d",)),
+        ("sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2 moves 3c3d", ()),
+    ):
+        found = engine.analyse(text, moves, depth=2)
+        assert get_sfen(engine.position) == "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3"
+        replay(get_sfen(engine.position), found.pv)
+
+
 def test_an_illegal_move_leaves_the_position_alone(engine):
     engine.set_position(MIDDLE)
     with pytest.raises(ValueError, match=r"move 2, 7g7f, is not legal in"):
