@@ -1,4 +1,4 @@
-"""YaneuraOu's `nn.bin` out, and the verb `import` that brings one in as a network file.
+"""YaneuraOu's `nn.bin` out, and brought in as a network file.
 
 What is written is what `search.evaluation.nnue_file` reads. A network that was read from an nn.bin is written as the
 same bytes; any other whose arithmetic is that of an nn.bin gets the words and hashes that YaneuraOu writes itself.
@@ -7,13 +7,10 @@ same bytes; any other whose arithmetic is that of an nn.bin gets the words and h
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-import tyro
 
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import save_network
@@ -64,28 +61,19 @@ def write_nnue(net: EvalNetwork, path: Path | str) -> int:
     return len(content)
 
 
-@dataclass(frozen=True)
-class Import:
-    """Read an nn.bin of YaneuraOu (HalfKP or K+P of any widths) and write it as a network file."""
+def import_nnue(source: Path, output: Path, fv_scale: int | None = None) -> dict[str, Any]:
+    """Write an nn.bin (HalfKP or K+P of any widths) as a network file; {architecture, fv_scale, sha256, bytes}.
 
-    source: tyro.conf.Positional[Path]
-    """The nn.bin."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write."""
-    fv_scale: int | None = None
-    """Divisor of its output, YaneuraOu's option FV_SCALE; without it what the file's words say, else 16."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        net = read_nnue(self.source, self.fv_scale)
-        with open(self.source, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        net.provenance[PROVENANCE] |= {"file": self.source.name, "sha256": digest}
-        save_network(net, self.output)
-        architecture = str(nnue_architecture(net))
-        figures = {"architecture": architecture, "fv_scale": net.output_divisor, "sha256": digest}
-        if self.json:
-            print(json.dumps(figures | {"bytes": self.output.stat().st_size}))
-        else:
-            print(f"{self.output}: {architecture}, FV_SCALE {net.output_divisor}, sha256 {digest}")
+    fv_scale: divisor of its output; where None what the file's words say, else 16. Raises OSError or ValueError.
+    """
+    net = read_nnue(source, fv_scale)
+    with open(source, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    net.provenance[PROVENANCE] |= {"file": source.name, "sha256": digest}
+    save_network(net, output)
+    return {
+        "architecture": str(nnue_architecture(net)),
+        "fv_scale": net.output_divisor,
+        "sha256": digest,
+        "bytes": output.stat().st_size,
+    }

@@ -8,35 +8,35 @@ import sys
 from typing import Any
 
 VERBS = {
-    "train": "lite.training.train:Train",
-    "train --resnet": "experiments.resnet.train:TrainResnet",
-    "test": "lite.training.testing:Test",
-    "test --resnet": "experiments.resnet.judge:JudgeResnet",
-    "convert": "lite.datasets.convert:Convert",
-    "stat": "lite.datasets.stat:Stat",
-    "fold": "export.fold:Fold",
-    "export": "export.export:Export",
-    "export --resnet": "experiments.resnet.onnx:ExportResnet",
-    "import": "export.nnue:Import",
-    "eval": "search.evaluation.evaluate_verb:Evaluate",
-    "bench": "search.alphabeta.bench:Bench",
-    "bench --steps": "search.alphabeta.bench_steps:BenchSteps",
-    "bench --eval": "search.evaluation.bench:BenchEvaluation",
-    "bench --train": "lite.training.bench:BenchTraining",
-    "bench --read": "lite.records.bench:BenchReading",
-    "bench --planes": "experiments.resnet.bench_planes:BenchPlanes",
-    "perft": "search.rules.perft:Perft",
-    "mate": "search.mate.mate_verb:Mate",
-    "match": "experiments.arena.match:Match",
-    "puct": "liteshogi.commands.puct:Puct",
-    "compare": "experiments.compare.compare:Compare",
-    "tune": "experiments.arena.tune:Tune",
-    "analyse": "experiments.analyse.analyse:Analyse",
-    "warmup": "search.warmup:Warmup",
-    "warmup --puct": "search.puct.warm_up_verb:WarmupPuct",
-    "demo": "experiments.demo:Demo",
+    "train": "train",
+    "train --resnet": "train_resnet",
+    "test": "test",
+    "test --resnet": "test_resnet",
+    "convert": "convert",
+    "stat": "stat",
+    "fold": "fold",
+    "export": "export",
+    "export --resnet": "export_resnet",
+    "import": "import_",
+    "eval": "eval",
+    "bench": "bench",
+    "bench --steps": "bench_steps",
+    "bench --eval": "bench_eval",
+    "bench --train": "bench_train",
+    "bench --read": "bench_read",
+    "bench --planes": "bench_planes",
+    "perft": "perft",
+    "mate": "mate",
+    "match": "match",
+    "puct": "puct",
+    "compare": "compare",
+    "tune": "tune",
+    "analyse": "analyse",
+    "warmup": "warmup",
+    "warmup --puct": "warmup_puct",
+    "demo": "demo",
 }
-"""A verb, or a verb and the flag that picks its variant, and the dataclass of its options."""
+"""A verb, or a verb and the flag that picks its variant, and its module in `liteshogi.commands`."""
 EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
@@ -124,28 +124,21 @@ def _in_words(error: Exception) -> str:
 
 
 def _load(name: str) -> type:
-    module, _, attribute = VERBS[name].partition(":")
-    loaded: type = getattr(importlib.import_module(module), attribute)
+    loaded: type = importlib.import_module(f"liteshogi.commands.{VERBS[name]}").Command
     return loaded
 
 
 def _overview() -> str:
     """The verbs and the first line of what each says of itself, read without importing them."""
     import ast
-    from importlib.util import find_spec
     from pathlib import Path
 
     lines = ["liteshogi: a lite value network for shogi. Bare `liteshogi` speaks USI. Verbs:", ""]
-    for name, home in VERBS.items():
-        module, _, attribute = home.partition(":")
-        spec = find_spec(module)
-        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8")) if spec and spec.origin else ast.Module([], [])
-        docs = [
-            ast.get_docstring(node) or ""
-            for node in tree.body
-            if isinstance(node, ast.ClassDef) and node.name == attribute
-        ]
-        lines.append(f"  {name:17s}{docs[0].splitlines()[0] if docs else ''}")
+    for name, module in VERBS.items():
+        source = Path(__file__).with_name("commands") / f"{module}.py"
+        for node in ast.parse(source.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name == "Command":
+                lines.append(f"  {name:17s}{(ast.get_docstring(node) or '').splitlines()[0]}")
     return "\n".join([*lines, "", "liteshogi VERB --help tells a verb's options."])
 
 

@@ -1,8 +1,7 @@
-"""The verb `analyse`: search every position of a game; an annotated KIF, and a picture of the win rate."""
+"""Every position of a game searched; an annotated KIF, and a picture of the win rate."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from experiments.analyse.annotated_kif import Judgement, mark_of, result_in_words, write_kif
 from experiments.pictures import draw_analysis
@@ -33,15 +30,12 @@ IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtfu
 
 
 @dataclass(frozen=True)
-class Analyse:
-    """Search every position of a game; write it as KIF with scores and best lines, and draw the win rate.
+class Analysing:
+    """What is analysed, and how long."""
 
-    Ctrl-C ends it, and what is done is written.
-    """
-
-    game: tyro.conf.Positional[Path]
+    game: Path
     """File of the game: .kif, .kifu, .ki2, .csa, or .usi (a line `startpos moves ...` or `sfen ... moves ...`)."""
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    output: Path | None = None
     """The KIF to write, in UTF-8; the picture goes beside it. Without it GAME.analysed.kif."""
     number: int = 1
     """Which game of the file."""
@@ -55,38 +49,40 @@ class Analyse:
     """Megabytes of the transposition table."""
     eval_file: str = "default"
     """The network: a folded net or an nn.bin."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
 
-    def run(self) -> None:
-        if self.milliseconds < 1 or self.threads < 1 or self.hash < 1 or (self.nodes is not None and self.nodes < 1):
-            raise ValueError("--milliseconds, --nodes, --threads and --hash must be at least 1")
-        if find_spec("matplotlib") is None:
-            raise ValueError("the picture needs matplotlib: pip install 'liteshogi[train]'")
-        game = find_game(self.game, self.number)
-        output = self.output or self.game.with_name(f"{self.game.stem}.analysed.kif")
-        if output.resolve() == self.game.resolve():
-            raise ValueError(f"{output}: is the game itself; name another file with -o")
-        picture = output.with_suffix(".png")
-        for path in (output, picture):
-            refuse_unwritable(path)
-        engine = AlphaBetaEngine(self.eval_file, self.hash, self.threads)
-        # The clock of the first positions must not pay for compiling, nor for the table's memory.
-        warm_up()
-        if self.nodes is None:
-            back_table(engine.table).wait()
-        judgements, interrupted = judge(game, engine, None if self.nodes else self.milliseconds, self.nodes)
-        if not judgements:
-            raise KeyboardInterrupt
-        report = figures(game, judgements)
-        every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-        text = write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
-        write_atomically(output, text.encode())
-        draw_analysis(report, picture)
-        report |= {"kif": str(output), "picture": str(picture)}
-        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
-        if interrupted:
-            raise KeyboardInterrupt
+
+def analyse_game(options: Analysing) -> dict[str, Any]:
+    """Search the positions, write the KIF and the picture; the figures, with `kif`, `picture` and `interrupted`.
+
+    Ctrl-C ends it early, and what is done is written; KeyboardInterrupt if nothing is done yet. Raises OSError or
+    ValueError in words.
+    """
+    least = (options.milliseconds, options.threads, options.hash, 1 if options.nodes is None else options.nodes)
+    if min(least) < 1:
+        raise ValueError("--milliseconds, --nodes, --threads and --hash must be at least 1")
+    if find_spec("matplotlib") is None:
+        raise ValueError("the picture needs matplotlib: pip install 'liteshogi[train]'")
+    game = find_game(options.game, options.number)
+    output = options.output or options.game.with_name(f"{options.game.stem}.analysed.kif")
+    if output.resolve() == options.game.resolve():
+        raise ValueError(f"{output}: is the game itself; name another file with -o")
+    picture = output.with_suffix(".png")
+    for path in (output, picture):
+        refuse_unwritable(path)
+    engine = AlphaBetaEngine(options.eval_file, options.hash, options.threads)
+    # The clock of the first positions must not pay for compiling, nor for the table's memory.
+    warm_up()
+    if options.nodes is None:
+        back_table(engine.table).wait()
+    judgements, interrupted = judge(game, engine, None if options.nodes else options.milliseconds, options.nodes)
+    if not judgements:
+        raise KeyboardInterrupt
+    report = figures(game, judgements)
+    every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
+    text = write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
+    write_atomically(output, text.encode())
+    draw_analysis(report, picture)
+    return report | {"kif": str(output), "picture": str(picture), "interrupted": interrupted}
 
 
 def find_game(path: Path, number: int) -> Game:
@@ -220,23 +216,3 @@ def _summary(rows: list[dict[str, Any]], side: str) -> dict[str, Any]:
         "mean_loss": round(statistics.fmean(row["loss"] for row in own), 4) if own else None,
         **{mark: sum(row["mark"] == mark for row in own) for mark in IN_ENGLISH.values()},
     }
-
-
-def as_text(report: dict[str, Any]) -> str:
-    """The figures for a reader."""
-    lines = [
-        f"{report['names'][0] or 'black'} - {report['names'][1] or 'white'}: {report['result']}",
-        "        moves  best move  mean loss  " + "  ".join(f"{mark:>8s}" for mark in IN_ENGLISH.values()),
-    ]
-    for side in ("black", "white"):
-        found = report[side]
-        loss = "" if found["mean_loss"] is None else f"{100 * found['mean_loss']:.1f} %"
-        counts = "  ".join(f"{found[mark]:8d}" for mark in IN_ENGLISH.values())
-        lines.append(f"{side}  {found['moves']:7d}  {found['as_the_best']:9d}  {loss:>9s}  {counts}")
-    worst = sorted((row for row in report["moves"] if row["loss"]), key=lambda row: -row["loss"])[:5]
-    lines += [
-        f"{row['ply']:3d} {row['move']:5s} lost {100 * row['loss']:4.1f} % ({row['mark']}); best was {row['best']}"
-        for row in worst
-        if row["mark"]
-    ]
-    return "\n".join([*lines, f"{report['kif']}", f"{report['picture']}"])

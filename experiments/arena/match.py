@@ -1,4 +1,4 @@
-"""The verb `match`: two USI engines play from balanced openings in pairs, run by ShogiArena, counted as Elo with error.
+"""Two USI engines play from balanced openings in pairs, run by ShogiArena, counted as Elo with error.
 
 ShogiArena keeps the games and the state in the run's directory: a match that is cut goes on when the same command runs
 again. Every opening is played twice with colours changed, so that its bias cancels out.
@@ -10,9 +10,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from experiments.arena.games import write_games
 from experiments.arena.process import run_arena, write_engine
@@ -22,12 +20,12 @@ ELO = 400 / math.log(10)
 
 @dataclass(frozen=True)
 class Match:
-    """Play two USI engines against each other and report points, Elo and its error."""
+    """Who plays, and how."""
 
-    first: tyro.conf.Positional[str]
+    first: str
     """Command of the first engine: a path, or `liteshogi` for this installation's, perhaps with arguments:
     'liteshogi puct model.onnx'."""
-    second: tyro.conf.Positional[str]
+    second: str
     """Command of the second engine."""
     games: int = 20
     """Games to play; an even number plays every opening with both colours."""
@@ -45,73 +43,69 @@ class Match:
     """A game of so many moves is a draw."""
     seed: int = 1
     """Order of the openings."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/match")
+    output: Path = Path("runs/match")
     """Directory of the run, with the games as KIF in kif/; run the same command again to go on with it."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
 
-    def run(self) -> None:
-        report = self.play()
-        print(json.dumps(report) if self.json else as_text(report), flush=True)
-        write_games(self.output / "games" / "game.db", self.output / "kif")
 
-    def play(self) -> dict[str, Any]:
-        """Play what is left of the games; the report of all."""
-        if self.games < 1 or self.byoyomi < 1 or self.parallel < 1:
-            raise ValueError("--games, --byoyomi and --parallel must be at least 1")
-        if self.openings is not None and not self.openings.is_file():
-            raise FileNotFoundError(f"{self.openings}: there is no such file of openings")
-        self.output.mkdir(parents=True, exist_ok=True)
-        configuration = self.output / "match.yaml"
-        engines = [
-            self._write_engine("first", self.first, self.first_option),
-            self._write_engine("second", self.second, self.second_option),
-        ]
-        configuration.write_text(json.dumps(self._configuration(engines), indent=1), encoding="utf-8")
-        run_arena("run", "tournament", str(configuration), "--run-dir", str(self.output / "games"))
-        return count_results(self._summary())
+def play_match(match: Match) -> dict[str, Any]:
+    """Play what is left of the games, and write all of them as KIF into `kif/` of the run; the report of all.
 
-    def _write_engine(self, name: str, command: str, options: tuple[str, ...]) -> str:
-        """An engine's description; JSON is YAML too."""
-        values: dict[str, str | int] = {}
-        for option in options:
-            key, equals, value = option.partition("=")
-            if not equals:
-                raise ValueError(f"option {option!r} of the {name} engine: write NAME=VALUE")
-            values[key] = int(value) if value.lstrip("-").isdigit() else value
-        return write_engine(self.output, name, command, values)
+    Raises OSError or ValueError in words, KeyboardInterrupt if it was stopped.
+    """
+    if match.games < 1 or match.byoyomi < 1 or match.parallel < 1:
+        raise ValueError("--games, --byoyomi and --parallel must be at least 1")
+    if match.openings is not None and not match.openings.is_file():
+        raise FileNotFoundError(f"{match.openings}: there is no such file of openings")
+    match.output.mkdir(parents=True, exist_ok=True)
+    configuration, games = match.output / "match.yaml", match.output / "games"
+    engines = [
+        _write_engine(match.output, "first", match.first, match.first_option),
+        _write_engine(match.output, "second", match.second, match.second_option),
+    ]
+    configuration.write_text(json.dumps(_configuration(match, engines), indent=1), encoding="utf-8")
+    run_arena("run", "tournament", str(configuration), "--run-dir", str(games))
+    summary = json.loads(run_arena("results", "summary", str(games), "--format", "json"))
+    write_games(games / "game.db", match.output / "kif")
+    return count_results(summary)
 
-    def _configuration(self, engines: list[str]) -> dict[str, Any]:
-        positions: dict[str, Any] = {"type": "startpos", "flip_policy": "pair_both"}
-        if self.openings is not None:
-            positions = {
-                "type": "file",
-                "source": str(self.openings.absolute()),
-                "flip_policy": "pair_both",
-                "selection_policy": "without_replacement",
-            }
-        return {
-            "experiment_name": "match",
-            "engines": [{"engine_path": engine} for engine in engines],
-            "tournament": {
-                "scheduler": "round_robin",
-                "games_per_pair": self.games,
-                "num_parallel": self.parallel,
-                "seed": self.seed,
-            },
-            "rules": {
-                "time_control": {"time_ms": 0, "byoyomi_ms": self.byoyomi},
-                "initial_positions": positions,
-                "adjudication": {"max_plies": self.max_plies, "sync_max_plies_with_engine": False},
-                "repetition_occurrences_to_draw": 4,
-            },
-            "dashboard": {"enabled": False},
+
+def _write_engine(directory: Path, name: str, command: str, options: tuple[str, ...]) -> str:
+    """An engine's description; JSON is YAML too."""
+    values: dict[str, str | int] = {}
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise ValueError(f"option {option!r} of the {name} engine: write NAME=VALUE")
+        values[key] = int(value) if value.lstrip("-").isdigit() else value
+    return write_engine(directory, name, command, values)
+
+
+def _configuration(match: Match, engines: list[str]) -> dict[str, Any]:
+    positions: dict[str, Any] = {"type": "startpos", "flip_policy": "pair_both"}
+    if match.openings is not None:
+        positions = {
+            "type": "file",
+            "source": str(match.openings.absolute()),
+            "flip_policy": "pair_both",
+            "selection_policy": "without_replacement",
         }
-
-    def _summary(self) -> dict[str, Any]:
-        text = run_arena("results", "summary", str(self.output / "games"), "--format", "json")
-        summary: dict[str, Any] = json.loads(text)
-        return summary
+    return {
+        "experiment_name": "match",
+        "engines": [{"engine_path": engine} for engine in engines],
+        "tournament": {
+            "scheduler": "round_robin",
+            "games_per_pair": match.games,
+            "num_parallel": match.parallel,
+            "seed": match.seed,
+        },
+        "rules": {
+            "time_control": {"time_ms": 0, "byoyomi_ms": match.byoyomi},
+            "initial_positions": positions,
+            "adjudication": {"max_plies": match.max_plies, "sync_max_plies_with_engine": False},
+            "repetition_occurrences_to_draw": 4,
+        },
+        "dashboard": {"enabled": False},
+    }
 
 
 def count_results(summary: dict[str, Any]) -> dict[str, Any]:
@@ -146,14 +140,3 @@ def elo_of(wins: int, draws: int, losses: int) -> tuple[float | None, float | No
     variance = (wins * (1 - mean) ** 2 + draws * (0.5 - mean) ** 2 + losses * mean**2) / games
     error = 1.96 * math.sqrt(variance / games)
     return ELO * math.log(mean / (1 - mean)), ELO * error / (mean * (1 - mean))
-
-
-def as_text(report: dict[str, Any]) -> str:
-    """The report as the lines that the command prints."""
-    elo = "not measurable" if report["elo"] is None else f"{report['elo']:+.0f} +- {report['elo_error']:.0f}"
-    share = 100 * report["points"] / max(1, report["games"])
-    return (
-        f"first engine: {report['points']:g} of {report['games']} points ({share:.1f} %), {report['wins']} wins "
-        f"{report['draws']} draws {report['losses']} losses, Elo {elo}, {report['failed']} games failed\n"
-        f"ends of games: {report['endings']}"
-    )

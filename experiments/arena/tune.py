@@ -1,4 +1,4 @@
-"""The verb `tune`: the numbers of the search tuned by games (SPSA), run by ShogiArena.
+"""The numbers of the search tuned by games (SPSA), run by ShogiArena.
 
 Every update plays pairs of games between the search with all numbers moved a little one way and the search with all
 moved the other way, and takes a step toward the side that won (Spall, "Multivariate stochastic approximation using a
@@ -15,9 +15,7 @@ import sqlite3
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from experiments.arena.process import run_arena, write_engine
 from search.alphabeta.parameters import PARAMETERS, Parameter
@@ -29,12 +27,12 @@ a pair's result has a standard deviation of 1.5, and the schedule takes 1.55 tim
 
 
 @dataclass(frozen=True)
-class Tune:
-    """Tune numbers of the search by games against itself (SPSA)."""
+class Tuning:
+    """What is tuned, and by which games."""
 
-    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    names: tuple[str, ...] = ()
     """Parameters to tune, see search/alphabeta/parameters.py; without names all."""
-    openings: Annotated[Path, tyro.conf.arg(help_behavior_hint="(required)")] = Path("openings.sfen")
+    openings: Path = Path("openings.sfen")
     """File of positions, one SFEN or `startpos moves` line each."""
     updates: int = 500
     """Steps to take."""
@@ -54,95 +52,91 @@ class Tune:
     """Order of the openings, and which way each number is moved."""
     engine: str = "liteshogi"
     """Command of the engine."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/tune")
+    output: Path = Path("runs/tune")
     """Directory of the run; run the same command again to go on with it. `tune.png` there shows the values."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
 
-    def run(self) -> None:
-        chosen = chosen_parameters(self.names)
-        thinking = self.nodes if self.byoyomi is None else self.byoyomi
-        if min(self.updates, self.pairs, thinking, self.parallel, self.max_plies) < 1:
-            raise ValueError("--updates, --pairs, --nodes, --byoyomi, --parallel and --max-plies must be at least 1")
-        if self.seed < 0 or (self.gain is not None and not 0 < self.gain < math.inf):
-            raise ValueError("--seed must not be negative and --gain must be above 0")
-        if not self.openings.is_file():
-            raise FileNotFoundError(f"{self.openings}: there is no such file of openings; give --openings")
-        working = self.output / "engine"  # ShogiArena keeps a copy of it with the run, so it must not hold the run
-        working.mkdir(parents=True, exist_ok=True)
-        place = {"working_directory": str(working.absolute()), "environment": {"LITESHOGI_TUNE": "1"}}
-        engine = write_engine(self.output, "engine", self.engine, {"USI_Hash": 16}, **place)
-        gain = self.gain or _DRIFT / math.sqrt(self.updates * self.pairs)
-        self._describe("space.yaml", space(chosen, gain))
-        configuration = self._describe("tune.yaml", self._configuration(engine))
-        try:
-            if len(read_history(self._games)) < self.updates:  # ShogiArena fails on a run that has ended
-                run_arena("run", "spsa", str(configuration), "--run-dir", str(self._games))
-        except KeyboardInterrupt:
-            print("run the same command again to go on", file=sys.stderr)
-            raise
-        finally:
-            self._report(chosen)
+    @property
+    def games(self) -> Path:
+        """ShogiArena's directory in that of the run."""
+        return self.output / "games"
 
-    def _report(self, chosen: list[Parameter]) -> None:
-        """Print and draw how far it has come."""
-        history = read_history(self._games)
-        report = tuned_values(history, chosen)
+
+def tune(options: Tuning) -> dict[str, Any]:
+    """Take the steps that are left and draw how the values went; the figures of `tuned_values`.
+
+    Raises OSError or ValueError in words. Stopped by KeyboardInterrupt it draws how far it came.
+    """
+    chosen = chosen_parameters(options.names)
+    thinking = options.nodes if options.byoyomi is None else options.byoyomi
+    if min(options.updates, options.pairs, thinking, options.parallel, options.max_plies) < 1:
+        raise ValueError("--updates, --pairs, --nodes, --byoyomi, --parallel and --max-plies must be at least 1")
+    if options.seed < 0 or (options.gain is not None and not 0 < options.gain < math.inf):
+        raise ValueError("--seed must not be negative and --gain must be above 0")
+    if not options.openings.is_file():
+        raise FileNotFoundError(f"{options.openings}: there is no such file of openings; give --openings")
+    working = options.output / "engine"  # ShogiArena keeps a copy of it with the run, so it must not hold the run
+    working.mkdir(parents=True, exist_ok=True)
+    place = {"working_directory": str(working.absolute()), "environment": {"LITESHOGI_TUNE": "1"}}
+    engine = write_engine(options.output, "engine", options.engine, {"USI_Hash": 16}, **place)
+    gain = options.gain or _DRIFT / math.sqrt(options.updates * options.pairs)
+    _describe(options, "space.yaml", space(chosen, gain))
+    configuration = _describe(options, "tune.yaml", _configuration(options, engine))
+    try:
+        if len(read_history(options.games)) < options.updates:  # ShogiArena fails on a run that has ended
+            run_arena("run", "spsa", str(configuration), "--run-dir", str(options.games))
+    except KeyboardInterrupt:
+        print("run the same command again to go on", file=sys.stderr)
+        raise
+    finally:
+        history = read_history(options.games)
         if history:
             from experiments.pictures import draw_tuning
 
-            draw_tuning(history, chosen, self.output / "tune.png")
-        if self.json:
-            print(json.dumps(report))
-            return
-        print(f"after {report['updates']} of {self.updates} updates")
-        for name, row in report["parameters"].items():
-            print(f"{name:26} {row['default']:6d} -> {row['value']:9.2f}  ({row['steps']:+.2f} steps)")
+            draw_tuning(history, chosen, options.output / "tune.png")
+    return tuned_values(history, chosen)
 
-    @property
-    def _games(self) -> Path:
-        return self.output / "games"
 
-    def _describe(self, name: str, description: dict[str, Any]) -> Path:
-        """Write a description for ShogiArena (JSON is YAML too); ValueError if a run was begun by another."""
-        path, text = self.output / name, json.dumps(description, indent=1)
-        if ledger(self._games).is_file():
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                raise ValueError(
-                    f"{self.output} holds a tuning with other settings or of another version of the search: "
-                    "repeat its command, or give another --output"
-                )
-        elif self._games.exists() and any(self._games.iterdir()):
-            raise ValueError(f"{self._games} holds no tuning that can go on: remove it, or give another --output")
-        path.write_text(text, encoding="utf-8")
-        return path
+def _describe(options: Tuning, name: str, description: dict[str, Any]) -> Path:
+    """Write a description for ShogiArena (JSON is YAML too); ValueError if a run was begun by another."""
+    path, text = options.output / name, json.dumps(description, indent=1)
+    if ledger(options.games).is_file():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            raise ValueError(
+                f"{options.output} holds a tuning with other settings or of another version of the search: "
+                "repeat its command, or give another --output"
+            )
+    elif options.games.exists() and any(options.games.iterdir()):
+        raise ValueError(f"{options.games} holds no tuning that can go on: remove it, or give another --output")
+    path.write_text(text, encoding="utf-8")
+    return path
 
-    def _configuration(self, engine: str) -> dict[str, Any]:
-        limit = {"node_limit": self.nodes} if self.byoyomi is None else {"time_ms": 0, "byoyomi_ms": self.byoyomi}
-        return {
-            "experiment_name": "tune",
-            "engines": [{"engine_path": str((self.output / engine).absolute())}],
-            "spsa": {
-                "space": str((self.output / "space.yaml").absolute()),
-                "num_updates": self.updates,
-                "pairs_per_update": self.pairs,
-                "run_seed": f"{self.seed % 2**256:064x}",
-                "num_parallel": self.parallel,
-                "algorithm": {"name": "classic", "A": {"mode": "ratio", "value": 0.1}},
-                "variants": {"integer_rounding": "stochastic", "apply": {"clear_hash": False}},
+
+def _configuration(options: Tuning, engine: str) -> dict[str, Any]:
+    limit = {"node_limit": options.nodes} if options.byoyomi is None else {"time_ms": 0, "byoyomi_ms": options.byoyomi}
+    return {
+        "experiment_name": "tune",
+        "engines": [{"engine_path": str((options.output / engine).absolute())}],
+        "spsa": {
+            "space": str((options.output / "space.yaml").absolute()),
+            "num_updates": options.updates,
+            "pairs_per_update": options.pairs,
+            "run_seed": f"{options.seed % 2**256:064x}",
+            "num_parallel": options.parallel,
+            "algorithm": {"name": "classic", "A": {"mode": "ratio", "value": 0.1}},
+            "variants": {"integer_rounding": "stochastic", "apply": {"clear_hash": False}},
+        },
+        "rules": {
+            "time_control": limit,
+            "initial_positions": {
+                "type": "file",
+                "source": str(options.openings.absolute()),
+                "flip_policy": "pair_both",
             },
-            "rules": {
-                "time_control": limit,
-                "initial_positions": {
-                    "type": "file",
-                    "source": str(self.openings.absolute()),
-                    "flip_policy": "pair_both",
-                },
-                "adjudication": {"max_plies": self.max_plies, "sync_max_plies_with_engine": False},
-                "repetition_occurrences_to_draw": 4,
-            },
-            "dashboard": {"enabled": False},
-        }
+            "adjudication": {"max_plies": options.max_plies, "sync_max_plies_with_engine": False},
+            "repetition_occurrences_to_draw": 4,
+        },
+        "dashboard": {"enabled": False},
+    }
 
 
 def chosen_parameters(names: tuple[str, ...]) -> list[Parameter]:

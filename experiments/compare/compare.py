@@ -1,4 +1,4 @@
-"""`liteshogi compare PRESET`: the tables of the articles that this project builds on, made again on one's own data.
+"""The tables of the articles that this project builds on, made again on one's own data.
 
 nets       value accuracy and cost of a lite net, of HalfKP, and of a residual network
 squeeze    residual blocks without and with squeeze-and-excitation: losses, accuracies, the ratio of training times
@@ -15,10 +15,9 @@ import json
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import torch
-import tyro
 
 from experiments.compare.comparison import (
     Variant,
@@ -31,13 +30,15 @@ from experiments.compare.comparison import (
 from experiments.compare.games import GameOptions, play_games
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
-from experiments.resnet.train import TrainResnet
+from experiments.resnet.train import ResnetTraining
 from lite.networks.lite_value import NetworkConfig
 from lite.training.optimiser import OptimiserConfig
-from lite.training.train import Train
+from lite.training.options import ValueTraining
 from search.machine.files import write_atomically
 
 SAMPLE = Path(__file__).parents[1] / "sample"
+
+Preset = Literal["nets", "squeeze", "auxiliary", "draw"]
 
 
 @dataclass(frozen=True)
@@ -81,17 +82,17 @@ DRAW_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Compare:
-    """Train variants of a network side by side and write a table: nets, squeeze, auxiliary, draw."""
+class Comparison:
+    """What is compared, and on what."""
 
-    preset: tyro.conf.Positional[Literal["nets", "squeeze", "auxiliary", "draw"]]
+    preset: Preset
     """nets: lite, HalfKP and residual; squeeze: with and without squeeze-and-excitation; auxiliary: targets beside
     policy and value; draw: a draw head."""
-    data: tyro.conf.Positional[tuple[Path, ...]] = (SAMPLE / "teacher_sample.hcpe3",)
+    data: tuple[Path, ...] = (SAMPLE / "teacher_sample.hcpe3",)
     """Games to learn from (hcpe3); a packaged sample without them."""
     valid: tuple[Path, ...] = (SAMPLE / "valid_sample.hcpe3",)
     """Other games to judge on (hcpe3)."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("out/compare")
+    output: Path = Path("out/compare")
     """Directory for tables, figures and runs."""
     positions: int | None = None
     """Positions to learn from, in whole games drawn from the data; all of them where not given."""
@@ -111,7 +112,7 @@ class Compare:
     """Positions a step of a residual network."""
     learning_rate: float = 0.002
     """Of residual networks."""
-    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
+    lambda_: float = 0.7
     """Weight of the search score in the value's target, the rest is the game's result."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Numbers that residual networks compute with; auto: what is faster here."""
@@ -121,25 +122,8 @@ class Compare:
     """Cores to use."""
     time_rounds: int = 5
     """Steps of each variant that its training time is the median of."""
-    play: tyro.conf.OmitArgPrefixes[GameOptions] = field(default_factory=GameOptions)
+    play: GameOptions = field(default_factory=GameOptions)
     """Games of the networks."""
-    json: bool = False
-    """Print the figures as one JSON object and nothing else on standard output."""
-
-    def run(self) -> None:
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("--seeds: name at least one, and none twice")
-        for name in ("positions", "valid_positions", "epochs", "value_epochs", "threads", "time_rounds"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
-        torch.set_num_threads(self.threads)
-        report = self.report()
-        text = as_markdown(report)
-        self.output.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.output / f"{self.preset}.json", json.dumps(report, indent=1).encode())
-        write_atomically(self.output / f"{self.preset}.md", text.encode())
-        draw_comparison(report, self.output / f"{self.preset}.png")
-        print(json.dumps(report) if self.json else text)
 
     def report(self) -> dict[str, Any]:
         """Trains what is not trained yet; everything that the table and the picture say."""
@@ -192,7 +176,7 @@ class Compare:
 
     def _games(self, variant: Variant) -> dict[str, Any] | None:
         """The games of a residual network's first seed; None for other networks."""
-        if isinstance(variant.options, Train):
+        if isinstance(variant.options, ValueTraining):
             return None
         print(f"{variant.name}: {self.play.games} games", file=sys.stderr, flush=True)
         run = variant.seeded(self.seeds[0], self.output / "runs").output
@@ -225,7 +209,7 @@ class Compare:
 
     def _resnet(self, suffix: str, **changes: Any) -> Variant:
         network = ResnetConfig(blocks=self.blocks, channels=self.channels, **changes)
-        options = TrainResnet(
+        options = ResnetTraining(
             data=(),
             network=network,
             optimiser=OptimiserConfig(learning_rate=self.learning_rate),
@@ -239,13 +223,13 @@ class Compare:
         return Variant(f"resnet-{self.blocks}x{self.channels}{suffix}", options)
 
     def _lite(self) -> Variant:
-        options = Train(data=(), epochs=self.value_epochs, lambda_=self.lambda_, threads=self.threads)
+        options = ValueTraining(data=(), epochs=self.value_epochs, lambda_=self.lambda_, threads=self.threads)
         return Variant("lite-16-4-32", options)
 
     def _half_kp(self) -> Variant:
         network = NetworkConfig(network="half_kp", width=256, hidden=(32, 32))
         optimiser = OptimiserConfig(learning_rate=0.001)
-        options = Train(
+        options = ValueTraining(
             data=(),
             network=network,
             optimiser=optimiser,
@@ -256,10 +240,30 @@ class Compare:
         return Variant("half-kp-256x2-32-32", options)
 
 
+def compare(comparison: Comparison) -> dict[str, Any]:
+    """Train and measure what is not done yet, write table, figures and picture; the figures.
+
+    Raises OSError or ValueError in words, KeyboardInterrupt if a training was stopped.
+    """
+    if not comparison.seeds or len(set(comparison.seeds)) < len(comparison.seeds):
+        raise ValueError("--seeds: name at least one, and none twice")
+    for name in ("positions", "valid_positions", "epochs", "value_epochs", "threads", "time_rounds"):
+        if (value := getattr(comparison, name)) is not None and value < 1:
+            raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
+    torch.set_num_threads(comparison.threads)
+    report = comparison.report()
+    place = comparison.output / comparison.preset
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(place.with_suffix(".json"), json.dumps(report, indent=1).encode())
+    write_atomically(place.with_suffix(".md"), as_markdown(report).encode())
+    draw_comparison(report, place.with_suffix(".png"))
+    return report
+
+
 def _with_targets(variant: Variant, figures: dict[str, Any]) -> Variant:
     """The variant as it was trained: auxiliary targets without positives in the data were left out."""
     options = variant.options
-    if isinstance(options, Train):
+    if isinstance(options, ValueTraining):
         return variant
     targets = tuple(name for name in options.network.auxiliary if name in figures)
     return replace(variant, options=replace(options, network=replace(options.network, auxiliary=targets)))

@@ -20,13 +20,14 @@ import numpy as np
 import torch
 
 from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
-from experiments.resnet.train import ResnetRun, TrainResnet
+from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.decode import scan_games
 from lite.records.formats import HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.log import read_log
+from lite.training.options import TrainingOptions, ValueTraining
 from lite.training.testing import judge_net
-from lite.training.train import Run, Train, TrainingOptions, ValueRun
+from lite.training.train import Run, ValueRun
 from search.evaluation.bench import find_games, random_network
 from search.evaluation.bench import measure as measure_evaluation
 from search.machine.files import write_atomically
@@ -39,7 +40,7 @@ class Variant:
     """One way of several: its name in tables and directories, and how it is trained."""
 
     name: str
-    options: Train | TrainResnet
+    options: ValueTraining | ResnetTraining
 
     def seeded(self, seed: int, runs: Path) -> TrainingOptions:
         """The options of its run with a seed, below the directory `runs`."""
@@ -48,7 +49,7 @@ class Variant:
 
 def make_run(options: TrainingOptions) -> Run:
     """The kind of training that the options are for."""
-    return ResnetRun(options) if isinstance(options, TrainResnet) else ValueRun(options)
+    return ResnetRun(options) if isinstance(options, ResnetTraining) else ValueRun(options)
 
 
 def finish_run(options: TrainingOptions) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def finish_run(options: TrainingOptions) -> dict[str, Any]:
         run.train()
     if run.step < run.steps:
         raise KeyboardInterrupt
-    judge = judge_resnet if isinstance(options, TrainResnet) else judge_net
+    judge = judge_resnet if isinstance(options, ResnetTraining) else judge_net
     figures = judge(str(options.output), options.valid)
     log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]
     kept = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
@@ -149,7 +150,7 @@ def measure_inference(variant: Variant, rounds: int = 3) -> float:
     256 positions, planes included, in the numbers that are faster here.
     """
     options = variant.options
-    if isinstance(options, Train):
+    if isinstance(options, ValueTraining):
         config = options.network
         features = config.network if config.network in ("half_kp", "k_p") else "piece_square"
         hidden: tuple[int, ...] = tuple(config.hidden)

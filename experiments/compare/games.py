@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.match import Match
+from experiments.arena.match import Match, play_match
 from experiments.resnet.network import load_resnet
 from experiments.resnet.onnx import CHECKED, export_resnet, read_sample
 
@@ -33,7 +33,7 @@ class GameOptions:
 
 
 def play_games(run: Path, options: GameOptions, place: Path) -> dict[str, Any]:
-    """Play what is left of a trained network's games; the report of `Match.play`, the network being first."""
+    """Play what is left of a trained network's games; the report of `play_match`, the network being first."""
     model = place / "model.onnx"
     if not model.is_file():
         export_resnet(load_resnet(run)[0], model, read_sample((), CHECKED))
@@ -47,4 +47,4 @@ def play_games(run: Path, options: GameOptions, place: Path) -> dict[str, Any]:
         second_option=(f"DepthLimit={options.opponent_depth}",),
         output=place,
     )
-    return match.play()
+    return play_match(match)

@@ -1,17 +1,14 @@
-"""`liteshogi bench --planes`: microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
+"""Microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import cshogi
 import numpy as np
-import tyro
 from cshogi.dlshogi import make_input_features, make_move_label
 
 from lite.records.decode import Batch
@@ -116,31 +113,11 @@ def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True)
-class BenchPlanes:
-    """Measure the making of dlshogi's input planes against cshogi's, after comparing planes and move labels."""
-
-    data: tyro.conf.Positional[tuple[Path, ...]] = (SAMPLE,)
-    """Records to take positions from."""
-    positions: int = 10_000
-    """How many."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        if self.positions < CHUNK:
-            raise ValueError(f"--positions {self.positions}: at least {CHUNK} are needed")
-        batch = next(iter(Reader(self.data, self.positions, shuffle=True)))
-        if len(batch) < CHUNK:
-            raise ValueError(f"{self.data[0]}: fewer than {CHUNK} positions in it")
-        figures = compare_planes(batch) | measure_planes(batch)
-        if self.json:
-            print(json.dumps(figures))
-            return
-        print(
-            f"{figures['positions']:,} positions, {figures['different_planes']} with other planes than cshogi's; "
-            f"{figures['moves']:,} legal moves, {figures['different_labels']} with other labels"
-        )
-        print("microseconds a position, one thread: ", end="")
-        print(", ".join(f"{name} {figures[f'{name}_us']:.2f}" for name in ("cshogi", "float32", "bfloat16", "uint8")))
-        print(f"cshogi's time over ours, both float32: {figures['ratio']:.2f}")
+def bench_planes(data: Sequence[Path], positions: int = 10_000) -> dict[str, Any]:
+    """Figures of both `compare_planes` and `measure_planes` on so many positions of records; ValueError for too few."""
+    if positions < CHUNK:
+        raise ValueError(f"--positions {positions}: at least {CHUNK} are needed")
+    batch = next(iter(Reader(tuple(data), positions, shuffle=True)))
+    if len(batch) < CHUNK:
+        raise ValueError(f"{data[0]}: fewer than {CHUNK} positions in it")
+    return compare_planes(batch) | measure_planes(batch)

@@ -1,20 +1,18 @@
-"""`liteshogi export --resnet`: a policy-value network as an ONNX file of dlshogi's format (see onnx_network.py).
+"""A policy-value network as an ONNX file of dlshogi's format (see onnx_network.py).
 
 A draw head becomes a third output, `output_draw`; auxiliary heads are left out.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from torch import nn
 
 from experiments.resnet.network import PolicyValueNetwork, load_resnet
@@ -104,27 +102,12 @@ def _serialised(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor]) ->
         noisy.setLevel(level)
 
 
-@dataclass(frozen=True)
-class ExportResnet:
-    """Write a policy-value network as an ONNX file that engines of dlshogi's family load."""
+def export_resnet_file(net: Path, output: Path, data: Sequence[Path] = (), draw: bool = True) -> dict[str, Any]:
+    """A trained network (a file, or its run's directory) as ONNX, checked on records or on random positions.
 
-    network: tyro.conf.Positional[Path]
-    """A trained network file, or its run's directory."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write."""
-    draw: bool = True
-    """Write a draw head as the output output_draw; auxiliary heads are always left out."""
-    data: tuple[Path, ...] = ()
-    """Records to check the file on; random positions without them."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        refuse_unwritable(self.output)
-        model, _ = load_resnet(self.network)
-        error = export_resnet(model, self.output, read_sample(self.data, CHECKED), self.draw)
-        size = self.output.stat().st_size
-        if self.json:
-            print(json.dumps({"format": "onnx", "max_error": error, "positions": CHECKED, "bytes": size}))
-        else:
-            print(f"{self.output}: {size:,} bytes, equals the network to {error:.1e} on {CHECKED} positions")
+    {format, max_error, positions, bytes}. Raises OSError or ValueError in words.
+    """
+    refuse_unwritable(output)
+    model, _ = load_resnet(net)
+    error = export_resnet(model, output, read_sample(data, CHECKED), draw)
+    return {"format": "onnx", "max_error": error, "positions": CHECKED, "bytes": output.stat().st_size}

@@ -1,17 +1,15 @@
-"""`liteshogi train --resnet`: the policy-value network of the comparisons, by the loop of `liteshogi train`."""
+"""The training of the policy-value network of the comparisons, by the loop of `lite.training.train`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-import tyro
 from torch.nn import functional
 
 from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
@@ -19,23 +17,25 @@ from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetCo
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
-from lite.training.train import MIRRORED_SQUARE, Run, TrainingOptions
+from lite.training.options import TrainingOptions
+from lite.training.train import MIRRORED_SQUARE, Run
 from search.puct.planes import NO_LABEL, mirrored_labels, move_labels
 
 MIRRORED_LABEL = np.append(mirrored_labels(), NO_LABEL)
 """NO_LABEL is -1, which so finds itself."""
 
 
-@dataclass(frozen=True)
-class TrainResnet(TrainingOptions):
-    """Train a residual policy-value network of dlshogi's shape, perhaps with squeeze-and-excitation."""
+RESNET_OPTIMISER = OptimiserConfig(learning_rate=0.002)
 
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/resnet")
+
+@dataclass(frozen=True)
+class ResnetTraining(TrainingOptions):
+    """What the training of a residual policy-value network is told."""
+
+    output: Path = Path("runs/resnet")
     """Directory of the run."""
-    network: Annotated[ResnetConfig, tyro.conf.arg(name="")] = field(default_factory=ResnetConfig)
-    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(
-        default_factory=lambda: OptimiserConfig(learning_rate=0.002)
-    )
+    network: ResnetConfig = field(default_factory=ResnetConfig)
+    optimiser: OptimiserConfig = RESNET_OPTIMISER
     epochs: int = 4
     """Times that every position is seen."""
     batch_size: int = 256
@@ -50,15 +50,6 @@ class TrainResnet(TrainingOptions):
     """bfloat16 for the trunk and float32 for the losses, or float32 for everything; auto: what is faster here."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to train; auto: a GPU if there is one."""
-    json: bool = False
-    """Print one JSON object with the last figures and nothing else on standard output."""
-
-    def run(self) -> None:
-        self.check()
-        training = ResnetRun(self)
-        training.train()
-        if self.json:
-            print(json.dumps({"step": training.step, "steps": training.steps} | training.last_valid))
 
     def check(self) -> None:
         super().check()
@@ -69,9 +60,6 @@ class TrainResnet(TrainingOptions):
             )
         if self.auxiliary_weight < 0 or self.positive_weight_cap < 1:
             raise ValueError("--auxiliary-weight must not be negative, --positive-weight-cap not less than 1")
-
-    def fixed_options(self) -> dict[str, Any]:
-        return {name: value for name, value in super().fixed_options().items() if name != "json"}
 
     def chosen_device(self) -> str:
         return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
@@ -92,10 +80,19 @@ def positive_weights(positions: int, positives: Mapping[str, int], cap: float) -
     return {name: min(positions / count, cap) for name, count in positives.items() if count}
 
 
+def train_resnet(options: ResnetTraining) -> dict[str, Any]:
+    """Train a policy-value network; {step, steps} and the last figures of the held-out games.
+
+    Raises ValueError in words for options that make no sense.
+    """
+    options.check()
+    return ResnetRun(options).train()
+
+
 class ResnetRun(Run):
     """The training of a policy-value network."""
 
-    options: TrainResnet
+    options: ResnetTraining
     model: PolicyValueNetwork
 
     def build(self) -> PolicyValueNetwork:

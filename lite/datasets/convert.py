@@ -1,17 +1,15 @@
-"""The verb `convert`: games and records of every format to hcpe, hcpe3 or psv; filtered, split, freed of duplicates."""
+"""Games and records of every format to hcpe, hcpe3 or psv; filtered, split, freed of duplicates."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-import tyro
 
 from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
 from lite.datasets.duplicates import HashCounts, HashSet
@@ -26,19 +24,13 @@ _KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit"
 
 
 @dataclass(frozen=True)
-class Convert:
-    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv) to hcpe, hcpe3 or psv.
+class Conversion:
+    """What is converted, and what is left out of it."""
 
-    Scores of notations come from their comments: centipawns in black's view, turned to the mover's, a mate +-32000;
-    floodgate's `'** 123`, and what ShogiGUI and ShogiHome write. A missing score is written as 0, counted, and marked:
-    training does not take it for a score, and other programs pass over the mark.
-    Every move is checked against the rules; what is illegal, broken or without a result is refused and counted.
-    """
-
-    inputs: tyro.conf.Positional[tuple[Path, ...]]
+    inputs: tuple[Path, ...]
     """Files, or directories with files of these formats at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .txt
     .hcpe .hcpe3 .psv, and, named itself, .bin (psv)."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    output: Path
     """The file to write; its suffix says which format. A missing directory is made."""
     test_share: float | None = None
     """Hold out this share for testing: whole games, or positions by their hash where the input has no games. `-o
@@ -69,12 +61,6 @@ class Convert:
     check_moves: bool = True
     """Refuse hcpe and psv records with an illegal move; without it only the move is dropped (for data whose positions
     were replaced after the search)."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        summary = convert(self)
-        print(json.dumps(summary, ensure_ascii=False) if self.json else as_text(summary))
 
 
 @dataclass
@@ -98,7 +84,7 @@ class _Output:
         self.games += games
 
 
-def convert(options: Convert) -> dict[str, Any]:
+def convert(options: Conversion) -> dict[str, Any]:
     """Do what the options say; the summary. Raises OSError or ValueError in words, and then writes nothing."""
     files = data_files(options.inputs)
     _check(options, files)
@@ -112,7 +98,7 @@ def convert(options: Convert) -> dict[str, Any]:
             work.run(merge_pass=True)
         work.run()
         if not any(output.positions for output in outputs):
-            raise ValueError(f"nothing is left to write: {_counted(work.left_out) or 'no positions were read'}")
+            raise ValueError(f"nothing is left to write: {counted(work.left_out) or 'no positions were read'}")
         for output in outputs:
             output.file.finish()
     return {
@@ -132,7 +118,7 @@ def convert(options: Convert) -> dict[str, Any]:
     }
 
 
-def _paths(options: Convert) -> list[Path]:
+def _paths(options: Conversion) -> list[Path]:
     """The files to write: one, or the part to train on and the part to test on."""
     path = options.output
     if options.test_output is not None:
@@ -142,7 +128,7 @@ def _paths(options: Convert) -> list[Path]:
     return [path]
 
 
-def _check(options: Convert, files: list[Path]) -> None:
+def _check(options: Conversion, files: list[Path]) -> None:
     """What cannot be done, before anything is read."""
     paths = _paths(options)
     for path in paths:
@@ -161,7 +147,7 @@ def _check(options: Convert, files: list[Path]) -> None:
         raise ValueError(f"{bad[0]}: this format holds positions, not games; leave --min-plies and --max-plies out")
 
 
-def _warnings(options: Convert, files: list[Path]) -> list[str]:
+def _warnings(options: Conversion, files: list[Path]) -> list[str]:
     lines = []
     flat = [path for path in files if not holds_games(path)]
     if len(_paths(options)) == 2 and flat:
@@ -179,7 +165,7 @@ def _warnings(options: Convert, files: list[Path]) -> list[str]:
 class _Work:
     """One pass over the inputs (two when merging), with its counts."""
 
-    def __init__(self, options: Convert, files: list[Path], outputs: list[_Output]) -> None:
+    def __init__(self, options: Conversion, files: list[Path], outputs: list[_Output]) -> None:
         self.options = options
         self.files = files
         self.outputs = outputs
@@ -335,22 +321,6 @@ class _Work:
         return mine[first]
 
 
-def _counted(counts: dict[str, int] | Counter[str]) -> str:
+def counted(counts: dict[str, int] | Counter[str]) -> str:
+    """`3 of this, 1 of that`; empty for none."""
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-
-
-def as_text(summary: dict[str, Any]) -> str:
-    """The summary for people."""
-    lines = [
-        f"read     {summary['files']:,} files, {summary['games_read']:,} games, "
-        f"{summary['positions_read']:,} positions",
-        f"refused  {_counted(summary['refused']) or 'nothing'}",
-        *(f"         {line}" for line in summary["first_refused"]),
-        f"left out {_counted(summary['left_out']) or 'nothing'}",
-    ]
-    if summary["without_score"]:
-        lines.append(f"no score {summary['without_score']:,} positions read, marked where they are written")
-    for output in summary["outputs"]:
-        games = f"{output['games']:,} games, " if output["games"] else ""
-        lines.append(f"wrote    {output['path']}: {games}{output['positions']:,} positions, {output['bytes']:,} bytes")
-    return "\n".join(lines)

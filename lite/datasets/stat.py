@@ -1,15 +1,12 @@
-"""The verb `stat`: what a data file holds."""
+"""What data files hold."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
 from lite.datasets.chunks import ChunkReader, data_files, file_format
 from lite.datasets.duplicates import DistinctHashes
@@ -17,26 +14,10 @@ from lite.notation.game import MATE_SCORE
 from lite.records.encode import game_hashes, position_hashes
 from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE, WHITE_WINS, WINNER_MASK
 
-_SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
+SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
 _MATE_FROM = MATE_SCORE - 1000
 """|score| from here on is taken for a mate found: 32000 less the plies to it in most writers."""
 _PERCENTS = (5, 25, 50, 75, 95)
-
-
-@dataclass(frozen=True)
-class Stat:
-    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv), all files together."""
-
-    inputs: tyro.conf.Positional[tuple[Path, ...]]
-    """Files, or directories with such files at any depth."""
-    check_moves: bool = True
-    """Refuse hcpe and psv records with an illegal move; without it only the move is dropped."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        report = describe(self.inputs, self.check_moves)
-        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
 
 
 class _Histogram:
@@ -111,7 +92,7 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         "without_score": unscored,
         "abs_score": {
             **scores.percentiles(),
-            **{f"over_{bound}": scores.share(bound) for bound in _SCORE_BOUNDS},
+            **{f"over_{bound}": scores.share(bound) for bound in SCORE_BOUNDS},
             "mate": scores.share(_MATE_FROM - 1),
             "zero": float(scores.counts[0] / max(1, positions - unscored)),
         },
@@ -139,47 +120,3 @@ def result_name(code: int) -> str:
     kinds = {SENNICHITE: "sennichite", DECLARATION: "declaration", MOVE_LIMIT: "move limit"}
     how = " and ".join(word for bit, word in kinds.items() if code & bit)
     return f"{name} by {how}" if how else name
-
-
-def as_text(report: dict[str, Any]) -> str:
-    """The report for people."""
-    total = max(1, sum(report["results"].values()))
-    about = "about " if report["duplicates_estimated"] else ""
-    score = report["abs_score"]
-    lines = [
-        f"files      {len(report['files']):,} ({', '.join(report['formats'])}), {report['bytes']:,} bytes",
-        f"refused    {sum(report['refused'].values()):,} of {report['records_read']:,} records"
-        + "".join(f", {count:,} {reason}" for reason, count in report["refused"].items()),
-        *(f"           {line}" for line in report["first_refused"]),
-    ]
-    if report["games"]:
-        lines += [
-            f"games      {report['games']:,}, {about}{report['duplicate_games']:,} of them duplicates",
-            f"plies      {_spread(report['plies'])}",
-        ]
-    lines += [
-        f"positions  {report['positions']:,}, {about}{report['duplicate_positions']:,} of them duplicates, "
-        f"{report['in_check']:.1%} in check, {report['with_move']:.1%} with a move",
-        *(
-            f"{'' if number else 'results':<11}{count:>10,} {count / total:6.1%} {name}"
-            for number, (name, count) in enumerate(report["results"].items())
-        ),
-        f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
-        "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in _SCORE_BOUNDS),
-    ]
-    if report["without_score"]:
-        share = report["without_score"] / report["positions"]
-        lines.append(f"           {report['without_score']:,} positions ({share:.1%}) have none")
-    if (agrees := report["score_sign_agrees_with_result"]) is not None:
-        lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
-    lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
-    return "\n".join(lines)
-
-
-def _spread(percentiles: dict[str, Any]) -> str:
-    if "p50" not in percentiles:
-        return "none"
-    return (
-        f"median {percentiles['p50']:,}, middle half {percentiles['p25']:,} to {percentiles['p75']:,}, "
-        f"5-95 % {percentiles['p5']:,} to {percentiles['p95']:,}"
-    )

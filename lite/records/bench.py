@@ -1,15 +1,13 @@
-"""`liteshogi bench --read`: positions a second of decoding records, and of whole shuffled epochs, on one core."""
+"""Positions a second of decoding records, and of whole shuffled epochs, on one core."""
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tyro
 
 from lite.records.decode import labelled_dtype
 from lite.records.file import RecordFile, Refusals
@@ -20,27 +18,9 @@ _POSITIONS = 1 << 20
 """Enough of a file to measure."""
 
 
-@dataclass(frozen=True)
-class BenchReading:
-    """Measure how fast records are read: decoding alone, and the reader as training uses it."""
-
-    data: tyro.conf.Positional[tuple[Path, ...]]
-    """hcpe, hcpe3 and psv files; each is measured by itself."""
-    rounds: int = 3
-    """The best of so many is told."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        report = {str(path): measure(path, self.rounds) for path in record_files(self.data)}
-        if self.json:
-            print(json.dumps(report))
-            return
-        for name, figures in report.items():
-            print(
-                f"{name}: {figures['positions']:,} positions, decoding {figures['decode_positions_per_s']:,.0f}/s, "
-                f"shuffled epochs {figures['read_positions_per_s']:,.0f}/s (CPU seconds of all threads)"
-            )
+def bench_reading(paths: Sequence[Path], rounds: int = 3) -> dict[str, dict[str, Any]]:
+    """The figures of `measure` by file, directories of records included."""
+    return {str(path): measure(path, rounds) for path in record_files(paths)}
 
 
 def measure(path: Path, rounds: int = 3) -> dict[str, Any]:

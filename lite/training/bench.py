@@ -1,12 +1,10 @@
-"""`liteshogi bench --train`: positions a second of a training step, by summed rows and by the module as listed."""
+"""Positions a second of a training step, by summed rows and by the module as listed."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -85,20 +83,3 @@ def bench_training(
         torch.set_num_threads(threads)
     figures = {name: round(batch_size / statistics.median(taken), 1) for name, taken in seconds.items()}
     return figures | {"ratio": round(figures["positions_per_s"] / figures["listed_module_positions_per_s"], 2)}
-
-
-@dataclass(frozen=True)
-class BenchTraining:
-    """Measure training: positions a second of the (16, 4, 32) network on one core, the listed module beside."""
-
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        figures = bench_training()
-        if self.json:
-            print(json.dumps(figures))
-            return
-        print("positions a second, one core, whole steps (median of alternating rounds)")
-        for name, figure in figures.items():
-            print(f"{name:32s} {figure:12,.1f}")

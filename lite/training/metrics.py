@@ -123,28 +123,3 @@ class Metrics:
             "by_ply": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_ply if at.any()],
             "by_score": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_score if at.any()],
         }
-
-
-def as_text(report: dict[str, Any]) -> str:
-    """A report as the lines that `liteshogi test` prints."""
-
-    def share(value: float | None, digits: int = 2) -> str:
-        return "-" if value is None else f"{100 * value:.{digits}f} %"
-
-    lines = [
-        f"positions             {report['positions']:,} ({report['draws']:,} drawn)",
-        f"accuracy              {share(report['accuracy'])} (draws left out)",
-        f"accuracy              {share(report['accuracy_draw_as_win'])} (a draw as a win)",
-        f"accuracy of material  {share(report['material_accuracy'])}",
-        f"log loss              {report['log_loss']:.4f}",
-        f"Brier score           {report['brier']:.4f}",
-        f"calibration error     {report['calibration_error']:.4f}",
-        "predicted  actual  positions",
-    ]
-    lines += [f"  {b['predicted']:7.3f} {b['actual']:7.3f} {b['positions']:10,}" for b in report["calibration"]]
-    lines += ["band                     positions  accuracy  log loss"]
-    for band in report["by_ply"] + report["by_score"]:
-        lines.append(
-            f"  {band['band']:22} {band['positions']:9,}  {share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
-        )
-    return "\n".join(lines)

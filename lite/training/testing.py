@@ -1,57 +1,24 @@
-"""`liteshogi test`: how well a net of any kind predicts the results of held-out games."""
+"""How well a net of any kind predicts the results of held-out games."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import tyro
 
 from lite.networks.lite_value import listed_inputs
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics, as_text
+from lite.training.metrics import Metrics
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 
 Predictor = Callable[[Batch], np.ndarray]
 """Logits f (B,) of the mover's win for a batch."""
-
-
-@dataclass(frozen=True)
-class Test:
-    """Test a net on records of games that it has not learned from.
-
-    `test --resnet` tests policy-value networks.
-    """
-
-    __test__ = False  # a class of this name is not pytest's
-
-    net: tyro.conf.Positional[str]
-    """A trained network (or its run's directory), a folded net, an ONNX file, nn.bin, or `default`."""
-    data: tyro.conf.Positional[tuple[Path, ...]]
-    """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
-    positions: int | None = None
-    """Stop after about so many positions."""
-    batch_size: int = 8192
-    """Positions at a time."""
-    threads: int = 1
-    """Cores to use."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        if not self.data:
-            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-        torch.set_num_threads(self.threads)
-        report = judge_net(self.net, self.data, self.batch_size, self.positions)
-        print(json.dumps(report) if self.json else as_text(report))
 
 
 def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:

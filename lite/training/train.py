@@ -12,18 +12,16 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from torch import nn
 
 from lite.networks.build import build_network
-from lite.networks.lite_value import NetworkConfig, ValueNetwork
+from lite.networks.lite_value import ValueNetwork
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import (
@@ -36,83 +34,20 @@ from lite.training.checkpoint import (
 )
 from lite.training.log import Progress, RunLog
 from lite.training.metrics import Metrics, log_losses
-from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
+from lite.training.options import TrainingOptions, ValueTraining
 from lite.training.targets import blend, fit_cp_per_logit
 from search.rules.shogi import EMPTY, SQUARES, WHITE
-from search.score import CP_PER_LOGIT
 
 MIRRORED_SQUARE = (8 - np.arange(SQUARES) // 9) * 9 + np.arange(SQUARES) % 9
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
 
 
-@dataclass(frozen=True)
-class TrainingOptions:
-    """What every kind of training is told."""
-
-    data: tyro.conf.Positional[tuple[Path, ...]]
-    """Records to learn from: hcpe, hcpe3 and psv files, any mixture."""
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs/lite")
-    """Directory of the run."""
-    valid: tuple[Path, ...] = ()
-    """Held-out records, of other games than the data: tested after every epoch."""
-    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
-    epochs: int = 15
-    """Times that every position is seen."""
-    batch_size: int = 8192
-    """Positions a step."""
-    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
-    """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
-    the result alone."""
-    cp_per_logit: float = CP_PER_LOGIT
-    """Scale of the scores: a position with this score is won with probability 0.73."""
-    fit_scale: bool = False
-    """Fit that scale to the data instead."""
-    mirror: bool = False
-    """Show each position left-right reversed half of the time: the rules know no left and right."""
-    seed: int = 0
-    """Of the first weights, the order of the data, and the mirror."""
-    threads: int = 1
-    """Cores to use."""
-    save_every: int = 1000
-    """Steps between saved states."""
-    resume: bool = False
-    """Go on with the run in the output directory, with the same options."""
-    max_steps: int | None = None
-    """Save and stop after so many steps of this call."""
-
-    def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
-        if not self.data:
-            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-        if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
-            raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
-        if not 0 <= self.lambda_ <= 1:
-            raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
-        for name in ("epochs", "batch_size", "threads", "save_every", "cp_per_logit"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
-
-    def fixed_options(self) -> dict[str, Any]:
-        """The options that a resumed run must not change."""
-        free = ("output", "resume", "max_steps", "save_every", "threads", "valid", "data")
-        return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
-
-
-@dataclass(frozen=True)
-class Train(TrainingOptions):
-    """Train a network on game records and write it, tested on held-out games, into a run's directory.
-
-    `train --resnet` trains the policy-value network of the comparisons.
-    """
-
-    network: Annotated[NetworkConfig, tyro.conf.arg(name="")] = field(default_factory=NetworkConfig)
-    quiet: bool = False
-    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
-
-    def run(self) -> None:
-        self.check()
-        ValueRun(self).train()
+def train_value(options: ValueTraining) -> dict[str, Any]:
+    """Train a value network; {step, steps} and the last figures of the held-out games. ValueError for bad options."""
+    options.check()
+    return ValueRun(options).train()
 
 
 class Run:
@@ -251,8 +186,8 @@ class Run:
         """What the positions should be worth, f4 (B,)."""
         return blend(batch.result, batch.score, batch.scored, self.options.lambda_, self.cp_per_logit)
 
-    def train(self) -> None:
-        """The loop."""
+    def train(self) -> dict[str, Any]:
+        """The loop; {step, steps} and the last figures of the held-out games."""
         options = self.options
         log = RunLog(options.output, self.step if options.resume else None)
         progress = Progress(self.steps * options.batch_size, self.step * options.batch_size)
@@ -293,10 +228,14 @@ class Run:
                 if stop and self.step < self.steps:
                     progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
                     log.close()
-                    return
+                    return self._figures()
         log.close()
         speed = progress.positions_per_second(self.step * options.batch_size)
         progress.say(f"{self.network_path}: trained, {speed:,.0f} positions/s")
+        return self._figures()
+
+    def _figures(self) -> dict[str, Any]:
+        return {"step": self.step, "steps": self.steps} | self.last_valid
 
     def _stop_on_nan(self, batch: Batch, what: str) -> None:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
@@ -313,7 +252,7 @@ class Run:
 class ValueRun(Run):
     """The training of a value network whose first layer is a sum of rows."""
 
-    options: Train
+    options: ValueTraining
     model: ValueNetwork
 
     def build(self) -> ValueNetwork:

@@ -1,4 +1,4 @@
-"""The verb `puct`."""
+"""`liteshogi puct NET`: the PUCT player as a USI engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from search.usi.puct import PuctAdapter, load_beside
 
 
 @dataclass(frozen=True)
-class Puct:
+class Command:
     """Speak USI with a policy-value network in an ONNX file of dlshogi's format, searched by PUCT."""
 
     net: tyro.conf.Positional[Path]

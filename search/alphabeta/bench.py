@@ -1,4 +1,4 @@
-"""The verb `bench`: a node signature and the speed of the search.
+"""A node signature and the speed of the search.
 
 The signature is the number of nodes that fixed-depth searches of fixed positions take. A change that is meant to leave
 the search alone must leave it alone; one that changes the search must change it.
@@ -6,9 +6,7 @@ the search alone must leave it alone; one that changes the search must change it
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 POSITIONS = (
@@ -33,7 +31,12 @@ HASH_MB = 16
 
 
 def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
-    """{signature, nodes, seconds, nps} of a fresh engine on every position, by this thread's CPU time."""
+    """{signature, nodes, seconds, nps} of a fresh engine on every position, by this thread's CPU time.
+
+    depth: 1 to 60, else ValueError; depths other than DEPTH have other signatures.
+    """
+    if not 1 <= depth <= 60:
+        raise ValueError(f"--depth {depth}: choose 1 to 60")
     from search.alphabeta.engine import AlphaBetaEngine
 
     engine = AlphaBetaEngine(network, HASH_MB)
@@ -45,28 +48,3 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
         nodes += engine.analyse(sfen, depth=depth).nodes
         seconds += time.thread_time() - begun
     return {"signature": nodes, "nodes": nodes, "seconds": round(seconds, 3), "nps": round(nodes / seconds)}
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Measure the search: its node signature and its speed.
-
-    `bench --steps` leaves out one step of the search at a time, `bench --eval` measures the evaluation's parts,
-    `bench --train` training, `bench --read` decoding; each has options of its own.
-    """
-
-    net: str = "default"
-    """Network to search with."""
-    depth: int = DEPTH
-    """Depth of each search; other depths have other signatures."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        if not 1 <= self.depth <= 60:
-            raise ValueError(f"--depth {self.depth}: choose 1 to 60")
-        figures = signature(self.net, self.depth)
-        if self.json:
-            print(json.dumps(figures))
-        else:
-            print(f"signature {figures['signature']}  {figures['nps']:,} nodes/s (one thread, CPU time)")

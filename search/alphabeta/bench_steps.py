@@ -1,4 +1,4 @@
-"""`liteshogi bench --steps`: what each step of the search saves, as nodes to a fixed depth with and without it.
+"""What each step of the search saves, as nodes to a fixed depth with and without it.
 
 A step that is left out makes other steps work harder, so the ratios do not multiply. Fewer nodes to a depth are not
 yet a stronger engine: a step may save nodes by overlooking things. That games must say; this shows what a step is for.
@@ -6,13 +6,12 @@ yet a stronger engine: a step may save nodes by overlooking things. That games m
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from search.alphabeta.bench import POSITIONS
+from search.alphabeta.parameters import EVERY_STEP, STEPS
 
 MORE_POSITIONS = (
     "ln1g3nl/1ks1r1g2/pppp1sbp1/4p1p1p/P2P1p1P1/2P1P4/1PBG1PP1P/2K2S1R1/LNSG3NL b - 29",
@@ -26,6 +25,7 @@ MORE_POSITIONS = (
 )
 """Positions of recorded games, beside those of `search.alphabeta.bench`."""
 HASH_MB = 64
+FULL_SEARCH = "full search"
 
 
 def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dict[str, Any]:
@@ -44,37 +44,17 @@ def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dic
     return {"nodes": nodes, "seconds": round(time.thread_time() - begun, 2), "reached": reached}
 
 
-@dataclass(frozen=True)
-class BenchSteps:
-    """Leave out one step of the search at a time and count the nodes to a fixed depth."""
+def compare_steps(network: str = "default", depth: int = 12, most_nodes: int = 30_000_000) -> dict[str, Any]:
+    """{depth, positions, rows: figures of `nodes_to_depth` by the step that is left out, FULL_SEARCH first}.
 
-    net: str = "default"
-    """Network to search with."""
-    depth: int = 12
-    """Depth of each search."""
-    most_nodes: int = 30_000_000
-    """Nodes after which a position is given up; its nodes count as they are."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        from search.alphabeta.parameters import EVERY_STEP, STEPS
-
-        if not 1 <= self.depth <= 60 or self.most_nodes < 1:
-            raise ValueError("--depth must be 1 to 60 and --most-nodes at least 1")
-        nodes_to_depth(EVERY_STEP, self.net, 2, self.most_nodes)  # loads what is compiled
-        rows = {}
-        for number, name in enumerate(("", *STEPS)):
-            print(f"{number} of {len(STEPS)} steps: {name or 'full search'}", file=sys.stderr)
-            steps = EVERY_STEP & ~(1 << number - 1) if name else EVERY_STEP
-            rows[name or "full search"] = nodes_to_depth(steps, self.net, self.depth, self.most_nodes)
-        if self.json:
-            print(json.dumps({"depth": self.depth, "rows": rows}))
-            return
-        full = rows["full search"]
-        count = len(POSITIONS + MORE_POSITIONS)
-        print(f"depth {self.depth}, {count} positions   nodes       ratio   seconds")
-        for name, row in rows.items():
-            given_up = "" if row["reached"] == count else f"  {count - row['reached']} given up"
-            label = name if row is full else f"without {name}"
-            print(f"{label:30} {row['nodes']:13,} {row['nodes'] / full['nodes']:9.2f} {row['seconds']:9.2f}{given_up}")
+    Says on standard error how far it has come. Raises ValueError for a depth beyond 1 to 60.
+    """
+    if not 1 <= depth <= 60 or most_nodes < 1:
+        raise ValueError("--depth must be 1 to 60 and --most-nodes at least 1")
+    nodes_to_depth(EVERY_STEP, network, 2, most_nodes)  # loads what is compiled
+    rows = {}
+    for number, name in enumerate((FULL_SEARCH, *STEPS)):
+        print(f"{number} of {len(STEPS)} steps: {name}", file=sys.stderr)
+        steps = EVERY_STEP & ~(1 << number - 1) if number else EVERY_STEP
+        rows[name] = nodes_to_depth(steps, network, depth, most_nodes)
+    return {"depth": depth, "positions": len(POSITIONS + MORE_POSITIONS), "rows": rows}

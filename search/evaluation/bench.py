@@ -1,4 +1,4 @@
-"""`liteshogi bench --eval`: nanoseconds of an incremental update, of the layers after it, and of a refresh.
+"""Nanoseconds of an incremental update, of the layers after it, and of a refresh.
 
 Recorded games are played through in game order, so that captures, drops and king moves have their natural share, and
 every position is evaluated once. The loops run inside Numba and differ in one thing each: playing the moves alone,
@@ -185,11 +185,13 @@ def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
 def bench_evaluation(
     net: str | None = None, games: Path | None = None, count: int = 1000, runs: int = 7
 ) -> dict[str, Any]:
-    """The figures of `bench --eval`: of the network, of others beside it, the kernel and the games.
+    """The figures of the network, of others beside it, the kernel and the games.
 
     net: a path or `default`; without it random weights of the (16, 4, 32) net's dimensions, as times do not depend on
     weights. Beside stand the default network, if there is one, and NNUE's dimensions, with random weights.
     """
+    if count < 1 or runs < 1:
+        raise ValueError("--count and --runs must be at least 1")
     recorded = find_games(games, count)
     chosen = random_network("piece_square", 96, (32,), 1) if net is None else load_network(net)
     figures = measure(chosen, recorded, runs)
@@ -205,40 +207,3 @@ def bench_evaluation(
         "positions": recorded.plies,
         "source": recorded.source,
     }
-
-
-def as_text(figures: dict[str, Any]) -> str:
-    """The figures as the lines that the command prints."""
-    counts = f"{figures['positions']:,} positions of {figures['games']} games ({figures['source']})"
-    lines = [
-        f"{counts}, kernel {figures['kernel']}",
-        f"{'nanoseconds a position':34}   update   layers     both  refresh (a perspective)",
-    ]
-    for part in (figures, figures.get("default"), figures["half_kp"]):
-        if part:
-            times = (part["update_ns"], part["forward_ns"], part["update_ns"] + part["forward_ns"], part["refresh_ns"])
-            lines.append(f"{part['network']:34}" + "".join(f" {nanoseconds:8.1f}" for nanoseconds in times))
-    return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class BenchEvaluation:
-    """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
-
-    net: str | None = None
-    """Network file to measure, or `default`; without it the dimensions of (16, 4, 32), and the default net beside."""
-    games: Path | None = None
-    """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, packed by xz or not.
-    Without them those of LITESHOGI_DATA or ../shared/data, or random ones where there are none."""
-    count: int = 1000
-    """Games to walk along."""
-    runs: int = 7
-    """Runs to take the median of."""
-    json: bool = False
-    """Print one JSON object and nothing else."""
-
-    def run(self) -> None:
-        if self.count < 1 or self.runs < 1:
-            raise ValueError("--count and --runs must be at least 1")
-        figures = bench_evaluation(self.net, self.games, self.count, self.runs)
-        print(json.dumps(figures) if self.json else as_text(figures))

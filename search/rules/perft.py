@@ -1,4 +1,4 @@
-"""The verb `perft`: how many lines of legal moves of a given length a position has, and how fast they are walked.
+"""How many lines of legal moves of a given length a position has, and how fast they are walked.
 
 Two counts of the same tree: `counted` takes the number of legal moves at the last ply as its leaves, `made` plays and
 takes back every leaf. The first measures move generation, the second what a search pays for.
@@ -6,21 +6,18 @@ takes back every leaf. The first measures move generation, the second what a sea
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import statistics
-import sys
 import time
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-import tyro
 
 from search.machine.jit import jit
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move, undo_move
 from search.rules.sfen import move_to_usi, position_from_sfen
 from search.rules.shogi import START_SFEN
+from search.rules.sliders import METHOD
 
 MAX_DEPTH = 20
 
@@ -82,63 +79,33 @@ def _rate(function, sfen: str, depth: int, runs: int) -> float:
     return statistics.median(rates)
 
 
-@dataclasses.dataclass(frozen=True)
-class Perft:
-    """Count the lines of legal moves of a length, or measure how fast they are counted."""
+def timed_perft(sfen: str, depth: int, divided: bool = False) -> tuple[int, float, dict[str, int]]:
+    """Number of lines, seconds without compiling, and, if `divided`, the numbers below each first move in USI."""
+    perft(sfen, min(depth, 1))  # loads what is compiled
+    begun = time.perf_counter()
+    below = divide(sfen, depth) if divided and depth >= 1 else {}
+    nodes = sum(below.values()) if below else perft(sfen, depth)
+    return nodes, time.perf_counter() - begun, below
 
-    sfen: Annotated[str, tyro.conf.Positional] = "startpos"
-    """Position: an SFEN in quotes, or `startpos`."""
-    depth: Annotated[int, tyro.conf.Positional] = 4
-    """Length of the lines."""
-    divide: bool = False
-    """Print the count below each first move."""
-    bench: bool = False
-    """Measure leaves a second on one core instead: median of five runs on three positions."""
-    json: bool = False
-    """Print one JSON object."""
 
-    def run(self) -> None:
-        if self.bench:
-            self._bench()
-            return
-        start = time.perf_counter()
-        if self.divide and self.depth >= 1:
-            nodes = self._divide()
-        else:
-            nodes = perft(self.sfen, self.depth)
-        seconds = time.perf_counter() - start
-        if self.json:
-            print(json.dumps({"nodes": nodes, "seconds": round(seconds, 6)}))
-        else:
-            print(f"{nodes} lines of {self.depth} moves in {seconds:.2f} s")
+def divide(sfen: str, depth: int) -> dict[str, int]:
+    """`perft` below each first move, which USI names; depth at least 1."""
+    pos, buffers = position_from_sfen(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16)
+    moves, below = np.zeros(MAX_MOVES, np.uint16), {}
+    for move in moves[: legal_moves(pos, moves)].astype(np.int64):
+        do_move(pos, move)
+        below[move_to_usi(int(move))] = int(count_leaves(pos, np.int64(depth - 1), buffers)) if depth > 1 else 1
+        undo_move(pos, move)
+    return below
 
-    def _divide(self) -> int:
-        pos = position_from_sfen(self.sfen)
-        buffers = np.zeros((self.depth + 1, MAX_MOVES), np.uint16)
-        moves = np.zeros(MAX_MOVES, np.uint16)
-        total = 0
-        for move in moves[: legal_moves(pos, moves)].astype(np.int64):
-            do_move(pos, move)
-            below = int(count_leaves(pos, np.int64(self.depth - 1), buffers)) if self.depth > 1 else 1
-            undo_move(pos, move)
-            total += below
-            print(f"{move_to_usi(int(move))}: {below}", file=sys.stderr if self.json else sys.stdout)
-        return total
 
-    def _bench(self) -> None:
-        from search.rules.sliders import METHOD
-
-        figures = {
-            name: {
-                "made_per_s": round(_rate(make_leaves, sfen, depth - 1 if name == "matsuri" else depth, 5)),
-                "counted_per_s": round(_rate(count_leaves, sfen, depth, 5)),
-            }
-            for name, (sfen, depth) in BENCH_POSITIONS.items()
+def bench_perft() -> dict[str, Any]:
+    """{sliders, positions: {name: {made_per_s, counted_per_s}}}: leaves a second on one core, medians of five runs."""
+    figures = {
+        name: {
+            "made_per_s": round(_rate(make_leaves, sfen, depth - 1 if name == "matsuri" else depth, 5)),
+            "counted_per_s": round(_rate(count_leaves, sfen, depth, 5)),
         }
-        if self.json:
-            print(json.dumps({"sliders": METHOD, "positions": figures}))
-            return
-        print(f"sliders: {METHOD}; leaves a second on one core, median of 5")
-        for name, rates in figures.items():
-            made, counted = rates["made_per_s"] / 1e6, rates["counted_per_s"] / 1e6
-            print(f"{name:12s} made and unmade {made:7.1f} M   counted {counted:7.1f} M")
+        for name, (sfen, depth) in BENCH_POSITIONS.items()
+    }
+    return {"sliders": METHOD, "positions": figures}

@@ -7,7 +7,7 @@ import json
 import cshogi.KIF
 import pytest
 
-from experiments.demo import Demo
+from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,12 +10,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from export.fold import Fold, fold_checked
+from export.fold import fold_checked, fold_file
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
 from lite.networks.lite_value import ValueNetwork
 from lite.training.checkpoint import save_model
+from liteshogi.commands.fold import Command as Fold
 from search.evaluation.feature_sets import NAMES, feature_set
 from search.evaluation.network_file import load_network
 from search.rules.shogi import EMPTY
@@ -97,8 +97,7 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     net = make_net("board")
     save_model(tmp_path / "network.safetensors", net, {"cp_per_logit": 321.0, "data": ["made up"]})
     output = tmp_path / "out" / "net.safetensors"
-    Fold(tmp_path / "network.safetensors", output, positions=2000, keep_float=True, json=True).run()
-    figures = json.loads(capsys.readouterr().out)
+    figures = fold_file(tmp_path / "network.safetensors", output, positions=2000, keep_float=True)
     assert figures["float64_max_error"] < 1e-9
     assert 0 <= figures["sign_flips"] < 0.05
     assert figures["accuracy_change"] is None
@@ -120,11 +119,11 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
 
 def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        Fold(tmp_path / "none", tmp_path / "out", positions=0).run()
+        fold_file(tmp_path / "none", tmp_path / "out", positions=0)
     with pytest.raises(FileNotFoundError):
-        Fold(tmp_path / "missing.safetensors", tmp_path / "out").run()
+        fold_file(tmp_path / "missing.safetensors", tmp_path / "out")
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
-    Fold(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100).run()
+    fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
     with pytest.raises(ValueError, match="this is liteshogi evaluation network"):
-        Fold(tmp_path / "net.safetensors", tmp_path / "out").run()
+        fold_file(tmp_path / "net.safetensors", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from export.export import Export
-from export.nnue import Import, nnue_bytes, write_nnue
+from export.nnue import nnue_bytes, write_nnue
+from liteshogi.commands.export import Command as Export
+from liteshogi.commands.import_ import Command as Import
 from search.evaluation.bench import random_network
 from search.evaluation.network import Layer
 from search.evaluation.network_file import load_network, save_network

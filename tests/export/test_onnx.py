@@ -10,11 +10,11 @@ import onnxruntime
 import pytest
 import torch
 
-from export.export import Export
 from export.onnx_export import export_onnx
 from export.positions import Sample
 from lite.networks.lite_value import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
+from liteshogi.commands.export import Command as Export
 
 
 def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from export.export import Export
-from export.fold import Fold, fold_checked
+from export.export import export_nn_bin, export_onnx_file
+from export.fold import fold_checked, fold_file
 from export.positions import Sample
 from export.quantise import measure_cost
 from export.quantise_nnue import quantise_nnue
@@ -81,13 +80,12 @@ def test_overflow_is_refused(part: str, positions: Sample) -> None:
         quantise_nnue(dataclasses.replace(folded, layers=tuple(layers)))
 
 
-def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": 480.0})
-    Fold(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000, json=True).run()
-    figures = json.loads(capsys.readouterr().out)
+    figures = fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000)
     assert figures["float64_max_error"] < 1e-12
     assert figures["shape"] == [1710, 64, 8, 32, 1]
-    Export(tmp_path / "net.safetensors", tmp_path / "nn.bin", nnue=True).run()
+    export_nn_bin(tmp_path / "net.safetensors", tmp_path / "nn.bin")
     folded, exported = load_network(tmp_path / "net.safetensors"), load_network(tmp_path / "nn.bin")
     assert folded.cp_per_logit == 480.0
     assert exported.provenance["nn_bin"]["architecture"].startswith("Features=K+P[1710->32x2]")
@@ -99,5 +97,5 @@ def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path, capsys: pytest.Capt
 def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {})
     with pytest.raises(ValueError, match="ONNX export takes nets over piece_square"):
-        Export(tmp_path / "network.safetensors", tmp_path / "net.onnx", onnx=True).run()
+        export_onnx_file(tmp_path / "network.safetensors", tmp_path / "net.onnx", ())
     assert [path.name for path in tmp_path.iterdir()] == ["network.safetensors"]

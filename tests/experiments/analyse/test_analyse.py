@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from cshogi import KIF
 
-from experiments.analyse.analyse import Analyse, figures, find_game
+from experiments.analyse.analyse import figures, find_game
 from experiments.analyse.annotated_kif import Judgement, mark_of, situation, write_kif
 from experiments.pictures import draw_analysis
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2
+from liteshogi.commands.analyse import Command as Analyse
 from search.rules.sfen import move_to_usi
 from search.score import MATE
 

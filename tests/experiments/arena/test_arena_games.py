@@ -9,7 +9,7 @@ import pytest
 from rsshogi.core import Move
 
 from experiments.arena.games import read_games, write_games
-from experiments.arena.match import Match
+from experiments.arena.match import Match, play_match
 from lite.notation.game import Game
 from lite.notation.games import read_games as read_notation
 
@@ -23,9 +23,7 @@ def played(tmp_path_factory):
     openings = place / "openings.sfen"
     openings.write_text("startpos moves 7g7f 3c3d\n")
     options = ("NodesLimit=300",)
-    Match(
-        "liteshogi", "liteshogi", 2, 5000, openings, options, options, max_plies=16, output=place / "run", json=True
-    ).run()
+    play_match(Match("liteshogi", "liteshogi", 2, 5000, openings, options, options, max_plies=16, output=place / "run"))
     return place / "run"
 
 

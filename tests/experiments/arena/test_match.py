@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arena.match import Match, count_results, elo_of
+from experiments.arena.match import Match, count_results, elo_of, play_match
 from experiments.arena.process import engine_command
 
 
@@ -59,8 +59,8 @@ def test_an_engine_is_a_path_or_a_command_with_arguments(tmp_path, monkeypatch):
 
 def test_what_cannot_be_played_is_refused_in_words(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such engine"):
-        Match("liteshogi-of-nowhere", "liteshogi", output=tmp_path).run()
+        play_match(Match("liteshogi-of-nowhere", "liteshogi", output=tmp_path))
     with pytest.raises(FileNotFoundError, match="openings"):
-        Match("liteshogi", "liteshogi", openings=tmp_path / "none.sfen", output=tmp_path).run()
+        play_match(Match("liteshogi", "liteshogi", openings=tmp_path / "none.sfen", output=tmp_path))
     with pytest.raises(ValueError, match="at least 1"):
-        Match("liteshogi", "liteshogi", games=0, output=tmp_path).run()
+        play_match(Match("liteshogi", "liteshogi", games=0, output=tmp_path))

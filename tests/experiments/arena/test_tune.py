@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from experiments.arena import process as arena
-from experiments.arena.tune import Tune, chosen_parameters, ledger, read_history, space, tuned_values
+from experiments.arena.tune import chosen_parameters, ledger, read_history, space, tuned_values
 from experiments.pictures import draw_tuning
+from liteshogi.commands.tune import Command as Tune
 from search.alphabeta.parameters import PARAMETERS, make_parameters
 from search.usi.options import OptionValues, declared_options
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from experiments.compare import comparison
-from experiments.compare.compare import SAMPLE, Compare
+from experiments.compare.compare import SAMPLE
 from experiments.compare.comparison import Variant, choose_games, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.resnet.network import ResnetConfig
-from experiments.resnet.train import ResnetRun, TrainResnet
+from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
+from liteshogi.commands.compare import Command as Compare
 
 VALID = SAMPLE / "valid_sample.hcpe3"
 
@@ -58,7 +59,7 @@ def test_a_comparison_is_written_shared_and_resumed(
     begun = []
     begin = comparison.make_run
 
-    def count(options: TrainResnet) -> object:
+    def count(options: ResnetTraining) -> object:
         begun.append(options.output.name)
         return begin(options)
 
@@ -77,7 +78,7 @@ def test_a_comparison_is_written_shared_and_resumed(
 def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
     data = choose_games([VALID], 1500, 0, tmp_path / "train.hcpe3")
     valid = choose_games([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid.hcpe3")
-    options = TrainResnet(
+    options = ResnetTraining(
         data=(data,), valid=(valid,), network=ResnetConfig(1, 8), epochs=2, batch_size=256, device="cpu"
     )
     variant = Variant("tiny", options)

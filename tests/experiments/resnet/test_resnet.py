@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.resnet.judge import JudgeResnet, PolicyMetrics, Predictions, judge_rare, plane_tensors
+from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, plane_tensors
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
-from experiments.resnet.train import ResnetRun, TrainResnet, count_positives, positive_weights
+from experiments.resnet.train import ResnetRun, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.decode import Batch
 from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import load_model
 from lite.training.log import read_log
 from lite.training.train import MIRRORED_SQUARE
+from liteshogi.commands.test_resnet import Command as JudgeNet
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
 
@@ -44,10 +45,10 @@ def batch() -> Batch:
     return next(iter(Reader([SAMPLE], 40, seed=5)))
 
 
-def options(some_games: tuple[Path, Path], output: Path, **changes: object) -> TrainResnet:
+def options(some_games: tuple[Path, Path], output: Path, **changes: object) -> ResnetTraining:
     network = ResnetConfig(blocks=1, channels=8, squeeze=2, value_hidden=16, draw=True, auxiliary=ALL_TARGETS)
     chosen = {"network": network, "epochs": 1, "batch_size": 128, "device": "cpu"} | changes
-    return TrainResnet(data=(some_games[0],), valid=(some_games[1],), output=output, **chosen)  # type: ignore[arg-type]
+    return ResnetTraining(data=(some_games[0],), valid=(some_games[1],), output=output, **chosen)  # type: ignore[arg-type]
 
 
 def test_names_and_shapes_are_dlshogis() -> None:
@@ -121,10 +122,9 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, P
 def test_training_learns_logs_and_leaves_out_what_never_happened(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = options(some_games, tmp_path / "run", epochs=6, json=True, precision="float32")
-    run.run()
+    run = options(some_games, tmp_path / "run", epochs=6, precision="float32")
+    printed = train_resnet(run)
     said = capsys.readouterr()
-    printed = json.loads(said.out)
     _, positives = count_positives((some_games[0],), ALL_TARGETS)
     missing = {name for name, count in positives.items() if not count}
     assert missing
@@ -141,7 +141,7 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     model, training = load_resnet(tmp_path / "run")
     assert set(model.network_config.auxiliary) == set(ALL_TARGETS) - missing
     assert training["valid"]["policy_accuracy"] == printed["policy_accuracy"]
-    JudgeResnet(net=str(tmp_path / "run"), data=(some_games[1],), json=True).run()
+    JudgeNet(net=str(tmp_path / "run"), data=(some_games[1],), json=True).run()
     judged = json.loads(capsys.readouterr().out)
     assert judged["policy_accuracy"] == pytest.approx(printed["policy_accuracy"], abs=0.003)
     assert judged["accuracy"] == pytest.approx(printed["accuracy"], abs=0.003)
@@ -212,10 +212,10 @@ def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path
         (ResnetConfig(auxiliary=("entered", "entered")), "named twice"),
     ):
         with pytest.raises(ValueError, match=words):
-            options(some_games, tmp_path / "run", network=config).run()
+            train_resnet(options(some_games, tmp_path / "run", network=config))
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match="PyTorch finds no GPU"):
-            options(some_games, tmp_path / "run", device="cuda").run()
+            train_resnet(options(some_games, tmp_path / "run", device="cuda"))
     assert not (tmp_path / "run").exists()
     save_resnet(tmp_path / "net.safetensors", PolicyValueNetwork(ResnetConfig(1, 8)), {})
     content = (tmp_path / "net.safetensors").read_bytes()

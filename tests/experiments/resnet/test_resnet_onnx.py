@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import torch
 from onnx import TensorProto, helper
 
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
-from experiments.resnet.onnx import ExportResnet
+from experiments.resnet.onnx import export_resnet_file
 from export.positions import random_sample
 from search.puct.onnx_network import OnnxNetwork
 from search.puct.planes import make_planes
@@ -37,11 +36,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicyValueNetwor
 
 @pytest.mark.parametrize("draw", [True, False])
 def test_the_file_says_what_the_network_says(
-    trained: tuple[PolicyValueNetwork, Path], draw: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: tuple[PolicyValueNetwork, Path], draw: bool, tmp_path: Path
 ) -> None:
     net, path = trained
-    ExportResnet(network=path, output=tmp_path / "net.onnx", draw=draw, json=True).run()
-    figures = json.loads(capsys.readouterr().out)
+    figures = export_resnet_file(path, tmp_path / "net.onnx", draw=draw)
     assert figures["max_error"] < 1e-4
     session = onnxruntime.InferenceSession(str(tmp_path / "net.onnx"), providers=["CPUExecutionProvider"])
     assert [(one.name, one.type, one.shape[1:]) for one in session.get_inputs()] == [
@@ -135,7 +133,7 @@ def test_broken_files_are_refused(trained: tuple[PolicyValueNetwork, Path], tmp_
         with pytest.raises(ValueError, match="onnxruntime cannot read it"):
             OnnxNetwork(tmp_path / name)
     with pytest.raises(ValueError, match="not a safetensors file"):
-        ExportResnet(network=tmp_path / "text.onnx", output=tmp_path / "net.onnx").run()
+        export_resnet_file(tmp_path / "text.onnx", tmp_path / "net.onnx")
 
 
 def test_nothing_is_left_where_the_file_differs(
@@ -143,5 +141,5 @@ def test_nothing_is_left_where_the_file_differs(
 ) -> None:
     monkeypatch.setattr("experiments.resnet.onnx.TOLERANCE", -1.0)
     with pytest.raises(ValueError, match="would differ from the trained one"):
-        ExportResnet(network=trained[1], output=tmp_path / "folder" / "net.onnx").run()
+        export_resnet_file(trained[1], tmp_path / "folder" / "net.onnx")
     assert not list((tmp_path / "folder").iterdir())

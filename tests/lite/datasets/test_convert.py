@@ -14,17 +14,20 @@ import numpy as np
 import pytest
 
 from lite.datasets.chunks import ChunkReader
-from lite.datasets.convert import Convert, as_text, convert
+from lite.datasets.convert import Conversion, convert
 from lite.datasets.duplicates import DistinctHashes, HashSet
-from lite.datasets.stat import Stat, describe
-from lite.datasets.stat import as_text as stat_text
+from lite.datasets.stat import describe
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
+from liteshogi.commands.convert import Command as Convert
+from liteshogi.commands.convert import as_text
+from liteshogi.commands.stat import Command as Stat
+from liteshogi.commands.stat import as_text as stat_text
 
 
 def run(output: Path, *inputs: Path, **options: Any) -> dict[str, Any]:
-    return convert(Convert(tuple(inputs), output, **options))
+    return convert(Conversion(tuple(inputs), output, **options))
 
 
 def differing(first: Batch, second: Batch) -> set[str]:

@@ -17,7 +17,7 @@ from lite.records.decode import Batch
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
 from lite.training.optimiser import OptimiserConfig
-from lite.training.train import Train
+from lite.training.options import ValueTraining
 from lite.training.train import ValueRun as Run
 from search.evaluation.feature_sets import feature_set
 from search.rules.shogi import EMPTY, KINDS, KING
@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused(batch: Batch) -> None:
 
 
 def test_a_cut_and_resumed_run_ends_with_the_same_bits(sample_games: Path, tmp_path: Path) -> None:
-    options = Train(
+    options = ValueTraining(
         data=(sample_games,),
         output=tmp_path / "whole",
         network=NetworkConfig(network="k_p", width=32, hidden=(8,)),

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lite.training.metrics import Metrics, as_text, calibrate, log_losses, material, summarise
+from lite.training.metrics import Metrics, calibrate, log_losses, material, summarise
 from lite.training.targets import blend, fit_cp_per_logit, win_rate
+from liteshogi.commands.test import as_text
 
 
 def test_win_rates_of_known_scores():

@@ -22,9 +22,11 @@ from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import file_format, load_model, load_state, save_model
 from lite.training.log import clock, read_log
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
-from lite.training.testing import Test, judge_net, load_predictor
-from lite.training.train import Train
+from lite.training.options import ValueTraining
+from lite.training.testing import judge_net, load_predictor
 from lite.training.train import ValueRun as Run
+from lite.training.train import train_value
+from liteshogi.commands.test import Command as JudgeNet
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer, evaluate_reference
 from search.evaluation.network_file import save_network
@@ -71,8 +73,8 @@ def _threads():
     torch.set_num_threads(before)
 
 
-def options(records: Path, output: Path, **changes) -> Train:
-    base = Train(
+def options(records: Path, output: Path, **changes) -> ValueTraining:
+    base = ValueTraining(
         data=(records,),
         output=output,
         network=NetworkConfig(dims=(4, 2, 8)),
@@ -105,13 +107,13 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(records, held_out, tmp_pa
     if changes.get("valid"):
         changes = {**changes, "valid": (held_out,)}
     whole = options(records, tmp_path / "whole", **changes)
-    whole.run()
+    train_value(whole)
     cut = options(records, tmp_path / "cut", **changes)
-    dataclasses.replace(cut, max_steps=4).run()
-    dataclasses.replace(cut, max_steps=7, resume=True).run()  # to the last whole batch of the first epoch
-    dataclasses.replace(cut, max_steps=13, resume=True).run()
+    train_value(dataclasses.replace(cut, max_steps=4))
+    train_value(dataclasses.replace(cut, max_steps=7, resume=True))  # to the last whole batch of the first epoch
+    train_value(dataclasses.replace(cut, max_steps=13, resume=True))
     torch.manual_seed(99)
-    dataclasses.replace(cut, resume=True).run()
+    train_value(dataclasses.replace(cut, resume=True))
     assert network_bytes(whole.output) == network_bytes(cut.output)
     a, b = (load_state(run.output / "state.safetensors") for run in (whole, cut))
     assert a[1] == b[1]
@@ -124,7 +126,7 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(records, held_out, tmp_pa
 
 def test_training_learns_and_tells_it(records, held_out, tmp_path, capfd):
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
-    run.run()
+    train_value(run)
     lines = read_log(run.output / "log.jsonl")
     losses = [line["loss"] for line in lines if line["kind"] == "train"]
     assert losses[-1] < losses[0] - 0.05
@@ -138,15 +140,15 @@ def test_training_learns_and_tells_it(records, held_out, tmp_path, capfd):
 
 def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
-    run.run()
+    train_value(run)
     with pytest.raises(ValueError, match="--resume"):
-        run.run()
+        train_value(run)
     with pytest.raises(ValueError, match=r"begun with lambda_ 0\.7, not 0\.2"):
-        dataclasses.replace(run, resume=True, lambda_=0.2).run()
+        train_value(dataclasses.replace(run, resume=True, lambda_=0.2))
     with pytest.raises(FileNotFoundError, match="no such file"):
-        dataclasses.replace(run, output=tmp_path / "none", resume=True).run()
+        train_value(dataclasses.replace(run, output=tmp_path / "none", resume=True))
     with pytest.raises(ValueError, match="no data"):
-        dataclasses.replace(run, data=()).run()
+        train_value(dataclasses.replace(run, data=()))
 
 
 @pytest.mark.parametrize(
@@ -155,9 +157,9 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, 
 )
 def test_senseless_options_are_refused(records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
-        options(records, tmp_path / "run", **change).run()
+        train_value(options(records, tmp_path / "run", **change))
     with pytest.raises(ValueError, match="held out"):
-        options(records, tmp_path / "run", valid=(records,)).run()
+        train_value(options(records, tmp_path / "run", valid=(records,)))
     assert not (tmp_path / "run").exists()
 
 
@@ -172,7 +174,7 @@ def test_a_nan_stops_before_the_weights_and_names_the_batch(records, tmp_path, m
     blend = training.blend
     monkeypatch.setattr(training, "blend", poisoned)
     with pytest.raises(ValueError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*learning-rate"):
-        run.run()
+        train_value(run)
     _, data = load_state(run.output / "state.safetensors")
     assert data["step"] == 5
     assert all(torch.isfinite(value).all() for value in load_model(run.output)[0].state_dict().values())
@@ -202,16 +204,16 @@ def test_ctrl_c_saves_and_says_how_to_resume(records, tmp_path, monkeypatch, cap
 
     presser = threading.Thread(target=press)
     presser.start()
-    run.run()
+    train_value(run)
     presser.join()
     assert "liteshogi train games.hcpe --resume" in capfd.readouterr().err
     step = load_state(run.output / "state.safetensors")[1]["step"]
-    dataclasses.replace(run, resume=True, max_steps=1).run()
+    train_value(dataclasses.replace(run, resume=True, max_steps=1))
     assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
 
 
 def test_too_little_data_for_a_batch_is_one_batch(records, tmp_path):
-    options(records, tmp_path / "run", batch_size=100_000, epochs=2).run()
+    train_value(options(records, tmp_path / "run", batch_size=100_000, epochs=2))
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
 
 
@@ -282,14 +284,14 @@ def judge_network_files_are_whole_or_refused(tmp_path):
 
 
 def test_verb_test_prints_the_figures_of_a_checkpoint(records, held_out, tmp_path, capsys):
-    options(records, tmp_path / "run", valid=(held_out,)).run()
+    train_value(options(records, tmp_path / "run", valid=(held_out,)))
     _, trained = load_model(tmp_path / "run")
     capsys.readouterr()
-    Test(str(tmp_path / "run"), (held_out,), json=True).run()
+    JudgeNet(str(tmp_path / "run"), (held_out,), json=True).run()
     report = json.loads(capsys.readouterr().out)
     for name in ("positions", "accuracy", "accuracy_draw_as_win", "log_loss", "brier", "calibration", "by_ply"):
         assert report[name] == trained["valid"][name], name
-    Test(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
+    JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
     assert "accuracy" in capsys.readouterr().out
     assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
 

@@ -9,10 +9,10 @@ import random
 import numpy as np
 import pytest
 
+from liteshogi.commands.eval import Command as Evaluate
 from search.evaluation import accumulator
 from search.evaluation.accumulator import Accumulators, evaluate, evaluate_output, reset_accumulators
 from search.evaluation.bench import random_network
-from search.evaluation.evaluate_verb import Evaluate
 from search.evaluation.network import EvalNetwork, centipawns_reference, evaluate_reference
 from search.evaluation.network_file import save_network
 from search.evaluation.network_record import network_record

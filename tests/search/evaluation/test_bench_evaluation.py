@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from search.evaluation.bench import BenchEvaluation, random_games, random_network, read_games
+from search.evaluation.bench import bench_evaluation, random_games, random_network, read_games
 from search.evaluation.network_file import save_network
 
 
@@ -44,15 +44,14 @@ def test_bad_games_are_named(tmp_path: Path, line: str, message: str) -> None:
         read_games(path, 10)
 
 
-def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures(tmp_path: Path) -> None:
     assert random_games(3, 30).plies == 90
     path = tmp_path / "games.txt"
     path.write_text("startpos moves 7g7f 3c3d 8h2b+ 3a2b\n" * 3)
     save_network(random_network("k_p", 64, (8,), 2), tmp_path / "net.safetensors")
-    BenchEvaluation(str(tmp_path / "net.safetensors"), path, runs=1, json=True).run()
-    figures = json.loads(capsys.readouterr().out)
+    figures = bench_evaluation(str(tmp_path / "net.safetensors"), path, runs=1)
     assert {"update_ns", "forward_ns", "refresh_ns", "kernel", "half_kp"} <= set(figures)
     assert figures["network"] == "k_p 64x2-8"
     assert figures["positions"] == 12
     with pytest.raises(ValueError, match="at least 1"):
-        BenchEvaluation(runs=0).run()
+        bench_evaluation(runs=0)

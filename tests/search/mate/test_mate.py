@@ -12,8 +12,8 @@ from pathlib import Path
 import cshogi
 import pytest
 
+from liteshogi.commands.mate import Command as Mate
 from search.engine import Analysis
-from search.mate.mate_verb import Mate
 from search.mate.problems import read_problems
 from search.mate.root import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag

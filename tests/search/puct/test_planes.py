@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import cshogi
 import numpy as np
 import pytest
 from cshogi.dlshogi import make_input_features, make_move_label
 
-from experiments.resnet.bench_planes import SAMPLE, BenchPlanes, compare_planes
+from experiments.resnet.bench_planes import SAMPLE, bench_planes, compare_planes
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from search.puct.planes import (
@@ -97,11 +95,10 @@ def test_labels_by_hand() -> None:
     assert move_labels(np.zeros(1, np.uint16), np.zeros(1, np.uint8)).tolist() == [NO_LABEL]
 
 
-def test_the_bench_prints_one_object(capsys: pytest.CaptureFixture[str]) -> None:
-    BenchPlanes(positions=128, json=True).run()
-    figures = json.loads(capsys.readouterr().out)
+def test_the_bench_compares_and_measures() -> None:
+    figures = bench_planes((SAMPLE,), 128)
     assert figures["positions"] == 128
     assert figures["different_planes"] == figures["different_labels"] == 0
     assert {"cshogi_us", "float32_us", "bfloat16_us", "uint8_us", "ratio"} <= set(figures)
     with pytest.raises(ValueError, match="at least 64"):
-        BenchPlanes(positions=3).run()
+        bench_planes((SAMPLE,), 3)

@@ -1,37 +1,36 @@
-"""The verb `eval`: what a network says of positions, without a search."""
+"""`liteshogi eval`: what a network says of positions, without a search."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
+from liteshogi.commands.arguments import Json
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_sfens
 
 
-@dataclasses.dataclass(frozen=True)
-class Evaluate:
+@dataclass(frozen=True)
+class Command:
     """Print the static evaluation of positions: raw output, centipawns and win rate of the side to move."""
 
-    net: Annotated[str, tyro.conf.Positional]
+    net: tyro.conf.Positional[str]
     """A folded network file, or `default`."""
-    sfen: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    sfen: tyro.conf.Positional[tuple[str, ...]] = ()
     """Positions: SFENs, each in quotes, or `startpos`."""
     file: Path | None = None
     """Read positions from a file, one SFEN a line; `-` reads standard input."""
-    json: bool = False
-    """Print one JSON list."""
+    json: Json = False
 
     def run(self) -> None:
         sfens = [*self.sfen, *self._lines()]
         if not sfens:
             raise ValueError("no positions: give SFENs in quotes, or --file")
-        found = [dataclasses.asdict(one) for one in evaluate_sfens(load_network(self.net), sfens)]
+        found = [asdict(one) for one in evaluate_sfens(load_network(self.net), sfens)]
         if self.json:
             # A network without a draw output has no such key.
             print(json.dumps([{k: v for k, v in one.items() if v is not None} for one in found]))

@@ -1,20 +1,20 @@
-"""The verb `warmup --puct`: the PUCT player compiled ahead, once for all processes that start together."""
+"""`liteshogi warmup --puct`: the PUCT player compiled ahead."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
+from liteshogi.commands.arguments import Json
 from search.machine.jit import CACHE_DIRECTORY
 from search.warmup import warm_up_puct
 
 
 @dataclass(frozen=True)
-class WarmupPuct:
+class Command:
     """Compile the PUCT player ahead; which network it will play with does not matter."""
 
-    json: bool = False
-    """Print one JSON object."""
+    json: Json = False
 
     def run(self) -> None:
         seconds = warm_up_puct()

@@ -1,0 +1,74 @@
+"""What a training run is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lite.networks.lite_value import NetworkConfig
+from lite.training.checkpoint import json_safe
+from lite.training.optimiser import OptimiserConfig
+from search.score import CP_PER_LOGIT
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """What every kind of training is told."""
+
+    data: tuple[Path, ...]
+    """Records to learn from: hcpe, hcpe3 and psv files, any mixture."""
+    output: Path = Path("runs/lite")
+    """Directory of the run."""
+    valid: tuple[Path, ...] = ()
+    """Held-out records, of other games than the data: tested after every epoch."""
+    optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
+    epochs: int = 15
+    """Times that every position is seen."""
+    batch_size: int = 8192
+    """Positions a step."""
+    lambda_: float = 0.7
+    """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
+    the result alone."""
+    cp_per_logit: float = CP_PER_LOGIT
+    """Scale of the scores: a position with this score is won with probability 0.73."""
+    fit_scale: bool = False
+    """Fit that scale to the data instead."""
+    mirror: bool = False
+    """Show each position left-right reversed half of the time: the rules know no left and right."""
+    seed: int = 0
+    """Of the first weights, the order of the data, and the mirror."""
+    threads: int = 1
+    """Cores to use."""
+    save_every: int = 1000
+    """Steps between saved states."""
+    resume: bool = False
+    """Go on with the run in the output directory, with the same options."""
+    max_steps: int | None = None
+    """Save and stop after so many steps of this call."""
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        if not self.data:
+            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+        if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
+            raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
+        if not 0 <= self.lambda_ <= 1:
+            raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
+        for name in ("epochs", "batch_size", "threads", "save_every", "cp_per_logit"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
+
+    def fixed_options(self) -> dict[str, Any]:
+        """The options that a resumed run must not change."""
+        free = ("output", "resume", "max_steps", "save_every", "threads", "valid", "data")
+        return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
+
+
+@dataclass(frozen=True)
+class ValueTraining(TrainingOptions):
+    """What the training of a value network is told."""
+
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    quiet: bool = False
+    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""

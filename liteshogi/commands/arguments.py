@@ -1,0 +1,20 @@
+"""What the options of several verbs have in common."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import tyro
+
+Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+"""The file or directory to write."""
+Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object with the figures and nothing else.")]
+
+Options = TypeVar("Options")
+
+
+def part(kind: type[Options], command: Any) -> Options:
+    """The options that a room's function takes, out of those of a command that inherits them."""
+    return kind(**{field.name: getattr(command, field.name) for field in fields(kind)})  # type: ignore[arg-type]

@@ -1,0 +1,60 @@
+"""`liteshogi fold`: a trained network becomes the file that the search evaluates."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from export.fold import fold_file
+from liteshogi.commands.arguments import Json, Output
+
+
+@dataclass(frozen=True)
+class Command:
+    """Fold a trained network into table rows and small integer layers, the form that the engine plays with."""
+
+    checkpoint: tyro.conf.Positional[Path]
+    """A trained network file, or its run's directory."""
+    output: Output
+    """File to write."""
+    data: tuple[Path, ...] = ()
+    """Records to price the quantisation on, best held-out ones: hcpe, hcpe3, psv. Without them random positions serve,
+    and what it costs in accuracy is not known."""
+    positions: int = 50_000
+    """Positions to look at."""
+    cp_per_logit: float | None = None
+    """Centipawns of one logit; without it the scale that the network was trained with."""
+    keep_float: bool = False
+    """Write the folded network in float32 beside the file, as NAME.float.safetensors."""
+    json: Json = False
+
+    def run(self) -> None:
+        figures = fold_file(self.checkpoint, self.output, self.data, self.positions, self.cp_per_logit, self.keep_float)
+        print(json.dumps(figures) if self.json else as_text(figures, self.output))
+        if not self.data and not self.json:
+            print("no --data: positions of random games, whose results say nothing", file=sys.stderr)
+
+
+def as_text(figures: dict[str, Any], output: Path) -> str:
+    """The figures as the lines that the command prints."""
+
+    def points(change: float | None) -> str:
+        return "not known" if change is None else f"{100 * change:+.3f} points"
+
+    loss = figures["log_loss_change"]
+    lines = [
+        f"fold            equals the trained module to {figures['float64_max_error']:.1e} (float64, logits)",
+        f"rows            int16, sums reach at most {figures['largest_sum']:.1f}; shift {figures['input_shift']} to u8",
+        f"quantisation    on {figures['positions']:,} positions ({figures['source']}):",
+        f"  accuracy      {points(figures['accuracy_change'])}",
+        f"  log loss      {'not known' if loss is None else f'{loss:+.5f}'}",
+        f"  sign flips    {100 * figures['sign_flips']:.3f} %",
+        f"  error         {figures['mean_error']:.4f} logits (root mean square), up to {figures['largest_error']:.3f}",
+        f"written         {output}: {' x '.join(map(str, figures['shape']))}, {figures['bytes']:,} bytes",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,32 @@
+"""`liteshogi train --resnet`: the policy-value network of the comparisons, by the loop of `liteshogi train`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from experiments.resnet.network import ResnetConfig
+from experiments.resnet.train import RESNET_OPTIMISER, ResnetTraining, train_resnet
+from lite.training.optimiser import OptimiserConfig
+from liteshogi.commands.arguments import Json, Output, part
+
+
+@dataclass(frozen=True)
+class Command(ResnetTraining):
+    """Train a residual policy-value network of dlshogi's shape, perhaps with squeeze-and-excitation."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    output: Output = Path("runs/resnet")
+    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = RESNET_OPTIMISER
+    lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
+    network: Annotated[ResnetConfig, tyro.conf.arg(name="")] = field(default_factory=ResnetConfig)
+    json: Json = False
+
+    def run(self) -> None:
+        figures = train_resnet(part(ResnetTraining, self))
+        if self.json:
+            print(json.dumps(figures))
