@@ -1,7 +1,7 @@
 """Compile ahead: everything the engine calls, once for all processes that start together.
 
-Numba compiles at the first call and keeps the result in the cache directory. A lock file there lets one process compile
-while others wait and then load. The verb `warmup` is for installers; `isready` does the same.
+Numba compiles at the first call and `search.machine.compile_cache` keeps the result. The verb `warmup` is for
+installers; `isready` does the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +23,9 @@ import numpy as np
 from search.alphabeta.see import PIECE_VALUE
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import LANES, EvalNetwork, Layer
-from search.machine.jit import CACHE_DIRECTORY
+from search.machine.cache_directory import make_directory, note_use
+from search.machine.jit import CACHE_DIRECTORY, KERNELS, LOCK
+from search.machine.source_digest import code_name
 from search.rules.shogi import KINDS, SQUARES
 
 _UNUSED_DAYS = 30
@@ -48,46 +49,26 @@ def small_network() -> EvalNetwork:
     return EvalNetwork(features, rows, np.zeros(LANES, np.int16), layers, logit_per_output=1 / 6000)
 
 
-@contextlib.contextmanager
-def compiling_alone() -> Iterator[None]:
-    """Hold the cache directory's lock; where the directory cannot be written nothing is kept, so nothing is locked."""
-    try:
-        CACHE_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        file = open(CACHE_DIRECTORY / "lock", "a+b")  # noqa: SIM115 (closed below)
-        os.utime(CACHE_DIRECTORY / "lock")  # says when the directory was last used, see `remove_unused`
-    except OSError:
-        yield
-        return
-    with file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:
-            import msvcrt
-
-            file.seek(0)
-            while True:
-                try:
-                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined]
-                    break
-                except OSError:  # it gives up after ten seconds; compiling takes longer
-                    continue
-        yield
-
-
-def compile_beside() -> Iterator[None]:
-    """Compile (or load) in steps what a second process can: what the search comes to last, then what it never calls."""
+def compile_beside() -> None:
+    """Compile (or load) what a second process can: what the search comes to last, then what it never calls."""
     from search.evaluation.static_evaluation import evaluate_sfens
-
-    evaluate_sfens(small_network(), ["startpos"])
-    yield
-    _find_mates()
-    yield
     from search.mate.solver import MateSolver
 
+    evaluate_sfens(small_network(), ["startpos"])
+    _find_mates()
     MateSolver(1).solve(_MATE_PROBLEM)
-    yield
+
+
+def compile_as_second() -> None:
+    """The second process: it takes turns with its like alone, and ends with the one that started it."""
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    LOCK.name = "lock-beside"
+    compile_beside()
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
 
 
 def _find_mates() -> None:
@@ -104,59 +85,56 @@ def _find_mates() -> None:
     find_mate_in_three(thread.position, thread.record, root)
 
 
+def _start_second() -> subprocess.Popen[bytes] | None:
+    """Start the second process, where what it compiles can be kept."""
+    if not os.access(CACHE_DIRECTORY.parent, os.W_OK):
+        return None
+    paths = [str(Path(__file__).parents[__name__.count(".")]), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "LITESHOGI_CACHE": str(CACHE_DIRECTORY.parent),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+    code = f"from {__name__} import compile_as_second; compile_as_second()"
+    with contextlib.suppress(OSError):  # it would only have saved time
+        return subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment,
+            stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it does
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return None
+
+
 @contextlib.contextmanager
 def _second_process() -> Iterator[None]:
-    """At the first time a process beside this one compiles what it can, and the caller loads what is ready.
-
-    The process has a cache directory of its own, as two that write one function's index would spoil it; at the end of
-    each of its steps what the caller has not compiled itself by then is linked into the caller's.
-    """
-    complete = CACHE_DIRECTORY / "complete"
-    if complete.exists() or not os.access(CACHE_DIRECTORY, os.W_OK):
+    """At the first time a process beside this one compiles what it can, and the caller loads what is ready."""
+    place = CACHE_DIRECTORY / code_name(__file__, __spec__)
+    complete = place / "complete"
+    if os.path.exists(complete):
+        note_use(place, place.stat())
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="beside-", dir=CACHE_DIRECTORY, ignore_cleanup_errors=True) as place:
-        paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        environment = {**os.environ, "LITESHOGI_CACHE": place, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        code = "from search.warmup import compile_beside\nfor _ in compile_beside(): print(flush=True)"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        taker = threading.Thread(target=_take_over, args=(process, Path(place)), daemon=True)
-        taker.start()
-        try:
-            yield
-            taker.join()
-        finally:
-            process.kill()
-            process.wait()
-            taker.join()
-    for _ in compile_beside():  # loads it, or compiles what is missing
-        pass
+    second = _start_second()
+    try:
+        yield
+        if second is not None:
+            second.wait()
+    finally:
+        if second is not None:
+            second.kill()
+            second.communicate()
+    compile_beside()  # loads it, or compiles what is missing
     with contextlib.suppress(OSError):
+        make_directory(place)
         complete.touch()
-
-
-def _take_over(process: subprocess.Popen[bytes], place: Path) -> None:
-    """Link what the process has compiled into this process's cache, each time it says so."""
-    assert process.stdout is not None
-    for _ in process.stdout:
-        for index in place.rglob("*.nbi"):
-            target = CACHE_DIRECTORY / index.relative_to(next(place.iterdir()))
-            if target.exists():
-                continue
-            # Linking fails where the caller has written a file meanwhile: its own stay. The index comes last, as it
-            # names the others. A file system without links costs time alone.
-            with contextlib.suppress(OSError):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                for file in (*index.parent.glob(f"{index.stem}.*.nbc"), index):
-                    os.link(file, target.parent / file.name)
 
 
 def warm_up() -> float:
     """Compile (or load) the engine; returns the seconds it took."""
     begun = time.perf_counter()
-    with compiling_alone(), _second_process():
+    with _second_process():
         from search.alphabeta.engine import AlphaBetaEngine
 
         engine = AlphaBetaEngine(small_network(), hash_mb=1, threads=1)
@@ -166,14 +144,18 @@ def warm_up() -> float:
 
 
 def remove_unused() -> int:
-    """Delete cache directories of other sources or kernels that nobody has used for a month; returns how many."""
+    """Delete the compiled code of modules, of other sources or machines, that nobody has used for a month; how many."""
     oldest = time.time() - _UNUSED_DAYS * 86400
     removed = 0
-    for directory in CACHE_DIRECTORY.parent.glob("*-*"):
-        lock = directory / "lock"
-        if directory != CACHE_DIRECTORY and lock.is_file() and lock.stat().st_mtime < oldest:
-            shutil.rmtree(directory, ignore_errors=True)
-            removed += 1
+    for kernel in KERNELS:
+        for lock in CACHE_DIRECTORY.parent.glob(f"{kernel}-*/lock"):
+            with contextlib.suppress(OSError):  # another process may be removing the same
+                for module in lock.parent.glob("*-*/"):
+                    if module.is_dir() and module.stat().st_mtime < oldest:
+                        shutil.rmtree(module, ignore_errors=True)
+                        removed += 1
+                if lock.stat().st_mtime < oldest and not any(path.is_dir() for path in lock.parent.iterdir()):
+                    shutil.rmtree(lock.parent, ignore_errors=True)
     return removed
 
 
@@ -182,8 +164,7 @@ def warm_up_puct() -> float:
     from search.puct.engine import PuctEngine, even_network
 
     begun = time.perf_counter()
-    with compiling_alone():
-        PuctEngine(even_network, 1).warm_up()
+    PuctEngine(even_network, 1).warm_up()
     return time.perf_counter() - begun
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
+from search.machine import cache_directory
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
 from search.usi.go import Go, parse_go, shown
@@ -45,6 +46,7 @@ class Session:
         """`adapter` brings the engine, by default the alpha-beta one."""
         self._begun = time.monotonic()
         self._write = write
+        cache_directory.say = self._say
         self._adapter: Adapter[Any] = adapter or AlphaBetaAdapter()
         own = {option.name for option in self._adapter.options}
         shared = tuple(option for option in SESSION_OPTIONS if option.name not in own)

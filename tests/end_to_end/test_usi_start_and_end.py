@@ -107,7 +107,7 @@ def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(sta
     session = start(LITESHOGI_CACHE=str(tmp_path))
     session.send("usi").until("usiok")
     session.send("isready")
-    while not list(tmp_path.glob("*/*/*.nbi")) and not list(tmp_path.glob("*/*.nbi")):
+    while not list(tmp_path.glob("*/*/*.nbc")):
         time.sleep(0.05)
     session.process.kill()
     session.process.wait()

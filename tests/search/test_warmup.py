@@ -1,4 +1,4 @@
-"""The cache of compiled code: used, locked, and cleared of what nobody uses."""
+"""The cache of compiled code: filled ahead, and cleared of what nobody uses."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ import time
 from search import warmup
 from search.evaluation.network import EvalNetwork
 from search.evaluation.static_evaluation import evaluate_sfens
+from search.machine.cache_directory import note_use
 
 
-def test_directories_that_nobody_used_for_a_month_are_removed(tmp_path, monkeypatch):
-    ours = tmp_path / "plain-0123"
-    monkeypatch.setattr(warmup, "CACHE_DIRECTORY", ours)
+def test_what_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(warmup, "CACHE_DIRECTORY", tmp_path / "plain-0123")
     month_ago = time.time() - 31 * 86400
-    for name, used in (("vnni-old", month_ago), ("vnni-fresh", time.time()), ("plain-0123", month_ago)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "lock").touch()
-        os.utime(tmp_path / name / "lock", (used, used))
-    (tmp_path / "vnni-without-a-lock").mkdir()
-    assert warmup.remove_unused() == 1
-    assert {path.name for path in tmp_path.iterdir()} == {"vnni-fresh", "plain-0123", "vnni-without-a-lock"}
-    with warmup.compiling_alone():
-        assert (ours / "lock").stat().st_mtime > month_ago + 86400
+    for name in ("plain-0123/search.bits-old", "plain-0123/search.bits-fresh", "vnni-old/lite.decode-old"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name).with_name("lock").touch()
+    (tmp_path / "my-games" / "of-old").mkdir(parents=True)
+    (tmp_path / "my-games" / "lock").touch()
+    for path in (*tmp_path.glob("*/*-old"), *tmp_path.glob("*/of-old"), tmp_path / "vnni-old" / "lock"):
+        os.utime(path, (month_ago, month_ago))
+    assert warmup.remove_unused() == 2
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*")}
+    assert left == {"plain-0123/lock", "plain-0123/search.bits-fresh", "my-games/lock", "my-games/of-old"}
+    assert not (tmp_path / "vnni-old").exists()
 
 
-def test_a_cache_that_cannot_be_written_locks_nothing(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(warmup, "CACHE_DIRECTORY", tmp_path / "file" / "directory")
-    with warmup.compiling_alone():
-        pass
+def test_a_use_is_noted_once_a_day(tmp_path):
+    now = time.time()
+    for age, changed in ((30 * 86400, True), (3600, False)):
+        os.utime(tmp_path, (now - age, now - age))
+        note_use(tmp_path, tmp_path.stat())
+        assert (tmp_path.stat().st_mtime >= now) == changed
 
 
 def test_the_small_network_counts_material():

@@ -150,10 +150,8 @@ def test_every_recursive_function_is_compiled_once(thread):
     run(thread, "startpos", 4)
     assert len(search_root.overloads) == 1
     for function in (search_node, quiesce, search_root):
-        # Other checkouts of the same sources keep theirs beside this one's.
         directory = Path(function.stats.cache_path)
-        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        assert len(list(directory.glob(f"{name}-*.nbc"))) == 1
+        assert len(list(directory.glob(f"{function.__name__}-*.nbc"))) == 1
 
 
 def test_scores_are_bounded(thread):
