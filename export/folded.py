@@ -19,6 +19,7 @@ from safetensors.numpy import save
 from export.positions import Sample
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
 from search.machine.files import write_atomically
+from search.machine.metadata import sort_header
 from search.rules.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
 
 LIMITS = {"relu": np.inf, "clipped_relu": 1.0}
@@ -106,7 +107,7 @@ class FoldedNetwork:
             tensors |= {f"layer{number}.weight": weight, f"layer{number}.bias": bias}
         content = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
         header = {"format": "liteshogi folded network", "feature_set": self.feature_set.name}
-        write_atomically(path, save(content, header))
+        write_atomically(path, sort_header(save(content, header)))
 
 
 def fold(model: Any) -> FoldedNetwork:

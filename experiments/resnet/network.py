@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 from lite.records.formats import DECLARATION, ENTERED, MOVE_LIMIT, SENNICHITE
-from lite.training.checkpoint import read_tensors, write_tensors
+from lite.training.checkpoint import load_module, write_tensors
 from search.puct.planes import LABELS, PLANES1, PLANES2
 from search.rules.shogi import SQUARES
 
@@ -56,9 +56,9 @@ class ResnetConfig:
 
     def check(self) -> None:
         """Raises ValueError for what cannot be built."""
-        for name in ("blocks", "channels", "value_hidden"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        for name, most in (("blocks", 1000), ("channels", 1 << 14), ("value_hidden", 1 << 16)):
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: choose 1 to {most}")
         if self.squeeze < 0 or self.squeeze > self.channels:
             raise ValueError(f"--squeeze {self.squeeze}: 0 for none, or at most the {self.channels} channels")
         if len(set(self.auxiliary)) < len(self.auxiliary):
@@ -183,14 +183,8 @@ def load_resnet(path: Path | str) -> tuple[PolicyValueNetwork, dict[str, Any]]:
 
     Raises FileNotFoundError, or ValueError in words for a foreign, truncated or mismatching file.
     """
-    path = Path(path)
-    if path.is_dir():
-        path = path / "network.safetensors"
-    tensors, data = read_tensors(path, NETWORK)
-    try:
-        config = data["network"]
-        model = PolicyValueNetwork(ResnetConfig(**config | {"auxiliary": tuple(config["auxiliary"])}))
-        model.load_state_dict(tensors)
-    except (KeyError, TypeError, RuntimeError, ValueError) as error:
-        raise ValueError(f"{path}: the weights do not fit the configuration stored with them: {error}") from None
-    return model.eval(), data["training"]
+    return load_module(path, NETWORK, _from_config)
+
+
+def _from_config(config: dict[str, Any]) -> PolicyValueNetwork:
+    return PolicyValueNetwork(ResnetConfig(**config | {"auxiliary": tuple(config["auxiliary"])}))

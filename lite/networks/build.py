@@ -17,13 +17,14 @@ def build_network(config: NetworkConfig) -> ValueNetwork:
     return LiteValueNetwork(config.dims, config.layout, config.network == "untied", config.perspectives)
 
 
-def network_from_config(config: dict[str, Any]) -> ValueNetwork:
-    """The same from the JSON that `ValueNetwork.config` gave."""
-    values = dict(config)
-    for name in ("dims", "hidden"):
-        if name in values:
-            values[name] = tuple(values[name])
+def network_from_config(config: Any) -> ValueNetwork:
+    """The same from the JSON that `ValueNetwork.config` gave. Raises ValueError for what it cannot have given."""
+    if not isinstance(config, dict):
+        raise ValueError(f"a network's configuration is {type(config).__name__}, not an object")
+    lists = {name: tuple(value) for name, value in config.items() if isinstance(value, list)}
     try:
-        return build_network(NetworkConfig(**values))
+        described = NetworkConfig(**config | lists)
     except TypeError as error:
         raise ValueError(f"not a network configuration: {error}") from None
+    described.check()
+    return build_network(described)

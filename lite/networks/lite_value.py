@@ -25,8 +25,12 @@ import torch
 from torch import nn
 
 from lite.networks.first_layer import HAND_ROWS, ROWS, list_active_rows, normalise_and_cut, sum_active_rows
+from search.evaluation.network import MAX_LAYER, MAX_LAYERS, MAX_WIDTH
 from search.rules.shogi import EMPTY, KINDS, SQUARES
 
+NETWORKS = ("lite", "untied", "dense", "half_kp", "k_p")
+LAYOUTS = ("board", "blog")
+MAX_EMBEDDING = 1024
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
 
@@ -50,6 +54,34 @@ class NetworkConfig:
     """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer. NNUE
     always has 2."""
 
+    def check(self) -> None:
+        """Raises ValueError for what cannot be built, or could never be evaluated by the search."""
+        _check_choice("network", self.network, NETWORKS)
+        _check_choice("layout", self.layout, LAYOUTS)
+        _check_choice("perspectives", self.perspectives, (1, 2))
+        if not isinstance(self.dims, tuple) or len(self.dims) != 3:
+            raise ValueError(f"dims {_briefly(self.dims)}: three numbers are needed: embedding, channels, hidden")
+        if not isinstance(self.hidden, tuple) or len(self.hidden) >= MAX_LAYERS:
+            raise ValueError(f"hidden {_briefly(self.hidden)}: at most {MAX_LAYERS - 1} sizes of layers are needed")
+        for name, number, most in (
+            ("dims: embedding", self.dims[0], MAX_EMBEDDING),
+            ("dims: channels", self.dims[1], MAX_WIDTH // 18),
+            ("dims: hidden", self.dims[2], MAX_LAYER),
+            ("width", self.width, MAX_WIDTH),
+            *(("hidden", size, MAX_LAYER) for size in self.hidden),
+        ):
+            if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+                raise ValueError(f"{name} {_briefly(number)}: choose a whole number from 1 to {most}")
+
+
+def _briefly(found: Any) -> str:
+    return repr(found)[:40]
+
+
+def _check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
+    if isinstance(found, bool) or found not in choices:
+        raise ValueError(f"{name} {_briefly(found)}: choose one of {', '.join(map(str, choices))}")
+
 
 class ValueNetwork(nn.Module):
     """The protocol of every net here, and all that does not depend on how its rows are made.
@@ -62,6 +94,7 @@ class ValueNetwork(nn.Module):
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
+        config.check()
         self.network_config = config
         self.perspectives: int = config.perspectives
         piece = torch.arange(29)
@@ -169,10 +202,6 @@ class LiteValueNetwork(ValueNetwork):
         untied: bool = False,
         perspectives: Literal[1, 2] = 1,
     ) -> None:
-        if layout not in ("board", "blog"):
-            raise ValueError(f"layout {layout!r}: use board or blog")
-        if min(dims) < 1 or len(dims) != 3:
-            raise ValueError(f"dims {dims}: three positive numbers are needed: embedding, channels, hidden")
         network: Literal["lite", "untied"] = "untied" if untied else "lite"
         super().__init__(
             NetworkConfig(network=network, dims=tuple(dims), layout=layout, perspectives=perspectives)  # type: ignore[arg-type]
@@ -251,8 +280,6 @@ class DensePieceSquareNetwork(ValueNetwork):
     """A row of `width` free numbers per feature, batch normalisation, ReLU, hidden layers: NNUE without kings."""
 
     def __init__(self, width: int = 64, hidden: tuple[int, ...] = (32,), perspectives: Literal[1, 2] = 1) -> None:
-        if width < 1 or min(hidden, default=1) < 1:
-            raise ValueError(f"width {width}, hidden {hidden}: positive numbers are needed")
         super().__init__(NetworkConfig(network="dense", width=width, hidden=tuple(hidden), perspectives=perspectives))
         self.table = nn.Parameter(torch.randn(ROWS, width) / 6)
         self.norm = nn.BatchNorm1d(width)

@@ -32,6 +32,7 @@ from search.evaluation.feature_sets import (
     FeatureSet,
     feature_set,
 )
+from search.evaluation.network import LANES
 from search.machine.jit import jit
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUARES
 
@@ -220,9 +221,9 @@ class NnueNetwork(ValueNetwork):
     def __init__(
         self, features: Literal["half_kp", "k_p"] = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)
     ) -> None:
-        if width < 1 or width % 32 or min(hidden, default=1) < 1:
-            raise ValueError(f"width {width}, hidden {hidden}: a multiple of 32 and positive numbers are needed")
         super().__init__(NetworkConfig(network=features, width=width, hidden=tuple(hidden), perspectives=2))
+        if width % LANES:
+            raise ValueError(f"width {width}: NNUE takes a multiple of {LANES}")
         self.feature_set = features
         self._features = feature_set(features)
         factored = features == "half_kp"

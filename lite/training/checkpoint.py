@@ -7,8 +7,9 @@ moved into it, so that a crash leaves the old file or the whole of the other.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,10 +19,13 @@ from safetensors.torch import save
 from lite.networks.build import network_from_config
 from lite.networks.lite_value import ValueNetwork
 from search.machine.files import write_atomically
+from search.machine.metadata import parse_json, sort_header
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
 VERSION = "1"
+
+Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 def file_format(path: Path) -> str:
@@ -43,20 +47,22 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata()
-            if header.get("version") != VERSION:
-                raise ValueError(
-                    f"{path}: a {kind} of version {header.get('version')}; this program reads version {VERSION}"
-                )
+            version, text = header.get("version"), header["data"]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-            return tensors, json.loads(header["data"])
-    except (SafetensorError, json.JSONDecodeError, KeyError, UnicodeDecodeError) as error:
+        data = parse_json(text)
+        if not isinstance(data, dict):
+            raise ValueError("its description is no JSON object")
+    except (SafetensorError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: not a {kind}, or only a part of one ({error}); copy or train it again") from None
+    if version != VERSION:
+        raise ValueError(f"{path}: a {kind} of version {version}; this program reads version {VERSION}")
+    return tensors, data
 
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
     """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
     header = {"format": kind, "version": VERSION, "data": json.dumps(data, sort_keys=True)}
-    write_atomically(path, save({name: tensor.contiguous() for name, tensor in tensors.items()}, header))
+    write_atomically(path, sort_header(save({name: tensor.contiguous() for name, tensor in tensors.items()}, header)))
 
 
 def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
@@ -69,16 +75,34 @@ def load_model(path: Path | str) -> tuple[ValueNetwork, dict[str, Any]]:
 
     Raises FileNotFoundError, or ValueError in words for a foreign, truncated or mismatching file.
     """
+    return load_module(path, NETWORK, network_from_config)
+
+
+def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> tuple[Module, dict[str, Any]]:
+    """`load_model` for files of any kind: `build` makes the module of a configuration, or raises ValueError.
+
+    The module is built for good when its parts are known to have the shapes that the file holds: a description of a
+    few bytes could ask for more memory than there is.
+    """
     path = Path(path)
     if path.is_dir():
         path = path / "network.safetensors"
-    tensors, data = read_tensors(path, NETWORK)
+    tensors, data = read_tensors(path, kind)
     try:
-        model = network_from_config(data["network"])
+        config, training = data["network"], data["training"]
+        with torch.device("meta"):
+            wanted = {name: tuple(tensor.shape) for name, tensor in build(config).state_dict().items()}
+        found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        for name in sorted(wanted.keys() | found.keys()):
+            if wanted.get(name) != found.get(name):
+                raise ValueError(f"{name} should be {wanted.get(name, 'absent')}, is {found.get(name, 'absent')}")
+        model = build(config)
         model.load_state_dict(tensors)
-    except (KeyError, RuntimeError, ValueError) as error:
+    except KeyError as error:
+        raise ValueError(f"{path}: not a {kind}: {error} is missing in its description; train it again") from None
+    except (RuntimeError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: the weights do not fit the configuration stored with them: {error}") from None
-    return model.eval(), data["training"]
+    return model.eval(), training
 
 
 def save_state(path: Path, parts: dict[str, dict[str, torch.Tensor]], data: dict[str, Any]) -> None:

@@ -16,6 +16,7 @@ from lite.training.checkpoint import NETWORK, file_format, load_model
 from lite.training.metrics import Metrics
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
+from search.puct.onnx_file import open_session
 
 Predictor = Callable[[Batch], np.ndarray]
 """Logits f (B,) of the mover's win for a batch."""
@@ -56,16 +57,7 @@ def _trained(path: Path) -> Predictor:
 
 def _onnx(path: Path) -> Predictor:
     """An exported network: its inputs are the listing's, pieces (B, 81) and hand features (B, 57)."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ValueError(f"{path}: testing an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
-    try:
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises classes of its own that it does not export
-        raise ValueError(f"{path}: onnxruntime cannot read it: {error}") from None
+    session = open_session(path)
     names = {given.shape[1]: given.name for given in session.get_inputs() if len(given.shape) == 2}
     if set(names) != {81, 57}:
         raise ValueError(f"{path}: its inputs are not (positions, 81) pieces and (positions, 57) hand features")

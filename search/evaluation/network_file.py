@@ -18,6 +18,7 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.machine.files import write_atomically
+from search.machine.metadata import parse_json, sort_header
 
 FORMAT = "liteshogi evaluation network"
 VERSION = "1"
@@ -59,10 +60,10 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
 
 
 def save_network(net: EvalNetwork, path: Path | str) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all; equal networks give equal bytes."""
     tensors, data = _tensors(net), json.dumps(_description(net), sort_keys=True)
     header = {"format": FORMAT, "version": VERSION, "data": data, "checksum": _checksum(tensors, data)}
-    write_atomically(Path(path), save(tensors, header))
+    write_atomically(Path(path), sort_header(save(tensors, header)))
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -77,7 +78,7 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     if header["checksum"] != _checksum(tensors, header["data"]):
         raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")
-    return tensors, json.loads(header["data"])
+    return tensors, parse_json(header["data"])
 
 
 def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:

@@ -6,7 +6,6 @@ upset by that, only a set-up check (and the drop rule goes on to forbid a third)
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from search.machine.jit import jit
+from search.machine.metadata import parse_json
 from search.rules.bitboard import NONE
 from search.rules.position import NO_KING, PIECE_KEYS, attackers, occupied, toggle
 from search.rules.set_up import BOARD_ERRORS, TWO_PAWNS
@@ -46,7 +46,7 @@ def read_problems(path: Path) -> list[MateProblem]:
             problems.append(MateProblem(text, number))
             continue
         try:
-            record = json.loads(text)
+            record = parse_json(text)
             sfen, plies = record["sfen"], record.get("ply")
             if not isinstance(sfen, str) or not (plies is None or isinstance(plies, int)):
                 raise TypeError

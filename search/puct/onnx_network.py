@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from search.puct.onnx_file import first_line, open_session
 from search.puct.planes import LABELS, PLANES1, PLANES2
 
 INPUTS = {"input1": (PLANES1, 9, 9), "input2": (PLANES2, 9, 9)}
@@ -27,19 +28,7 @@ class OnnxNetwork:
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path}: there is no such file")
-        try:
-            import onnxruntime
-        except ImportError:
-            raise ValueError(f"{path}: an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # onnxruntime raises classes of its own that it does not export
-            raise ValueError(f"{path}: onnxruntime cannot read it: {_first_line(error)}") from None
+        self._session = open_session(path, threads)
         self._check_signature(path)
         names = [output.name for output in self._session.get_outputs()]
         self._outputs = [name for name in (*OUTPUTS, DRAW_OUTPUT) if name in names]
@@ -76,7 +65,7 @@ class OnnxNetwork:
         try:
             policy, win_rate, draw = self(*planes)
         except Exception as error:
-            raise ValueError(f"{path}: onnxruntime cannot run it on two positions: {_first_line(error)}") from None
+            raise ValueError(f"{path}: onnxruntime cannot run it on two positions: {first_line(error)}") from None
         if policy.shape != (2, LABELS) or win_rate.shape != (2,):
             raise ValueError(f"{path}: outputs {policy.shape} and {win_rate.shape} for two positions; export it again")
         for name, values in (("output_value", win_rate), (DRAW_OUTPUT, draw)):
@@ -105,7 +94,3 @@ def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:
             f"{path}: {found.name} takes {found.shape[0]} positions at a time, neither more nor fewer: export it with "
             f"a dynamic batch axis"
         )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

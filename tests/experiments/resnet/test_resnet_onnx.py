@@ -130,7 +130,7 @@ def test_broken_files_are_refused(trained: tuple[PolicyValueNetwork, Path], tmp_
     whole = constant_model(tmp_path / "whole.onnx").read_bytes()
     (tmp_path / "cut.onnx").write_bytes(whole[: len(whole) // 2])
     for name in ("text.onnx", "cut.onnx"):
-        with pytest.raises(ValueError, match="onnxruntime cannot read it"):
+        with pytest.raises(ValueError, match="not an ONNX file"):
             OnnxNetwork(tmp_path / name)
     with pytest.raises(ValueError, match="not a safetensors file"):
         export_resnet_file(tmp_path / "text.onnx", tmp_path / "net.onnx")

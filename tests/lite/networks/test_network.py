@@ -153,9 +153,9 @@ def test_configuration_makes_the_same_net_again(net):
 
 
 def test_mistakes_are_told_in_words():
-    with pytest.raises(ValueError, match="board or blog"):
+    with pytest.raises(ValueError, match="board, blog"):
         LiteValueNetwork(layout="square")
-    with pytest.raises(ValueError, match="positive"):
+    with pytest.raises(ValueError, match="dims: channels 0: choose a whole number from 1"):
         build_network(NetworkConfig(dims=(16, 0, 32)))
     with pytest.raises(ValueError, match="configuration"):
         network_from_config({"width": 3, "colour": 1})

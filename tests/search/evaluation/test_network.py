@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from safetensors.numpy import save_file
 from search.evaluation.bench import random_network
 from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference
-from search.evaluation.network_file import load_network, save_network
+from search.evaluation.network_file import FORMAT, load_network, save_network
 
 SMALL = ("k_p", 32, (8,), 2)
 
@@ -56,6 +57,22 @@ def test_a_network_comes_back_as_it_was_saved(tmp_path: Path, small: EvalNetwork
     save_network(changed, tmp_path / "a" / "net.safetensors")
     assert same(load_network(tmp_path / "a" / "net.safetensors"), changed)
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["net.safetensors"]
+
+
+def test_equal_networks_give_equal_files(tmp_path: Path, small: EvalNetwork) -> None:
+    contents = set()
+    for number in range(4):
+        save_network(dataclasses.replace(small, provenance={"b": 1, "a": "一"}), tmp_path / f"{number}")
+        contents.add((tmp_path / f"{number}").read_bytes())
+    assert len(contents) == 1
+
+
+def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
+    text, path = "[" * 100_000, tmp_path / "deep.safetensors"
+    header = {"format": FORMAT, "version": "1", "data": text, "checksum": f"{zlib.crc32(text.encode()):08x}"}
+    save_file({}, path, header)
+    with pytest.raises(ValueError, match=r"deep\.safetensors: its JSON is nested too deeply"):
+        load_network(path)
 
 
 def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:

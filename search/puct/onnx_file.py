@@ -1,0 +1,103 @@
+"""Opening ONNX files that anyone may have made.
+
+A graph inside a node (the body of a Loop, a Scan, a branch of an If) lets a file compute without end, already in the
+trial run that checks it. No network of this program's kinds has one, so that files with one are refused before anything
+runs. What is looked at of the file is the protocol buffer's frame alone
+(https://protobuf.dev/programming-guides/encoding/, field numbers from onnx.proto): no other package is needed, and
+weights are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
+_GRAPH_NODE, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 1, 7, 11
+_NODE_OPERATOR, _NODE_ATTRIBUTE = 4, 5
+_ATTRIBUTE_GRAPHS = (6, 11)
+_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
+
+
+def open_session(path: Path, threads: int = 1) -> Any:
+    """An onnxruntime session of the file on the CPU. Raises FileNotFoundError, or ValueError in one line."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ValueError(f"{path}: an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
+    operator = _operator_with_graph(path)
+    if operator is not None:
+        raise ValueError(
+            f"{path}: its operator {operator} has a graph inside, which may run without end: export it without loops "
+            f"and branches"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.load_model_format", "ONNX")
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises classes of its own that it does not export
+        raise ValueError(f"{path}: onnxruntime cannot read it: {first_line(error)}") from None
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, without what follows."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _operator_with_graph(path: Path) -> str | None:
+    """The first operator with a graph among its attributes, in the model's graph or its functions."""
+    model = memoryview(path.read_bytes())
+    try:
+        for body, nodes in ((_MODEL_GRAPH, _GRAPH_NODE), (_MODEL_FUNCTION, _FUNCTION_NODE)):
+            for part in _messages(model, body):
+                if body == _MODEL_FUNCTION and _has_graph(part, _FUNCTION_ATTRIBUTE):
+                    return "of a function"
+                for node in _messages(part, nodes):
+                    if _has_graph(node, _NODE_ATTRIBUTE):
+                        return b"".join(_messages(node, _NODE_OPERATOR)).decode("utf-8", "replace")[:40]
+    except (IndexError, ValueError):
+        raise ValueError(f"{path}: not an ONNX file, or only a part of one; copy or export it again") from None
+    return None
+
+
+def _has_graph(message: memoryview, attributes: int) -> bool:
+    found = (_messages(one, field) for one in _messages(message, attributes) for field in _ATTRIBUTE_GRAPHS)
+    return any(True for graphs in found for _ in graphs)
+
+
+def _messages(message: memoryview, number: int) -> Iterator[memoryview]:
+    """The contents of a message's fields of this number. ValueError or IndexError for what is no message."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        kind = key & 7
+        if kind == _VARINT:
+            _, at = _varint(message, at)
+        elif kind == _EIGHT_BYTES or kind == _FOUR_BYTES:
+            at += 8 if kind == _EIGHT_BYTES else 4
+        elif kind == _BYTES:
+            size, at = _varint(message, at)
+            if at + size > len(message):
+                raise ValueError("a field longer than its message")
+            if key >> 3 == number:
+                yield message[at : at + size]
+            at += size
+        else:
+            raise ValueError(f"a field of kind {kind}")
+
+
+def _varint(message: memoryview, at: int) -> tuple[int, int]:
+    """The number that begins at a byte, seven bits a byte, and where it ends."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+    raise ValueError("a number without end")
