@@ -3,6 +3,10 @@
 Read here rather than by cshogi, whose parser is the oracle of the tests: it is C++ that trusts its input, and a
 damaged file (a comment before the first move, an unknown piece) makes it write outside its arrays.
 
+The format counts no moves, so that a last move can be missing unseen. What tells of it is used where it is there: the
+times of moves, and what floodgate writes at the end: whose turn it is, and its summary, which also holds what no other
+line says (an illegal move, a false declaration).
+
 Scores: `'** 123 ...` after a move, centipawns in black's view, of the search that chose it.
 """
 
@@ -27,6 +31,7 @@ from lite.notation.game import (
     GameError,
     read_comment,
 )
+from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
@@ -69,6 +74,32 @@ _ENDINGS = {
     "MAX_MOVES": MOVES_USED_UP,
 }
 """Others (CHUDAN, ERROR, MATTA, FUZUMI, ...) give no result."""
+_SUMMARIES = {
+    "toryo": MOVER_LOSES,
+    "time up": MOVER_LOSES,
+    "kachi": MOVER_DECLARES,
+    "illegal kachi": MOVER_LOSES,
+    "illegal move": ILLEGAL_MOVE,
+    "uchifuzume": ILLEGAL_MOVE,
+    "oute_kaihimore": ILLEGAL_MOVE,
+    "sennichite": REPETITION,
+    "max_moves": MOVES_USED_UP,
+}
+"""shogi-server's reasons that follow from whose turn it is; of others, as `abnormal`, it says only who won."""
+_HEADERS = {
+    "EVENT": "棋戦",
+    "SITE": "場所",
+    "START_TIME": "開始日時",
+    "END_TIME": "終了日時",
+    "TIME_LIMIT": "持ち時間",
+    "TIME+": "先手持ち時間",
+    "TIME-": "後手持ち時間",
+    "OPENING": "戦型",
+    "MAX_MOVES": "最大手数",
+    "JISHOGI": "持将棋",
+    "NOTE": "備考",
+}
+"""The keys of the standard, and KIF's."""
 
 
 def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | GameError]:
@@ -93,70 +124,128 @@ def _square(digits: str) -> int:
     return (int(digits[0]) - 1) * 9 + int(digits[1]) - 1
 
 
-def _read_game(lines: list[str], place: str, unfinished: bool) -> Game:
-    setup: list[str] = []
-    names, ratings = ["", ""], [None, None]  # type: list[str], list[float | None]
-    builder: GameBuilder | None = None
-    ending, outcome = "", None
-    for line in lines:
+class _Reader:
+    """One game's lines, in their order."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.builder: GameBuilder | None = None
+        self.setup: list[str] = []
+        self.names, self.ratings = ["", ""], [None, None]  # type: list[str], list[float | None]
+        self.headers: dict[str, str] = {}
+        self.early_comments: list[str] = []
+        self.ending, self.outcome = "", None  # type: str, int | None
+        self.winner: int | None = None
+        """The summary's."""
+        self.timed = 0
+        """How many moves had been played when a time was told."""
+
+    def line(self, line: str) -> None:
         mark = line[:1]
-        if not line.strip():
-            continue
         if mark == "'":
-            _read_remark(line, builder, ratings)
-            summary = _summary(line)
-            if summary is not None:
-                ending, outcome = summary
+            self._remark(line)
         elif line.startswith(("N+", "N-")):
-            names["+-".index(line[1])] = line[2:]
-        elif mark in "V$T" or line.startswith("N"):
-            continue
+            self.names["+-".index(line[1])] = line[2:]
+        elif mark == "$":
+            self._header(line)
+        elif mark == "T":
+            self._time(line)
+        elif mark == "V" or line.startswith("N"):
+            pass
         elif mark == "P" or line in ("+", "-"):
-            if builder is not None:
+            if self.builder is not None:
                 raise GameError(f"a position in the middle of it: {line[:30]!r}")
-            setup.append(line)
+            self.setup.append(line)
             if mark != "P":
-                builder = GameBuilder(place, _start(setup))
+                self.builder = GameBuilder(self.place, _start(self.setup))
         elif mark in "+-":
-            for part in line.split(","):  # several statements may share a line
+            # Several statements may share a line, and a comment, which may hold commas, is the last of them.
+            statements, _, remark = line.partition(",'")
+            for part in statements.split(","):
                 if part[:1] in ("+", "-"):
-                    _play(part, builder)
-                elif part[:1] == "'":
-                    _read_remark(part, builder, ratings)
+                    _play(part, self.builder)
+                elif part[:1] == "T":
+                    self._time(part)
+            if remark:
+                self._remark("'" + remark)
         elif mark == "%":
-            if builder is None:
+            if self.builder is None:
                 raise GameError("an ending before the first position")
-            ending = line[1:].split(",")[0].strip()
-            outcome = _ENDINGS.get(ending)
+            self.ending = line[1:].split(",")[0].strip()
+            self.outcome = _ENDINGS.get(self.ending)
         else:
             raise GameError(f"cannot read the line {line[:30]!r}")
-    if builder is None:
-        raise GameError("no first position (a line + or -)")
-    builder.names, builder.ratings = names, ratings
-    return builder.finish(ending, outcome, unfinished)
+
+    def _header(self, line: str) -> None:
+        key, _, value = line[1:].partition(":")
+        if key in _HEADERS:
+            self.headers[_HEADERS[key]] = value.strip()
+
+    def _time(self, line: str) -> None:
+        """`T12` after a move or an ending: seconds."""
+        match = re.fullmatch(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*", line.split(",")[0])
+        if self.builder is None or match is None:
+            return
+        milliseconds = round(1000 * float(match.group(1)))
+        if self.ending:
+            self.builder.time_of_ending(milliseconds)
+        elif self.timed < self.builder.plies_told:
+            self.timed = self.builder.plies_told
+            self.builder.time_of_last(milliseconds)
+        else:
+            raise _disagrees(f"after move {self.timed} stands a time {line.strip()[:12]!r} without its move")
+
+    def _remark(self, line: str) -> None:
+        """A comment: floodgate's ratings, turn and summary, scores, and words for readers."""
+        if match := re.match(r"'(black|white)_rate:.*:([0-9]+(?:\.[0-9]+)?)\s*$", line):
+            self.ratings[("black", "white").index(match.group(1))] = float(match.group(2))
+        elif line.startswith("'$"):
+            self._header(line[1:])
+        elif line.startswith("'*"):
+            if self.builder is None:
+                self.early_comments.append(line[1:])
+                return
+            self.builder.comment(line[1:])
+            read_comment(line[2:] if line.startswith("'*#") else line[1:].replace("**", "*", 1), self.builder)
+        elif line.rstrip() in ("'+", "'-") and self.builder is not None:
+            if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
+                raise _disagrees(f"after {len(self.builder.moves)} moves {line.rstrip()!r} is the other side's")
+        elif match := re.match(r"'summary:([^:]*):(.*) (win|lose|draw):(.*) (win|lose|draw)\s*$", line):
+            reason, black = match.group(1), match.group(3)
+            self.winner = {"win": BLACK_WINS, "lose": WHITE_WINS, "draw": DRAW}[black]
+            if reason in _SUMMARIES:
+                # A false declaration stands as a declaration above.
+                self.ending = reason if reason.startswith("illegal") else self.ending or reason
+                self.outcome = _SUMMARIES[reason]
+            elif black != "draw":
+                self.ending, self.outcome = reason, BLACK_WON if black == "win" else WHITE_WON
+
+    def finish(self, unfinished: bool) -> Game:
+        if self.builder is None:
+            raise GameError("no first position (a line + or -)")
+        builder = self.builder
+        builder.names, builder.ratings, builder.headers = self.names, self.ratings, self.headers
+        if self.early_comments:
+            builder.comments[0] = self.early_comments + builder.comments.get(0, [])
+        game = builder.finish(self.ending, self.outcome, unfinished)
+        if self.winner is not None and game.result & WINNER_MASK != self.winner:
+            raise _disagrees(f"its summary names another winner than {self.ending!r} after {len(game.moves)} moves")
+        return game
 
 
-def _read_remark(line: str, builder: GameBuilder | None, ratings: list[float | None]) -> None:
-    """A comment: floodgate's ratings and scores."""
-    if match := re.match(r"'(black|white)_rate:.*:([0-9]+(?:\.[0-9]+)?)\s*$", line):
-        ratings[("black", "white").index(match.group(1))] = float(match.group(2))
-    elif builder is not None and line.startswith("'*"):
-        read_comment(line[2:] if line.startswith("'*#") else line[1:].replace("**", "*", 1), builder)
+def _disagrees(what: str) -> GameError:
+    return GameError(
+        f"{what}: a line is missing or one too many; take the game from its source again",
+        "moves and ending that disagree",
+    )
 
 
-def _summary(line: str) -> tuple[str, int | None] | None:
-    """What floodgate's `'summary:` line adds to the ending: illegal moves, the move limit, perpetual check."""
-    match = re.match(r"'summary:([^:]*):(.*) (win|lose|draw):(.*) (win|lose|draw)\s*$", line)
-    if match is None:
-        return None
-    reason, black = match.group(1), match.group(3)
-    if reason == "max_moves":
-        return reason, MOVES_USED_UP
-    if reason == "illegal move":
-        return reason, ILLEGAL_MOVE
-    if "sennichite" in reason and black != "draw":
-        return reason, BLACK_WON if black == "win" else WHITE_WON
-    return None
+def _read_game(lines: list[str], place: str, unfinished: bool) -> Game:
+    reader = _Reader(place)
+    for line in lines:
+        if line.strip():
+            reader.line(line)
+    return reader.finish(unfinished)
 
 
 def _play(text: str, builder: GameBuilder | None) -> None:

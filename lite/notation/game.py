@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,6 +32,8 @@ UNFINISHED = 3
 """Result of a game that just stops; such games are read only where that is asked for."""
 MATE_SCORE = 32000
 """Centipawns written for a found mate; larger scores in comments are cut to it."""
+LONGEST_TIME = 2**31 - 1
+"""Milliseconds; longer times are cut to it."""
 
 
 class GameError(ValueError):
@@ -65,6 +68,14 @@ class Game:
     """In the notation's own words."""
     names: tuple[str, str] = ("", "")
     ratings: tuple[float | None, float | None] = (None, None)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written."""
+    times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
+    """i4 (plies + 1,): milliseconds that each move took, and after them the ending; -1 where it is not told."""
+    comments: Mapping[int, list[str]] = field(default_factory=dict)
+    """By the number of moves played before them, lines as KIF has them: `*` and a comment, `&` and a bookmark."""
+    variations: str = ""
+    """KIF's lines of the variations as they were read, from the first `変化：` on."""
 
     def hcpe3(self) -> bytes:
         """The game as hcpe3: each position gets the move played as its only candidate, with one visit, which is
@@ -99,12 +110,21 @@ class GameBuilder:
         self.moves: list[int] = []
         self._scores: dict[int, int] = {}
         self._illegal: str | None = None
+        self._times: dict[int, int] = {}
         self.names = ["", ""]
         self.ratings: list[float | None] = [None, None]
+        self.headers: dict[str, str] = {}
+        self.comments: dict[int, list[str]] = {}
+        self.variations = ""
 
     @property
     def turn(self) -> int:
         return int(self.pos["turn"])
+
+    @property
+    def plies_told(self) -> int:
+        """The moves, with the illegal one if the last was one."""
+        return len(self.moves) + (self._illegal is not None)
 
     def refuse_more(self) -> None:
         """Raises GameError if the move before was illegal: nothing may follow it."""
@@ -123,6 +143,18 @@ class GameBuilder:
         do_move(self.pos, move)
         self.moves.append(move)
 
+    def time_of_last(self, milliseconds: int) -> None:
+        """What the last move took."""
+        self._times[self.plies_told - 1] = milliseconds
+
+    def time_of_ending(self, milliseconds: int) -> None:
+        """What the player took who then ended the game."""
+        self._times[self.plies_told] = milliseconds
+
+    def comment(self, line: str) -> None:
+        """A line on the position as it stands, with KIF's mark before it: `*` a comment, `&` a bookmark."""
+        self.comments.setdefault(len(self.moves), []).append(line)
+
     def score_of_last(self, black_score: int) -> None:
         """The score, in black's view, of the search that chose the last move."""
         if self.moves and self._illegal is None:
@@ -140,12 +172,16 @@ class GameBuilder:
             raise GameError(self._illegal, "an illegal move")
         if not self.moves:
             raise GameError("no moves", "no moves")
-        result = self._result(outcome)
+        result = self.result(outcome)
         if result is None:
             if not unfinished:
                 raise GameError(f"no result ({ending or 'it just stops'})", "no result")
             result = UNFINISHED
         scores, scored = np.zeros(len(self.moves), np.int16), np.zeros(len(self.moves), bool)
+        times = np.full(len(self.moves) + 1, -1, np.int32)
+        for ply, milliseconds in self._times.items():
+            if 0 <= ply <= len(self.moves):
+                times[ply] = min(milliseconds, LONGEST_TIME)
         start_turn = (self.turn + len(self.moves)) % 2
         for ply, score in self._scores.items():
             if ply < len(self.moves):
@@ -164,9 +200,14 @@ class GameBuilder:
             ending,
             (self.names[0], self.names[1]),
             (self.ratings[0], self.ratings[1]),
+            self.headers,
+            times,
+            self.comments,
+            self.variations,
         )
 
-    def _result(self, outcome: int | None) -> int | None:
+    def result(self, outcome: int | None) -> int | None:
+        """The result byte of an outcome after these moves; None if it is not told and the position does not tell."""
         mover_wins = (BLACK_WINS, WHITE_WINS)[self.turn]
         mover_loses = (WHITE_WINS, BLACK_WINS)[self.turn]
         if outcome is None:
@@ -186,12 +227,9 @@ class GameBuilder:
             # Whoever made the move that was not played here is still to move.
             ILLEGAL_MOVE: mover_loses,
             ILLEGAL_BEFORE: mover_wins if self._illegal is None else mover_loses,
-            MOVER_WINS: mover_wins,
             MOVER_DECLARES: mover_wins | DECLARATION,
             BLACK_WON: BLACK_WINS,
             WHITE_WON: WHITE_WINS,
-            BLACK_DECLARED: BLACK_WINS | DECLARATION,
-            WHITE_DECLARED: WHITE_WINS | DECLARATION,
             DRAWN: DRAW,
             MOVES_USED_UP: DRAW | MOVE_LIMIT,
         }[outcome]
@@ -201,7 +239,6 @@ class GameBuilder:
 (
     MOVER_LOSES,
     ILLEGAL_MOVE,
-    MOVER_WINS,
     MOVER_DECLARES,
     BLACK_WON,
     WHITE_WON,
@@ -209,9 +246,7 @@ class GameBuilder:
     REPETITION,
     MOVES_USED_UP,
     ILLEGAL_BEFORE,
-    BLACK_DECLARED,
-    WHITE_DECLARED,
-) = range(12)
+) = range(9)
 
 _NUMBER = r"([+-]?[0-9]{1,9})"
 # Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search

@@ -3,6 +3,9 @@
 Read here, with cshogi as the oracle of the tests: its KIF parser passes over lines that it cannot read and plays on (a
 shorter or another game comes out) and knows no board diagrams, and its KI2 parser takes a drop for 左, 右 and 引.
 
+A game is read only if what it says of itself agrees: the ending's number follows the last move's, and the verdict below
+it (`まで49手で先手の勝ち`) has the moves and the winner that stand above. So a file that lost a line is no other game.
+
 Scores are centipawns in black's view. A player's (`**対局 ... 評価値 n`, `**評価値=n`) are of the search that chose the
 move above them, an analysis's (`**解析 ... 候補1 ...`, `*#評価値=n`) of the position after it.
 """
@@ -10,12 +13,12 @@ move above them, an analysis's (`**解析 ... 候補1 ...`, `*#評価値=n`) of 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 from cshogi import KIF
 
 from lite.notation.game import (
-    BLACK_DECLARED,
     BLACK_WON,
     DRAWN,
     ILLEGAL_BEFORE,
@@ -24,13 +27,14 @@ from lite.notation.game import (
     MOVER_LOSES,
     MOVES_USED_UP,
     REPETITION,
-    WHITE_DECLARED,
+    UNFINISHED,
     WHITE_WON,
     Game,
     GameBuilder,
     GameError,
     read_comment,
 )
+from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import legal_moves
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
@@ -50,7 +54,7 @@ from search.rules.shogi import (
 
 _ENDINGS = {
     "投了": MOVER_LOSES,
-    "詰み": MOVER_LOSES,
+    "詰": MOVER_LOSES,
     "切れ負け": MOVER_LOSES,
     "時間切れ": MOVER_LOSES,
     "反則負け": ILLEGAL_MOVE,
@@ -67,15 +71,24 @@ _ENDINGS = {
 }
 _MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
-_KIF_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(成?)\(([1-9])([1-9])\))")
+_KIF_MOVE = re.compile(
+    rf"[▲△▼▽☗☖]?([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(成?)\(([1-9])([1-9])\))(.*)"
+)
+_CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
-_VERDICT = re.compile(r"\s*まで、?\s*([0-9]{1,6})手で(.*)")
+_VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
+_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|.*勝ち)")
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
 _NUMBERS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"十": 10}
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
 _MARK = re.compile("[▲△▼▽☗☖]")
+_NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
+_HAND_KEYS = (("先手の持駒", "下手の持駒"), ("後手の持駒", "上手の持駒"))
+_POSITION_KEYS = {"手合割", *sum(_NAME_KEYS + _HAND_KEYS, ())}
+"""Headers that a `Game` holds as names and first position."""
+_WHO_WON = {DRAW: "draw", BLACK_WINS: "black won", WHITE_WINS: "white won", UNFINISHED: "unfinished"}
 
 
 class _Reader:
@@ -90,14 +103,16 @@ class _Reader:
         self.builder: GameBuilder | None = None
         self.ending = ""
         self.outcome: int | None = None
-        self.said_plies: int | None = None
+        self.ending_number: int | None = None
+        self.verdict: _Verdict | None = None
+        self._early_comments: list[str] = []
 
     def start(self) -> GameBuilder:
         """The builder, set up from what the headers said when the first move comes."""
         if self.builder is None:
             self.builder = GameBuilder(self.place, self._start_sfen())
-            for colour, keys in enumerate((("先手", "下手"), ("後手", "上手"))):
-                self.builder.names[colour] = next((self.headers[key] for key in keys if key in self.headers), "")
+            for line in self._early_comments:
+                self.builder.comment(line)
         return self.builder
 
     def _start_sfen(self) -> str:
@@ -125,7 +140,7 @@ class _Reader:
                 if sign not in _PIECES:
                     raise GameError(f"unknown piece {sign!r} in the board diagram")
                 board[(8 - column) * 9 + rank] = _PIECES[sign] + (KINDS if colour == "v" else 0)
-        for colour, keys in enumerate((("先手の持駒", "下手の持駒"), ("後手の持駒", "上手の持駒"))):
+        for colour, keys in enumerate(_HAND_KEYS):
             for key in keys:
                 self._hand(self.headers.get(key, "なし"), hands[colour])
         pos = new_position()
@@ -153,11 +168,15 @@ class _Reader:
     def other_line(self, line: str) -> bool:
         """Headers, diagrams, comments and the verdict; False if the line is none of these."""
         if line[0] in "*＊":
-            if self.builder is not None:
-                for part in line[1:].split("\n"):
-                    read_comment(part, self.builder)
+            if self.builder is None:
+                self._early_comments.append("*" + line[1:])
+            else:
+                self.builder.comment("*" + line[1:])
+                read_comment(line[1:], self.builder)
         elif line.startswith("手数--"):
             self.start()  # the headers are over: a comment from here on belongs to the first position
+        elif line[0] == "&" and self.builder is not None:
+            self.builder.comment(line)
         elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
             pass
         elif line[0] == "|":
@@ -167,30 +186,13 @@ class _Reader:
         elif line.strip() in ("先手番", "下手番"):
             self.white_moves = False
         elif match := _VERDICT.match(line):
-            self.said_plies = int(match.group(1))
-            self._verdict(match.group(2).strip(" 　"))
+            self.verdict = _Verdict(line.strip(" 　"), int(match.group(1)), match.group(2))
         elif "：" in line or ":" in line.split("(")[0]:
             key, _, value = line.replace(":", "：", 1).partition("：")
             self.headers[key.strip()] = value.strip()
         else:
             return False
         return True
-
-    def _verdict(self, text: str) -> None:
-        """`まで112手で後手の勝ち`: what the line of the ending did not say already."""
-        if self.outcome is not None:
-            return
-        self.ending = text
-        if match := re.match("(先|下|後|上)手の(反則負け|入玉勝ち|.*勝ち)", text):
-            black = match.group(1) in "先下"
-            if match.group(2) == "反則負け":
-                self.outcome = WHITE_WON if black else BLACK_WON
-            elif match.group(2) == "入玉勝ち":
-                self.outcome = BLACK_DECLARED if black else WHITE_DECLARED
-            else:
-                self.outcome = BLACK_WON if black else WHITE_WON
-        else:
-            self.outcome = next((value for name, value in _ENDINGS.items() if text.startswith(name)), None)
 
     def target(self, text: str) -> int:
         """`７六` or `同` -> square."""
@@ -202,12 +204,77 @@ class _Reader:
         return (int(text[0]) - 1) * 9 + _NUMBERS[text[1]] - 1
 
     def finish(self) -> Game:
-        builder = self.start()
-        plies = len(builder.moves)
-        # Programs count the ending's line or not; but a game with moves missing must not be read as a shorter one.
-        if self.said_plies is not None and plies < self.said_plies - 2:
-            raise GameError(f"it says {self.said_plies} moves and has {plies}")
-        return builder.finish(self.ending, self.outcome, self._unfinished)
+        builder, verdict = self.start(), self.verdict
+        plies = builder.plies_told
+        if self.ending_number not in (None, plies + 1):
+            raise _disagrees(f"its ending is line {self.ending_number} ({self.ending}) and it has {plies} moves")
+        if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
+            raise _disagrees(f"it says {verdict.plies} moves and has {plies}")
+        for colour, keys in enumerate(_NAME_KEYS):
+            builder.names[colour] = next((self.headers[key] for key in keys if key in self.headers), "")
+        builder.headers = {key: value for key, value in self.headers.items() if key not in _POSITION_KEYS}
+        outcome, ending = self.outcome, self.ending
+        if verdict is not None and outcome is None:
+            outcome, ending = verdict.outcome, verdict.text
+        game = builder.finish(ending, outcome, self._unfinished)
+        if verdict is not None and self._contradicts(verdict, builder, game):
+            raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")
+        return game
+
+    def _counted_by_cshogi(self, verdict: _Verdict) -> bool:
+        """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
+        return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
+
+    def _contradicts(self, verdict: _Verdict, builder: GameBuilder, game: Game) -> bool:
+        found = game.result & WINNER_MASK
+        if verdict.winner is not None:
+            # Where white moves first, 先手 is who moves first to some programs and black to others: the ending decides.
+            sides_are_told = "下手" in verdict.text or "上手" in verdict.text or game.start_sfen.split()[1] == "b"
+            return verdict.winner != found and (sides_are_told or self.outcome is None)
+        if self.outcome is None or not verdict.known:
+            return False
+        told = builder.result(verdict.outcome)
+        return (UNFINISHED if told is None else told & WINNER_MASK) != found
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """The line below the moves: `まで112手で後手の勝ち`."""
+
+    line: str
+    plies: int
+    text: str
+    """What follows the number."""
+
+    @property
+    def winner(self) -> int | None:
+        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
+        match = _WINNER.search(self.text)
+        if match is None:
+            return None
+        return BLACK_WINS if (match[1] in "先下") != (match[2] == "反則負け") else WHITE_WINS
+
+    @property
+    def outcome(self) -> int | None:
+        """How the game ended, as far as it tells."""
+        match = _WINNER.search(self.text)
+        if match is None:
+            return next((outcome for name, outcome in _ENDINGS.items() if self.text.startswith(name)), None)
+        if "反則" in match[2]:
+            return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
+        return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the words for an ending, not a remark."""
+        return any(self.text.startswith(name) for name in _ENDINGS)
+
+
+def _disagrees(what: str) -> GameError:
+    return GameError(
+        f"{what}: a line is missing or one too many; take the game from its source again, or correct what is wrong",
+        "moves and ending that disagree",
+    )
 
 
 def _plain(text: str) -> list[str]:
@@ -222,14 +289,15 @@ def _abbreviate(text: str) -> str:
 
 
 def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
-    """The main line of a KIF text. Raises GameError."""
-    reader = _Reader(place, unfinished)
+    """The main line of a KIF text, with its variations as they stand. Raises GameError."""
+    reader, lines = _Reader(place, unfinished), _plain(text)
     ended = False
-    for line in _plain(text):
+    for index, line in enumerate(lines):
         if not line:
             continue
-        if line.startswith("変化"):
-            break  # variations follow the whole main line
+        if line.startswith("変化") and reader.builder is not None:
+            reader.builder.variations = "\n".join(lines[index:]).rstrip("\n")  # they follow the whole main line
+            break
         if match := _MOVE_LINE.fullmatch(line):
             if ended:
                 raise GameError(f"a move after the ending: {line[:30]!r}")
@@ -242,36 +310,53 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
 def _kif_line(reader: _Reader, number: int, text: str) -> bool:
     """One numbered line; True if it ends the game."""
     builder = reader.start()
-    for name, outcome in _ENDINGS.items():
-        if text.startswith(name):
-            reader.ending, reader.outcome = name, outcome
-            return True
+    match = _KIF_MOVE.match(_abbreviate(text))
+    if match is None:
+        for name, outcome in _ENDINGS.items():
+            if text.startswith(name):
+                reader.ending, reader.outcome, reader.ending_number = text.split()[0], outcome, number
+                if (took := _clock(text)) is not None:
+                    builder.time_of_ending(took)
+                return True
     builder.refuse_more()
     if number != len(builder.moves) + 1:
         raise GameError(f"line {number} stands where move {len(builder.moves) + 1} should")
-    match = _KIF_MOVE.match(_abbreviate(text))
     if match is None:
         raise GameError(f"cannot read move {number} {text[:20]!r}")
-    where, sign, promotion, file, rank = match.groups()
+    where, sign, promotion, file, rank, rest = match.groups()
     kind, move = _PIECES[sign], reader.target(where)
     if file is None:
         # A kind that is in no hand is no move at all.
         builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE)
-        return False
-    origin = (int(file) - 1) * 9 + int(rank) - 1
-    if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
-        raise GameError(f"move {number} ({text.split()[0][:12]}): no such piece stands there")
-    builder.play(move | origin << 7 | (PROMOTE if promotion else 0))
+    else:
+        origin = (int(file) - 1) * 9 + int(rank) - 1
+        if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
+            raise GameError(f"move {number} ({text.split()[0][:12]}): no such piece stands there")
+        builder.play(move | origin << 7 | (PROMOTE if promotion else 0))
+    if (took := _clock(rest)) is not None:
+        builder.time_of_last(took)
     return False
+
+
+def _clock(text: str) -> int | None:
+    """`( 0:05/00:00:12)` -> milliseconds of the move."""
+    match = _CLOCK.search(text)
+    if match is None:
+        return None
+    hours, minutes, seconds = match.groups()
+    return round(1000 * (3600 * int(hours or 0) + 60 * int(minutes) + float(seconds)))
 
 
 def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
     """The main line of a KI2 text. Raises GameError."""
-    reader = _Reader(place, unfinished)
-    for line in _plain(text):
+    reader, lines = _Reader(place, unfinished), _plain(text)
+    for index, line in enumerate(lines):
         if not line:
             continue
-        if line.startswith("変化"):
+        if line.startswith("変化") and reader.builder is not None:
+            # Nothing but KI2 has such moves in its variations: as comments they can be read on.
+            for variation in filter(None, lines[index:]):
+                reader.builder.comment(f"*{variation}")
             break
         if _MARK.match(line.lstrip(" 　")) and "：" not in line:
             marks = list(_MARK.finditer(line))

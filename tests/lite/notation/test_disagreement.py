@@ -1,0 +1,192 @@
+"""A game whose moves and ending disagree is refused: no lost or doubled line leaves another finished game."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import cshogi
+import cshogi.KI2
+import cshogi.KIF
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.notation.csa import read_csa
+from lite.notation.game import Game, GameError
+from lite.notation.games import read_games
+from lite.notation.kif import read_ki2, read_kif
+from lite.records.formats import DECLARATION, SENNICHITE
+
+KIF = "手合割：平手\n   1 ７六歩(77)   ( 0:01/00:00:01)\n"
+KIF += "   2 ３四歩(33)\n   3 ２六歩(27)\n"
+KI2 = "手合割：平手\n▲７六歩 △３四歩 ▲２六歩\n"
+CSA = "PI\n+\n+7776FU\nT3\n-3334FU\nT2\n+2726FU\nT1\n"
+MOVE_LINES = {
+    ".kif": re.compile(r"\s*[0-9]+ +[１-９同]"),
+    ".kifu": re.compile(r"\s*[0-9]+ +[１-９同]"),
+    ".ki2": re.compile(r"▲|△"),
+    ".csa": re.compile(r"[+-][0-9]{4}"),
+}
+
+
+def read(text: str, suffix: str) -> Game | GameError:
+    try:
+        if suffix == ".csa":
+            return next(read_csa(text, "a.csa"))
+        return (read_ki2 if suffix == ".ki2" else read_kif)(text, "a")
+    except GameError as error:
+        return error
+
+
+@pytest.mark.parametrize("name", ["wcsc28.kif", "wcsc28.ki2", "wcsc28.csa", "scored.csa", "scored.kifu"])
+def test_no_move_line_gets_lost_or_doubled_unseen(data_directory: Path, name: str) -> None:
+    path = data_directory / name
+    (good,) = read_games(path)
+    assert isinstance(good, Game)
+    text = path.read_bytes().decode("cp932" if name in ("wcsc28.kif", "wcsc28.ki2") else "utf-8")
+    lines = text.splitlines()
+    moves = [number for number, line in enumerate(lines) if MOVE_LINES[path.suffix].match(line)]
+    assert len(moves) in (9, 49, 72)
+    for number in moves:
+        for changed in (lines[:number] + lines[number + 1 :], lines[: number + 1] + lines[number:]):
+            assert isinstance(read("\n".join(changed), path.suffix), GameError), lines[number]
+
+
+def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
+    lines = (data_directory / "wcsc28.kif").read_bytes().decode("cp932").splitlines()
+    (last,) = (line for line in lines if line.startswith("  49 "))
+    lines.remove(last)
+    with pytest.raises(
+        GameError, match=r"ending is line 50 \(投了\) and it has 48 moves: a line is missing .* correct"
+    ) as caught:
+        read_kif("\n".join(lines), "wcsc28.kif")
+    assert caught.value.reason == "moves and ending that disagree"
+
+
+@pytest.mark.parametrize(
+    ("end", "found"),
+    [
+        ("   4 投了\nまで3手で先手の勝ち\n", 1),
+        ("   4 投了\nまで3手で下手の勝ち\n", 1),
+        ("   4 切れ負け\nまで3手で時間切れにより先手の勝ち\n", 1),
+        ("   4 詰み\nまで3手詰\n", 1),
+        ("   4 入玉勝ち\nまで3手で後手の入玉勝ち\n", 2 | DECLARATION),
+        ("   4 反則勝ち\nまで3手で後手の反則勝ち\n", 2),
+        ("   4 反則負け\nまで3手で後手の反則負け\n", 1),
+        ("   4 ５五歩打\n   5 反則負け\nまで4手で先手の勝ち\n", 1),
+        ("   4 持将棋\nまで5手で持将棋\n", 0),  # as cshogi counts
+        ("   4 千日手\nまで３手で千日手\n", SENNICHITE),
+        ("   4 中断\nまで3手で先手の勝ち\n", 1),
+        ("まで、3手で、先手の勝ち\n", 1),
+        ("   4 投了\nまで3手で先手優勢のまま終了\n", 1),
+        ("   5 投了\n", "ending is line 5"),
+        ("   3 投了\n", "ending is line 3"),
+        ("   4 投了\nまで4手で先手の勝ち\n", "says 4 moves and has 3"),
+        ("   4 投了\nまで2手で先手の勝ち\n", "says 2 moves and has 3"),
+        ("   4 投了\nまで5手で持将棋\n", "'black won'"),
+        ("まで4手で先手の勝ち\n", "says 4 moves and has 3"),
+        ("まで5手で持将棋\n", "says 5 moves and has 3"),
+        ("   4 投了\nまで3手で後手の勝ち\n", "'black won'.*後手の勝ち"),
+        ("   4 投了\nまで3手で先手の反則負け\n", "'black won'"),
+        ("   4 投了\nまで3手で千日手\n", "'black won'"),
+        ("   4 投了\nまで3手で中断\n", "'black won'"),
+        ("   4 千日手\nまで3手で先手の勝ち\n", "'draw'"),
+        ("まで3手で後手の勝ち\n", "'black won'"),
+        ("まで3手で先手の入玉勝ち\n", "'white won'"),
+    ],
+)
+def test_verdicts_of_kif(end: str, found: int | str) -> None:
+    game = read(KIF + end, ".kif")
+    if isinstance(found, str):
+        assert isinstance(game, GameError)
+        assert re.search(found, str(game))
+    else:
+        assert isinstance(game, Game), game
+        assert game.result == found
+
+
+def test_first_and_second_where_white_moves_first() -> None:
+    """Programs call 先手 who moves first, or black: the ending decides, 下手 is black to everyone."""
+    head = "手合割：角落ち\n   1 ３四歩(33)\n"
+    for verdict in ("先手の勝ち", "上手の勝ち", "後手の勝ち"):
+        game = read(f"{head}   2 投了\nまで1手で{verdict}\n", ".kif")
+        assert isinstance(game, Game)
+        assert game.result == 2
+    assert "'white won'" in str(read(f"{head}   2 投了\nまで1手で下手の勝ち\n", ".kif"))
+    assert "'white won'" in str(read(f"{head}まで1手で先手の勝ち\n", ".kif"))
+
+
+@pytest.mark.parametrize(
+    ("end", "found"),
+    [
+        ("まで3手で先手の勝ち\n", 1),
+        ("まで3手で後手の反則負け\n", 1),
+        ("投了\n", 1),
+        ("まで2手で先手の勝ち\n", "says 2 moves and has 3"),
+        ("まで3手で後手の勝ち\n", "'black won'"),
+    ],
+)
+def test_verdicts_of_ki2(end: str, found: int | str) -> None:
+    game = read(KI2 + end, ".ki2")
+    assert re.search(found, str(game)) if isinstance(found, str) else isinstance(game, Game) and game.result == found
+
+
+@pytest.mark.parametrize(
+    ("end", "found"),
+    [
+        ("%TORYO\n'summary:toryo:a win:b lose\n", 1),
+        ("'summary:time up:a win:b lose\n", 1),
+        ("'ILLEGAL_MOVE(-3435FU)\n'summary:illegal move:a win:b lose\n", 1),
+        ("%KACHI\n'summary:illegal kachi:a win:b lose\n", 1),
+        ("%KACHI\n'summary:kachi:a lose:b win\n", 2 | DECLARATION),
+        ("%TORYO\n'summary:abnormal:a lose:b win\n", 2),
+        ("'summary:oute_sennichite:a lose:b win\n", 2),
+        ("'summary:sennichite:a draw:b draw\n", SENNICHITE),
+        ("%TORYO\nT5\n'P9+KY+KE\n'-\n", 1),
+        ("%TORYO\n'+\n", "after 3 moves .* other side"),
+        ("%TORYO\n'summary:toryo:a lose:b win\n", "another winner"),
+        ("'summary:kachi:a win:b lose\n", "another winner"),
+        ("'summary:sennichite:a win:b lose\n", "another winner"),
+        ("T9\n%TORYO\n", "after move 3 stands a time 'T9' without its move"),
+    ],
+)
+def test_what_csa_files_say_of_their_end(end: str, found: int | str) -> None:
+    game = read(CSA + end, ".csa")
+    if isinstance(found, str):
+        assert isinstance(game, GameError)
+        assert re.search(found, str(game))
+    else:
+        assert isinstance(game, Game), game
+        assert game.result == found
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 60), st.data())
+def test_random_games_that_lost_a_line(seed: int, plies: int, data: st.DataObject) -> None:
+    """cshogi writes, a line gets lost or doubled, no notation that counts or times its moves is read as finished."""
+    generator, board = np.random.default_rng(seed), cshogi.Board()
+    kif, ki2, csa, last = ["手合割：平手"], ["手合割：平手"], ["PI", "+"], None
+    heads = [len(kif), len(ki2), len(csa)]
+    for ply in range(plies):
+        legal = list(board.legal_moves)
+        if not legal:
+            break
+        move = legal[generator.integers(len(legal))]
+        kif.append(f"{ply + 1:4} {cshogi.KIF.move_to_kif(move, last)}")
+        ki2.append(cshogi.KI2.move_to_ki2(move, board))
+        csa += ["+-"[board.turn] + cshogi.move_to_csa(move), "T1"]
+        last = move
+        board.push(move)
+    count = len(kif) - 1
+    winner = "後先"[board.turn]
+    kif += [f"{count + 1:4} 投了"]
+    ki2 += [f"まで{count}手で{winner}手の勝ち"]
+    csa += ["%TORYO"]
+    for lines, head, suffix, step in zip((kif, ki2, csa), heads, (".kif", ".ki2", ".csa"), (1, 1, 2), strict=True):
+        if suffix != ".ki2":  # cshogi leaves a few of its moves ambiguous
+            assert isinstance(read("\n".join(lines), suffix), Game)
+        number = head + step * data.draw(st.integers(0, count - 1))
+        assert isinstance(read("\n".join(lines[:number] + lines[number + 1 :]), suffix), GameError)
+        assert isinstance(read("\n".join(lines[: number + 1] + lines[number:]), suffix), GameError)
