@@ -286,7 +286,7 @@ def _iterate(thread: SearchThread, depth: int, alpha: int, beta: int) -> int:
             thread.position,
             thread.record,
             thread.accumulators.record,
-            thread.network_record,
+            thread.accumulators.network,
             np.int64(depth),
             np.int64(alpha),
             np.int64(beta),

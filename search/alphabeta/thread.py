@@ -12,7 +12,6 @@ from search.alphabeta.parameters import parameters_dtype
 from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_record import network_record
 from search.machine.jit import jit
 from search.machine.memory import aligned_zeros
 from search.rules.movegen import MAX_MOVES
@@ -95,7 +94,6 @@ class SearchThread:
 
     def use_network(self, network: EvalNetwork) -> None:
         """Evaluate with another network."""
-        self.network_record = network_record(network)
         self.accumulators = Accumulators(network)
 
     def clear(self) -> None:

@@ -13,11 +13,11 @@ from numba import types
 
 from search.evaluation.kernels import activate, affine, affine_clipped, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
-from search.evaluation.network_record import owning_record
+from search.evaluation.network_record import network_record
 from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
 from search.machine.llvm import make_load, make_store
-from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, store_word
+from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, owning_record, store_word
 from search.rules.position import position_dtype
 from search.rules.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
 from search.score import MAX_EVALUATION
@@ -63,10 +63,13 @@ accumulator_dtype = np.dtype(
 
 
 class Accumulators:
-    """The sums and scratch memory of one thread for one network; `record` is what jitted functions take."""
+    """The sums and scratch memory of one thread for one network.
+
+    Jitted functions take `record`, the thread's own, and `network`, the network's record, which threads share.
+    """
 
     def __init__(self, net: EvalNetwork) -> None:
-        self.network = net
+        self.network = network_record(net)
         widest = net.perspectives * net.width
         sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
         lists = aligned_zeros(2 * LIST, np.uint64)

@@ -25,7 +25,6 @@ from search.evaluation.accumulator import Accumulators, forward, refresh, reset_
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer
 from search.evaluation.network_file import DEFAULT_NETWORK, load_network
-from search.evaluation.network_record import network_record
 from search.machine.jit import KERNEL, jit
 from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
 from search.rules.position import do_move, undo_move
@@ -164,12 +163,12 @@ def _walk(pos, accumulators, net, moves, starts, part):
 
 def measure(net: EvalNetwork, games: Games, runs: int = 7) -> dict[str, Any]:
     """Figures of one network: update_ns and forward_ns per position, refresh_ns per perspective, and its dimensions."""
-    pos, accumulators, record = position_from_sfen("startpos"), Accumulators(net), network_record(net)
+    pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
     times: list[list[float]] = [[] for _ in range(4)]
     for run in range(runs + 1):
         for part in (PLAY, UPDATE, FORWARD, REFRESH):
             before = time.thread_time_ns()
-            _walk(pos, accumulators.record, record, games.moves, games.starts, np.int64(part))
+            _walk(pos, accumulators.record, accumulators.network, games.moves, games.starts, np.int64(part))
             if run:  # the first turn warms the caches
                 times[part].append((time.thread_time_ns() - before) / games.plies)
     play, updated, evaluated, refreshed = (statistics.median(part) for part in times)

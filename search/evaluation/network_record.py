@@ -14,7 +14,7 @@ import numpy as np
 from search.evaluation.feature_sets import NO_KING, NO_ROW
 from search.evaluation.kernels import pack_biases, pack_weights, padded_outputs
 from search.evaluation.network import MAX_LAYERS, EvalNetwork
-from search.machine.memory import aligned_zeros
+from search.machine.memory import owning_record, place
 from search.rules.shogi import CODES
 
 network_dtype = np.dtype(
@@ -44,20 +44,6 @@ network_dtype = np.dtype(
 )
 
 
-class _OwningArray(np.ndarray):
-    """An array with an attribute: what its records point to."""
-
-    owned: list[np.ndarray]
-
-
-def owning_record(dtype: np.dtype, owned: list[np.ndarray]) -> np.void:
-    """A zeroed record that keeps the arrays whose addresses it holds alive, also when it outlives its maker."""
-    array = np.zeros(1, dtype).view(_OwningArray)
-    array.owned = owned
-    record: np.void = array[0]  # a record's base is its array
-    return record
-
-
 _records: WeakKeyDictionary[EvalNetwork, np.void] = WeakKeyDictionary()
 
 
@@ -78,15 +64,15 @@ def _make_record(net: EvalNetwork) -> np.void:
         raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
     arrays: list[np.ndarray] = []
     record = owning_record(network_dtype, arrays)
-    record["rows"] = _place(table, arrays)
-    record["bias"] = _place(net.bias, arrays)
-    record["zero_row"] = _place(np.zeros(width, np.int16), arrays)
+    record["rows"] = place(table, arrays)
+    record["bias"] = place(net.bias, arrays)
+    record["zero_row"] = place(np.zeros(width, np.int16), arrays)
     check = features.check_row
-    record["check_row"] = record["zero_row"] if check is None else _place(net.rows[check], arrays)
+    record["check_row"] = record["zero_row"] if check is None else place(net.rows[check], arrays)
     record["missing_row"] = -1 if features.missing_row is None else features.missing_row * row_bytes
     codes = features.codes_to_rows.astype(np.int64)
     assert codes.shape == (2, CODES + 1)
-    record["code_offsets"] = _place(np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32), arrays)
+    record["code_offsets"] = place(np.where(codes == NO_ROW, -1, codes * row_bytes).astype(np.int32), arrays)
     own = features.king_bucket.astype(np.int64) * features.king_stride * row_bytes
     record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
     record["width"], record["lane_bytes"] = width, lane_bytes
@@ -95,8 +81,8 @@ def _make_record(net: EvalNetwork) -> np.void:
     inputs = width * net.perspectives
     for index, layer in enumerate(net.layers):
         outputs = padded_outputs(len(layer.bias))
-        record["weights"][index] = _place(pack_weights(layer.weight, inputs), arrays)
-        record["biases"][index] = _place(pack_biases(layer.bias), arrays)
+        record["weights"][index] = place(pack_weights(layer.weight, inputs), arrays)
+        record["biases"][index] = place(pack_biases(layer.bias), arrays)
         record["inputs"][index], record["outputs"][index] = inputs, outputs
         record["shifts"][index] = layer.shift
         inputs = outputs
@@ -104,11 +90,3 @@ def _make_record(net: EvalNetwork) -> np.void:
     record["centipawns_per_output"] = net.centipawns_per_output
     record["has_draw"] = len(net.outputs) == 2
     return record
-
-
-def _place(array: np.ndarray, arrays: list[np.ndarray]) -> int:
-    """The address of a copy on cache lines, which goes to `arrays`."""
-    copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
-    copy[...] = array
-    arrays.append(copy)
-    return int(copy.ctypes.data)

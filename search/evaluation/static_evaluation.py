@@ -10,7 +10,6 @@ import numpy as np
 
 from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_record import network_record
 from search.machine.jit import jit
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
@@ -40,8 +39,8 @@ def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
     Raises ValueError in words for what is none, and for a board without both kings: a network has learnt from games,
     and what it says of others means nothing (a mate problem of one king is the mate solver's).
     """
-    accumulators, weights = Accumulators(net), network_record(net)
-    pos, record = new_position(), accumulators.record
+    accumulators, pos = Accumulators(net), new_position()
+    record, weights = accumulators.record, accumulators.network
     found = []
     for sfen in sfens:
         set_game(pos, *split_moves(sfen))
@@ -94,5 +93,5 @@ def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_c
     outputs = np.zeros((len(pieces), len(net.outputs)), np.int32)
     pos, accumulators = new_position(), Accumulators(net)
     pieces, hands, in_check = (np.ascontiguousarray(array, np.uint8) for array in (pieces, hands, in_check))
-    _evaluate_batch(pos, accumulators.record, network_record(net), pieces, hands, in_check, outputs)
+    _evaluate_batch(pos, accumulators.record, accumulators.network, pieces, hands, in_check, outputs)
     return outputs

@@ -49,6 +49,28 @@ def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
     return raw[start : start + size].view(dtype)
 
 
+class _OwningArray(np.ndarray):
+    """An array with an attribute: what its records point to."""
+
+    owned: list[np.ndarray]
+
+
+def owning_record(dtype: np.dtype, owned: list[np.ndarray]) -> np.void:
+    """A zeroed record that keeps the arrays whose addresses it holds alive, also when it outlives its maker."""
+    array = np.zeros(1, dtype).view(_OwningArray)
+    array.owned = owned
+    record: np.void = array[0]  # a record's base is its array
+    return record
+
+
+def place(array: np.ndarray, owned: list[np.ndarray]) -> int:
+    """The address of a copy on cache lines, which goes to what a record owns."""
+    copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
+    copy[...] = array
+    owned.append(copy)
+    return int(copy.ctypes.data)
+
+
 def _pointer(builder, address):
     return builder.inttoptr(address, ir.IntType(64).as_pointer())
 

@@ -62,7 +62,12 @@ def run(thread: SearchThread, sfen: str, depth: int, moves: tuple[str, ...] = ()
     for iteration in range(1, depth + 1):
         window = (np.int64(-INFINITE), np.int64(INFINITE))
         score = search_root(
-            thread.position, record, thread.accumulators.record, thread.network_record, np.int64(iteration), *window
+            thread.position,
+            record,
+            thread.accumulators.record,
+            thread.accumulators.network,
+            np.int64(iteration),
+            *window,
         )
     line = record["pv"][0][: record["pv_length"][0]]
     return int(score), [move_to_usi(int(move)) for move in line]
@@ -137,7 +142,7 @@ def test_the_stop_flag_and_the_node_limit_end_the_search(thread):
     run(thread, "startpos", 2)
     record["node_limit"] = 5000
     record["nodes"] = 0
-    arguments = (thread.accumulators.record, thread.network_record)
+    arguments = (thread.accumulators.record, thread.accumulators.network)
     search_root(thread.position, record, *arguments, np.int64(30), np.int64(-INFINITE), np.int64(INFINITE))
     assert record["stop"] == 1
     assert 5000 <= record["nodes"] < 5100
