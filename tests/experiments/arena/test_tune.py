@@ -18,7 +18,8 @@ from experiments.arena.tune import chosen_parameters, ledger, read_history, spac
 from experiments.pictures import draw_tuning
 from liteshogi.commands.tune import Command as Tune
 from search.alphabeta.parameters import PARAMETERS, make_parameters
-from search.usi.options import OptionValues, declared_options
+from search.usi.alphabeta import AlphaBetaAdapter, tunable_options
+from search.usi.options import OptionValues
 
 OPENINGS = "startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n"
 
@@ -43,14 +44,16 @@ def test_every_parameter_has_room_on_both_sides():
 
 def test_the_engine_takes_parameters_where_it_is_asked_to(monkeypatch):
     monkeypatch.delenv("LITESHOGI_TUNE", raising=False)
-    assert not OptionValues().parameters()
+    assert not tunable_options()
     monkeypatch.setenv("LITESHOGI_TUNE", "1")
-    assert len(declared_options()) > len(PARAMETERS)
-    values = OptionValues()
+    adapter = AlphaBetaAdapter()
+    values = OptionValues(adapter.options)
     values.set("Razor_Margin", "300")
-    changed = make_parameters(values.parameters())
-    assert changed["razor_margin"] == 300
-    assert changed["reduction_base"] == make_parameters()["reduction_base"]
+    values.set("USI_Hash", "1")
+    engine = adapter.make(values, pytest.fail)
+    adapter.apply(engine, values, lambda text: None)
+    assert engine.parameters["razor_margin"] == 300
+    assert engine.parameters["reduction_base"] == make_parameters()["reduction_base"]
     with pytest.raises(ValueError, match="outside 80 to 500"):
         values.set("razor_margin", "5000")
 
