@@ -128,7 +128,7 @@ def fold(model: Any) -> FoldedNetwork:
 
 def module_logits(model: Any, sample: Sample) -> np.ndarray:
     """Logits f8 (B,) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
-    from lite.networks.lite_value import listed_inputs
+    from lite.networks.value_network import listed_inputs
 
     exact = copy.deepcopy(model).double().eval()
     parts = []

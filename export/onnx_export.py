@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from export.positions import Sample
-from lite.networks.lite_value import listed_inputs
+from lite.networks.value_network import listed_inputs
 from search.machine.files import write_atomically
 
 INPUTS, OUTPUT = ("x1", "x2"), "output"

@@ -31,7 +31,7 @@ from experiments.compare.games import GameOptions, play_games
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
-from lite.networks.lite_value import NetworkConfig
+from lite.networks.nnue import HalfKpConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from search.machine.files import write_atomically
@@ -227,11 +227,10 @@ class Comparison:
         return Variant("lite-16-4-32", options)
 
     def _half_kp(self) -> Variant:
-        network = NetworkConfig(network="half_kp", width=256, hidden=(32, 32))
         optimiser = OptimiserConfig(learning_rate=0.001)
         options = ValueTraining(
             data=(),
-            network=network,
+            network=HalfKpConfig(),
             optimiser=optimiser,
             epochs=self.value_epochs,
             lambda_=self.lambda_,

@@ -151,13 +151,12 @@ def measure_inference(variant: Variant, rounds: int = 3) -> float:
     """
     options = variant.options
     if isinstance(options, ValueTraining):
-        config = options.network
-        features = config.network if config.network in ("half_kp", "k_p") else "piece_square"
-        hidden: tuple[int, ...] = tuple(config.hidden)
-        width, perspectives = config.width, config.perspectives if features == "piece_square" else 2
-        if config.network in ("lite", "untied"):
-            width, hidden = -(-config.dims[1] * 18 // 32) * 32, (config.dims[2],)
-        figures = measure_evaluation(random_network(features, width, hidden, perspectives), find_games(None, 200), 3)
+        network = options.network.build()
+        hidden = [len(bias) for _, bias in network.layers()[:-1]]
+        inputs = network.layers()[0][0].shape[1]
+        width = -(-inputs // network.perspectives // 32) * 32
+        random = random_network(network.feature_set, width, tuple(hidden), network.perspectives)
+        figures = measure_evaluation(random, find_games(None, 200), 3)
         return float(figures["update_ns"] + figures["forward_ns"]) / 1000
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -1,30 +1,34 @@
-"""The network that a configuration describes."""
+"""The network that a configuration in a file describes."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
-from lite.networks.lite_value import DensePieceSquareNetwork, LiteValueNetwork, NetworkConfig, ValueNetwork
-from lite.networks.nnue import NnueNetwork
+from lite.networks.config import NetworkConfig, briefly, check_choice
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import ValueNetwork
 
-
-def build_network(config: NetworkConfig) -> ValueNetwork:
-    """The untrained network that a configuration describes."""
-    if config.network == "dense":
-        return DensePieceSquareNetwork(config.width, tuple(config.hidden), config.perspectives)
-    if config.network in ("half_kp", "k_p"):
-        return NnueNetwork(config.network, config.width, config.hidden)
-    return LiteValueNetwork(config.dims, config.layout, config.network == "untied", config.perspectives)
+CONFIGS: dict[str, type[NetworkConfig]] = {
+    config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig)
+}
+"""The kinds of network by name."""
+_EVERY_FIELD = {"network", "dims", "layout", "width", "hidden", "perspectives"}
+"""Older files name the fields of all kinds; those of another kind say nothing."""
 
 
 def network_from_config(config: Any) -> ValueNetwork:
-    """The same from the JSON that `ValueNetwork.config` gave. Raises ValueError for what it cannot have given."""
+    """The untrained network from the JSON that `ValueNetwork.config` gave. ValueError for what it cannot have given."""
     if not isinstance(config, dict):
         raise ValueError(f"a network's configuration is {type(config).__name__}, not an object")
-    lists = {name: tuple(value) for name, value in config.items() if isinstance(value, list)}
-    try:
-        described = NetworkConfig(**config | lists)
-    except TypeError as error:
-        raise ValueError(f"not a network configuration: {error}") from None
-    described.check()
-    return build_network(described)
+    name = config.get("network")
+    check_choice("network", name, tuple(CONFIGS))
+    kind = CONFIGS[str(name)]
+    own = {field.name for field in fields(kind)}
+    if unknown := set(config) - own - _EVERY_FIELD:
+        raise ValueError(f"not a network configuration: {briefly(unknown.pop())} is no part of one")
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in config.items() if name in own}
+    return kind(**values).build()

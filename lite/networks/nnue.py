@@ -13,15 +13,17 @@ a gradient; `first_layer()` sums up all of them, and nothing of the factors is l
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import nn
 
+from lite.networks.config import NetworkConfig, check_hidden, check_size
 from lite.networks.first_layer import MAX_LISTED, _in_parts, _scatter_rows, _sum_rows
-from lite.networks.lite_value import NetworkConfig, ValueNetwork
+from lite.networks.value_network import ValueNetwork
 from search.evaluation.feature_sets import (
     BONA_END,
     HAND_SLOT_COUNT,
@@ -32,7 +34,7 @@ from search.evaluation.feature_sets import (
     FeatureSet,
     feature_set,
 )
-from search.evaluation.network import LANES
+from search.evaluation.network import LANES, MAX_WIDTH
 from search.machine.jit import jit
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUARES
 
@@ -213,6 +215,41 @@ class _SumFactoredRows(torch.autograd.Function):
         return gradient.sum(0), *parts, None, None
 
 
+@dataclass(frozen=True)
+class NnueConfig(NetworkConfig):
+    """What an NNUE looks like, whose feature set a subclass names."""
+
+    name: ClassVar[Literal["half_kp", "k_p"]]
+
+    width: int = 256
+    """Numbers per row, a multiple of 32."""
+    hidden: tuple[int, ...] = (32, 32)
+    """Sizes of the hidden layers."""
+
+    def check(self) -> None:
+        check_size("width", self.width, MAX_WIDTH)
+        if self.width % LANES:
+            raise ValueError(f"width {self.width}: NNUE takes a multiple of {LANES}")
+        check_hidden(self.hidden)
+
+    def build(self) -> NnueNetwork:
+        return NnueNetwork(self.name, self.width, self.hidden)
+
+
+@dataclass(frozen=True)
+class HalfKpConfig(NnueConfig):
+    """What a HalfKP network looks like."""
+
+    name: ClassVar = "half_kp"
+
+
+@dataclass(frozen=True)
+class KpConfig(NnueConfig):
+    """What a K+P network looks like."""
+
+    name: ClassVar = "k_p"
+
+
 class NnueNetwork(ValueNetwork):
     """Both perspectives' `width` sums, clipped to 0..1, side by side, then `hidden` layers and the output (a logit)."""
 
@@ -221,9 +258,8 @@ class NnueNetwork(ValueNetwork):
     def __init__(
         self, features: Literal["half_kp", "k_p"] = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)
     ) -> None:
-        super().__init__(NetworkConfig(network=features, width=width, hidden=tuple(hidden), perspectives=2))
-        if width % LANES:
-            raise ValueError(f"width {width}: NNUE takes a multiple of {LANES}")
+        config = HalfKpConfig if features == "half_kp" else KpConfig
+        super().__init__(config(width, tuple(hidden)), perspectives=2)
         self.feature_set = features
         self._features = feature_set(features)
         factored = features == "half_kp"

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.lite_value import LiteValueNetwork, listed_inputs
+from lite.networks.lite_value import LiteValueNetwork
+from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from lite.networks.build import network_from_config
-from lite.networks.lite_value import ValueNetwork
+from lite.networks.value_network import ValueNetwork
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json, sort_header
 

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lite.networks.lite_value import NetworkConfig
+from lite.networks.config import NetworkConfig
+from lite.networks.lite_value import LiteConfig
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.score import CP_PER_LOGIT
@@ -69,6 +70,9 @@ class TrainingOptions:
 class ValueTraining(TrainingOptions):
     """What the training of a value network is told."""
 
-    network: NetworkConfig = field(default_factory=NetworkConfig)
+    network: NetworkConfig = field(default_factory=LiteConfig)
     quiet: bool = False
     """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
+
+    def fixed_options(self) -> dict[str, Any]:
+        return super().fixed_options() | {"network": json_safe(self.network.as_json())}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lite.networks.lite_value import listed_inputs
+from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import NETWORK, file_format, load_model

@@ -20,8 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.build import build_network
-from lite.networks.lite_value import ValueNetwork
+from lite.networks.value_network import ValueNetwork
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import (
@@ -256,7 +255,7 @@ class ValueRun(Run):
     model: ValueNetwork
 
     def build(self) -> ValueNetwork:
-        return build_network(self.options.network)
+        return self.options.network.build()
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         options = self.options

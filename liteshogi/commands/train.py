@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from lite.networks.lite_value import NetworkConfig
+from lite.networks.lite_value import LiteConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
@@ -27,7 +27,7 @@ class Command(ValueTraining):
     output: Output = Path("runs/lite")
     optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
-    network: Annotated[NetworkConfig, tyro.conf.arg(name="")] = field(default_factory=NetworkConfig)
+    network: Annotated[LiteConfig, tyro.conf.arg(name="")] = field(default_factory=LiteConfig)
     json: Json = False
 
     def run(self) -> None:

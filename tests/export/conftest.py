@@ -9,13 +9,16 @@ import pytest
 import torch
 
 from export.positions import Sample, random_sample
-from lite.networks.lite_value import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
+from lite.networks.dense import DensePieceSquareNetwork
+from lite.networks.lite_value import LiteValueNetwork
+from lite.networks.untied import UntiedNetwork
+from lite.networks.value_network import ValueNetwork
 
 NETS: dict[str, Callable[[], ValueNetwork]] = {
     "board": lambda: LiteValueNetwork((16, 4, 32)),
     "blog": lambda: LiteValueNetwork((16, 4, 32), layout="blog"),
     "odd": lambda: LiteValueNetwork((5, 3, 7), layout="blog"),
-    "untied": lambda: LiteValueNetwork((4, 2, 6), untied=True),
+    "untied": lambda: UntiedNetwork((4, 2, 6)),
     "two views": lambda: LiteValueNetwork((6, 5, 11), perspectives=2),
     "dense": lambda: DensePieceSquareNetwork(24, (8, 5), perspectives=2),
 }

@@ -11,7 +11,10 @@ import torch
 from export.folded import fold
 from export.positions import Sample
 from export.quantise import quantise
-from lite.networks.lite_value import DensePieceSquareNetwork, LiteValueNetwork, ValueNetwork
+from lite.networks.dense import DensePieceSquareNetwork
+from lite.networks.lite_value import LiteValueNetwork
+from lite.networks.untied import UntiedNetwork
+from lite.networks.value_network import ValueNetwork
 from search.evaluation import accumulator
 from search.evaluation.accumulator import Accumulators, evaluate, evaluate_output
 from search.evaluation.network import EvalNetwork, evaluate_reference
@@ -25,7 +28,7 @@ from search.rules.shogi import EMPTY, KINDS
 ODD = {
     "board": lambda: LiteValueNetwork((3, 5, 13)),
     "blog": lambda: LiteValueNetwork((7, 3, 50), layout="blog"),
-    "untied, two views": lambda: LiteValueNetwork((2, 4, 9), untied=True, perspectives=2),
+    "untied, two views": lambda: UntiedNetwork((2, 4, 9), perspectives=2),
     "dense": lambda: DensePieceSquareNetwork(41, (19, 6), perspectives=2),
 }
 

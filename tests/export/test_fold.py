@@ -14,7 +14,7 @@ from export.fold import fold_checked, fold_file
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample, random_sample
 from export.quantise import quantised_logits
-from lite.networks.lite_value import ValueNetwork
+from lite.networks.value_network import ValueNetwork
 from lite.training.checkpoint import save_model
 from liteshogi.commands.fold import Command as Fold
 from search.evaluation.feature_sets import NAMES, feature_set

@@ -12,7 +12,7 @@ import torch
 
 from export.onnx_export import export_onnx
 from export.positions import Sample
-from lite.networks.lite_value import ValueNetwork, listed_inputs
+from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
 from liteshogi.commands.export import Command as Export
 

@@ -10,7 +10,7 @@ import pytest
 from export.folded import FoldedNetwork, fold
 from export.positions import Sample
 from export.quantise import largest_scales, measure_cost, quantise, quantised_logits
-from lite.networks.lite_value import ValueNetwork
+from lite.networks.value_network import ValueNetwork
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import evaluate_reference
 

@@ -9,14 +9,11 @@ import pytest
 import torch
 from torch import nn
 
-from lite.networks.build import build_network, network_from_config
-from lite.networks.lite_value import (
-    DensePieceSquareNetwork,
-    LiteValueNetwork,
-    NetworkConfig,
-    ValueNetwork,
-    listed_inputs,
-)
+from lite.networks.build import network_from_config
+from lite.networks.dense import DensePieceSquareNetwork
+from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.untied import UntiedNetwork
+from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.bench import synthetic_batch
 
 
@@ -46,9 +43,9 @@ NETS = {
     "board": lambda: LiteValueNetwork((5, 3, 7)),
     "blog": lambda: LiteValueNetwork((16, 4, 32), layout="blog"),
     "blog odd": lambda: LiteValueNetwork((5, 3, 7), layout="blog"),
-    "untied": lambda: LiteValueNetwork((4, 2, 6), untied=True),
+    "untied": lambda: UntiedNetwork((4, 2, 6)),
     "two views": lambda: LiteValueNetwork((4, 2, 6), perspectives=2),
-    "untied blog two views": lambda: LiteValueNetwork((4, 2, 6), layout="blog", untied=True, perspectives=2),
+    "untied blog two views": lambda: UntiedNetwork((4, 2, 6), layout="blog", perspectives=2),
     "dense": lambda: DensePieceSquareNetwork(24, (8,)),
     "dense two views": lambda: DensePieceSquareNetwork(16, (8, 4), perspectives=2),
 }
@@ -156,6 +153,8 @@ def test_mistakes_are_told_in_words():
     with pytest.raises(ValueError, match="board, blog"):
         LiteValueNetwork(layout="square")
     with pytest.raises(ValueError, match="dims: channels 0: choose a whole number from 1"):
-        build_network(NetworkConfig(dims=(16, 0, 32)))
-    with pytest.raises(ValueError, match="configuration"):
-        network_from_config({"width": 3, "colour": 1})
+        LiteConfig(dims=(16, 0, 32)).build()
+    with pytest.raises(ValueError, match="network None: choose one of lite, untied"):
+        network_from_config({"width": 3})
+    with pytest.raises(ValueError, match="configuration: 'colour' is no part of one"):
+        network_from_config({"network": "lite", "colour": 1})

@@ -10,9 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from lite.networks.build import build_network
-from lite.networks.lite_value import NetworkConfig, listed_inputs
-from lite.networks.nnue import HIDDEN_LIMIT, OUTPUT_LIMIT, RELATIVE_ROWS, NnueNetwork, list_feature_rows
+from lite.networks.build import CONFIGS
+from lite.networks.nnue import (
+    HIDDEN_LIMIT,
+    OUTPUT_LIMIT,
+    RELATIVE_ROWS,
+    KpConfig,
+    NnueNetwork,
+    list_feature_rows,
+)
+from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model, save_model
@@ -153,8 +160,8 @@ def test_files_and_configurations(features: str, batch: Batch, tmp_path: Path) -
     assert again.config == net.config
     arrays = (batch.pieces, batch.hands, batch.in_check)
     assert torch.equal(again.logits(*arrays), net.logits(*arrays))
-    built = build_network(NetworkConfig(network=features, width=64, hidden=(16,)))  # type: ignore[arg-type]
-    assert (built.feature_set, built.perspectives, built.config["perspectives"]) == (features, 2, 2)
+    built = CONFIGS[features](width=64, hidden=(16,)).build()
+    assert (built.feature_set, built.perspectives, built.config["network"]) == (features, 2, features)
 
 
 def test_what_cannot_be_is_refused(batch: Batch) -> None:
@@ -170,7 +177,7 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(sample_games: Path, tmp_p
     options = ValueTraining(
         data=(sample_games,),
         output=tmp_path / "whole",
-        network=NetworkConfig(network="k_p", width=32, hidden=(8,)),
+        network=KpConfig(width=32, hidden=(8,)),
         optimiser=OptimiserConfig(learning_rate=0.01),
         epochs=1,
         batch_size=1024,

@@ -10,21 +10,37 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lite.networks.build import build_network
-from lite.networks.lite_value import NetworkConfig
+from lite.networks.config import NetworkConfig
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig
+from lite.networks.untied import UntiedConfig
+from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import NETWORK, load_model, save_model, write_tensors
 
-CONFIGS = (
-    NetworkConfig(),
-    NetworkConfig(network="untied", perspectives=2),
-    NetworkConfig(network="dense"),
-    NetworkConfig(network="half_kp", width=32, perspectives=2),
-)
+CONFIGS = (LiteConfig(), UntiedConfig(perspectives=2), DenseConfig(), HalfKpConfig(width=32))
+OLD = Path(__file__).parents[2] / "data" / "networks"
+"""Files whose descriptions hold the fields of every kind of network, and what their networks said when written."""
+SAID = {
+    "lite": [-0.830448, -0.57157, -0.815271],
+    "blog": [-0.938882, -0.911629, -0.867916],
+    "untied": [-0.47174, -0.462428, -0.4616],
+    "dense": [-0.49395, -0.531089, -0.453167],
+}
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.network)
+@pytest.mark.parametrize("name", SAID)
+def test_older_files_are_read(name: str) -> None:
+    model, training = load_model(OLD / f"{name}.safetensors")
+    assert training == {"cp_per_logit": 321.0}
+    batch = synthetic_batch(3)
+    assert model.logits(batch.pieces, batch.hands, batch.in_check).tolist() == pytest.approx(SAID[name], abs=1e-5)
+    assert set(model.config) == {"network", "dims", "layout", "perspectives"} or name == "dense"
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: config.name)
 def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) -> None:
-    model = build_network(config)
+    model = config.build()
     contents = set()
     for number in range(4):
         save_model(tmp_path / f"{number}", model, {"b": 1, "a": "一"})
@@ -44,14 +60,15 @@ def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) 
         ({"dims": [1024, 227, 1024]}, "should be"),
         ({"dims": [16, 4, 10**400]}, "whole number from 1 to 1024"),
         ({"dims": 2}, "three numbers"),
-        ({"hidden": [1] * 1_000_000}, "at most 3"),
-        ({"network": "half_kp", "width": 4096, "perspectives": 2}, "should be"),
-        ({"width": 1.5}, "width 1.5"),
-        ({"more": 1}, "unexpected keyword argument"),
+        ({"network": "dense", "hidden": [1] * 1_000_000}, "at most 3"),
+        ({"network": "half_kp", "width": 4096}, "should be"),
+        ({"network": "dense", "width": 1.5}, "width 1.5"),
+        ({"network": ["lite"]}, "choose one of lite"),
+        ({"more": 1}, "'more' is no part of one"),
     ],
 )
 def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
-    model, path = build_network(NetworkConfig()), tmp_path / "forged.safetensors"
+    model, path = LiteConfig().build(), tmp_path / "forged.safetensors"
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config | changes, "training": {}})
     start = time.perf_counter()
     with pytest.raises(ValueError, match=words) as refused:
@@ -67,11 +84,11 @@ def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], 
         ({}, "'network' is missing"),
         ([], "no JSON object"),
         ({"network": None, "training": {}}, "not an object"),
-        ({"network": NetworkConfig().__dict__}, "'training' is missing"),
+        ({"network": LiteConfig().as_json()}, "'training' is missing"),
     ],
 )
 def test_a_description_without_its_parts_is_refused(data: Any, words: str, tmp_path: Path) -> None:
-    write_tensors(tmp_path / "net", NETWORK, build_network(NetworkConfig()).state_dict(), data)
+    write_tensors(tmp_path / "net", NETWORK, LiteConfig().build().state_dict(), data)
     with pytest.raises(ValueError, match=words):
         load_model(tmp_path / "net")
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 import torch
 
-from lite.networks.lite_value import LiteValueNetwork, NetworkConfig
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import file_format, load_model, load_state, save_model
@@ -77,7 +78,7 @@ def options(records: Path, output: Path, **changes) -> ValueTraining:
     base = ValueTraining(
         data=(records,),
         output=output,
-        network=NetworkConfig(dims=(4, 2, 8)),
+        network=LiteConfig(dims=(4, 2, 8)),
         epochs=3,
         batch_size=128,
         save_every=10**9,
@@ -96,7 +97,7 @@ def network_bytes(output: Path) -> dict[str, bytes]:
         {"valid": True},
         {"optimiser": OptimiserConfig(optimiser="source", average="swa", swa_start=0.4)},
         {
-            "network": NetworkConfig(network="dense", width=8, hidden=(8, 4), perspectives=2),
+            "network": DenseConfig(width=8, hidden=(8, 4), perspectives=2),
             "mirror": True,
             "threads": 2,
         },
