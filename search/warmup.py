@@ -7,7 +7,6 @@ installers; `isready` does the same.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import subprocess
@@ -15,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -166,19 +164,3 @@ def warm_up_puct() -> float:
     begun = time.perf_counter()
     PuctEngine(even_network, 1).warm_up()
     return time.perf_counter() - begun
-
-
-@dataclass(frozen=True)
-class Warmup:
-    """Compile the engine ahead, so that its first start in a GUI is as quick as every other."""
-
-    json: bool = False
-    """Print one JSON object."""
-
-    def run(self) -> None:
-        seconds = warm_up()
-        removed = remove_unused()
-        if self.json:
-            print(json.dumps({"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}))
-        else:
-            print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}")
