@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,34 +168,53 @@ JAPANESE_FONTS = (
     "Meiryo",
     "MS Gothic",
 )
+"""Those that look best, where there are several."""
 SCORE_LIMITS = (1000, 3000)
 """Centipawns where the picture's scores end: at least and at most. Mates are drawn at the edge."""
 
 
-def draw_analysis(report: dict[str, Any], path: Path) -> None:
+def japanese_font() -> str | None:
+    """The name of a font with Japanese characters, if the system has one."""
+    from matplotlib import font_manager
+
+    manager = font_manager.fontManager
+    known = {font.fname for font in manager.ttflist}
+    for path in font_manager.findSystemFonts():
+        if path not in known:  # installed since matplotlib made its list of fonts, which it keeps
+            with contextlib.suppress(OSError, RuntimeError):
+                manager.addfont(path)
+    found = {font.name: font.fname for font in manager.ttflist}
+    for name in (*(name for name in JAPANESE_FONTS if name in found), *found):
+        with contextlib.suppress(OSError, RuntimeError):
+            font = font_manager.get_font(found[name])
+            if font.get_char_index(ord("歩")) and font.get_char_index(ord("ア")):
+                return name
+    return None
+
+
+def draw_analysis(report: dict[str, Any], path: Path, font: str | None) -> None:
     """A PNG of an analysed game: black's win rate and the scores over the moves, the bad moves of both sides marked.
 
-    `report` is what `experiments.analyse.analyse.figures` returns.
+    `report` is what `experiments.analyse.analyse.figures` returns. Without a `font` with Japanese characters sides
+    stand for names in them, and moves are USI.
     """
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import font_manager, pyplot
+    from matplotlib import pyplot
 
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    japanese = [name for name in JAPANESE_FONTS if name in known]
     rows = [row for row in report["moves"] if row["win_rate"] is not None]
     plies = [0, *[row["ply"] for row in rows]]
     rates = [100 * report["first"]["win_rate"], *[100 * row["win_rate"] for row in rows]]
     told = [abs(found["score"]) for found in (report["first"], *rows) if found["score"] is not None]
     limit = max(SCORE_LIMITS[0], min(SCORE_LIMITS[1], -(-max(told, default=0) // 500) * 500))
     scores = [_drawn_score(found, limit) for found in (report["first"], *rows)]
-    with pyplot.rc_context({"font.family": [*japanese, "DejaVu Sans"]}):
+    with pyplot.rc_context({"font.family": [font, "DejaVu Sans"] if font else ["DejaVu Sans"]}):
         figure, (top, bottom) = pyplot.subplots(
             2, 1, figsize=(11, 7), sharex=True, height_ratios=(3, 2), layout="constrained"
         )
         names = [
-            name if name and (name.isascii() or japanese) else side.capitalize()
+            name if name and (name.isascii() or font) else side.capitalize()
             for side, name in zip(("black", "white"), report["names"], strict=True)
         ]
         until = "" if report["complete"] else f" (analysed to move {plies[-1]})"
@@ -208,7 +228,7 @@ def draw_analysis(report: dict[str, Any], path: Path) -> None:
         right = top.secondary_yaxis("right", functions=(lambda rate: 100 - rate, lambda rate: 100 - rate))
         right.set(ylabel="of white, %", yticks=range(0, 101, 25))
 
-        _mark_moves(top, rows)
+        _mark_moves(top, rows, "move_name" if font else "move")
         bottom.axhline(0, color="#999999", lw=0.8)
         bottom.plot(plies, scores, color="#1f6fb4", lw=1.4)
         bottom.set(
@@ -229,7 +249,7 @@ def _drawn_score(found: dict[str, Any], limit: int) -> int:
     return max(-limit, min(limit, int(found["score"])))
 
 
-def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
+def _mark_moves(axis: Any, rows: list[dict[str, Any]], move: str) -> None:
     """Markers on the bad moves, one legend entry a side and kind, and words at the worst ones."""
     for mark, (shape, size) in MARKERS.items():
         for side, colour in SIDES.items():
@@ -253,7 +273,7 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
         to_right = row["ply"] < 0.88 * last
         above = (row["side"] == "black") == to_right
         axis.annotate(
-            f"{row['ply']} {row['move']}",
+            f"{row['ply']} {row[move]}",
             (row["ply"], 100 * row["win_rate"]),
             xytext=(7 if to_right else -7, 5 if above else -5),
             textcoords="offset points",

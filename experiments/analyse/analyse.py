@@ -12,10 +12,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from experiments.analyse.annotated_kif import Judgement, mark_of, result_in_words, write_kif
-from experiments.pictures import draw_analysis
+import cshogi
+
+from experiments.analyse.annotated_kif import (
+    Judgement,
+    japanese,
+    mark_of,
+    names_of_moves,
+    result_in_words,
+    write_kif,
+)
+from experiments.pictures import draw_analysis, japanese_font
 from lite.notation.game import Game, GameError
 from lite.notation.games import read_games
+from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import Engine
@@ -24,6 +34,8 @@ from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
 
+MOVE_COLUMNS = 14
+"""`▲５五銀左不成` on the terminal."""
 PATIENCE = 0.2
 """Seconds between looks for Ctrl-C."""
 IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtful", "緩手": "slack"}
@@ -81,7 +93,14 @@ def analyse_game(options: Analysing) -> dict[str, Any]:
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
     text = write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
     write_atomically(output, text.encode())
-    draw_analysis(report, picture)
+    font = japanese_font()
+    if font is None and not "".join(game.names).isascii():
+        print(
+            f"{picture}: Black and White stand for the players' names, since the system has no Japanese font; "
+            "install one (Debian, Ubuntu: apt install fonts-noto-cjk) and draw again",
+            file=sys.stderr,
+        )
+    draw_analysis(report, picture, font)
     return report | {"kif": str(output), "picture": str(picture), "interrupted": interrupted}
 
 
@@ -102,7 +121,7 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
 
     Every position takes so long, or so many nodes.
     """
-    moves = [move_to_usi(move) for move in game.moves.tolist()]
+    moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
     done: list[Judgement] = []
     black_first = game.start_sfen.split()[1] == "b"
     # Compiled code hears no signal: it runs in a thread of its own while this one waits for Ctrl-C.
@@ -126,7 +145,7 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
                         line=found.pv,
                     )
                 )
-                _tell(ply, len(moves), moves[ply - 1] if ply else "", done[-1])
+                _tell(ply, len(moves), names[ply - 1] if ply else "", done[-1])
         except KeyboardInterrupt:
             engine.stop()
             print(f"\nstopped after {len(done)} of {len(moves) + 1} positions", file=sys.stderr)
@@ -139,9 +158,8 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
 def _tell(ply: int, plies: int, move: str, found: Judgement) -> None:
     """Progress on standard error, on one line where that is a terminal."""
     terminal = sys.stderr.isatty()
-    text = (
-        f"{ply:3d}/{plies} {move:6s} {score_text(found.score):>9s}  {100 * found.win_rate:5.1f} %  depth {found.depth}"
-    )
+    score, rate = score_text(found.score), 100 * found.win_rate
+    text = f"{ply:3d}/{plies} {in_columns(move, MOVE_COLUMNS)} {score:>9s}  {rate:5.1f} %  depth {found.depth}"
     print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
 
 
@@ -152,8 +170,9 @@ def score_text(score: int) -> str:
 
 def figures(game: Game, judgements: list[Judgement]) -> dict[str, Any]:
     """What was found, as JSON. Scores in centipawns and win rates are black's; a move's `loss` is of its own side's
-    win rate, from what the best move would have kept."""
-    moves = [move_to_usi(move) for move in game.moves.tolist()]
+    win rate, from what the best move would have kept. Moves are USI, and with `_name` as players write them."""
+    moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
+    board = cshogi.Board(game.start_sfen)
     black_first = game.start_sfen.split()[1] == "b"
     rows: list[dict[str, Any]] = []
     for ply, usi in enumerate(moves, 1):
@@ -161,18 +180,22 @@ def figures(game: Game, judgements: list[Judgement]) -> dict[str, Any]:
             "ply": ply,
             "side": "black" if (ply % 2 == 1) == black_first else "white",
             "move": usi,
+            "move_name": names[ply - 1],
             "score": None,
             "mate": None,
             "win_rate": None,
             "loss": None,
             "mark": None,
             "best": None,
+            "best_name": None,
             "line": None,
             "depth": None,
             "nodes": None,
         }
         if ply <= len(judgements):
             row["best"] = next(iter(judgements[ply - 1].line), None)
+            row["best_name"] = japanese(board, judgements[ply - 1].line[:1]) or row["best"]
+        board.push_usi(usi)
         if ply < len(judgements):
             before, after = judgements[ply - 1], judgements[ply]
             # The best move loses nothing, whatever a deeper look one move later says.

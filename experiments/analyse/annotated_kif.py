@@ -3,37 +3,33 @@
 Under each move stand the lines for the position after it, under the headers those for the first position: a word on
 the situation, `#評価値=` in centipawns of black's view (or `#詰み=`), `#読み筋=` the best line from there on, `#深さ=`
 and `#エンジン=`; before them 【疑問手】 and the like where a move gave away too much of the win rate. Kifu for Windows,
-ShogiGUI and every other reader show them as comments.
+ShogiGUI and every other reader show them as comments. Comments that the game brings along stand above them, but for an
+earlier analysis of the same engine, which is replaced.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cshogi
-from cshogi import KI2, KIF
+from cshogi import KI2
 
 from lite.notation.game import UNFINISHED, Game
-from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE
+from lite.notation.kif_writer import ANALYSIS, kif_text, score_comment
+from lite.records.formats import BLACK_WINS, DRAW
 from search.engine import DECLARE
-from search.rules.shogi import START_SFEN
-from search.score import is_mate, mate_plies
+from search.score import is_mate
 
 LONGEST_LINE = 12
 """Moves of a best line that are written."""
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
 """How much of the win rate a move gives away at least, and what ShogiHome calls it."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
-_ENDINGS = {
-    "TIME_UP": "切れ負け",
-    "TSUMI": "詰み",
-    "ILLEGAL_MOVE": "反則負け",
-    "CHUDAN": "中断",
-    "JISHOGI": "持将棋",
-    "HIKIWAKE": "持将棋",
-}
-_KIF_ENDINGS = ("投了", "詰み", "切れ負け", "反則負け", "反則勝ち", "入玉勝ち", "千日手", "持将棋", "中断")
+_WRITTEN_HERE = re.compile(
+    r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 先手 |互角$|[先後]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
+)
 
 
 @dataclass(frozen=True)
@@ -59,63 +55,45 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
     """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
     None where nothing was searched."""
     board = cshogi.Board(game.start_sfen)
-    lines = ["#KIF version=2.0 encoding=UTF-8", *_headers(game, board)]
-    lines += _comment(judgements[0], "", board, engine)
-    last = 0
-    for number, move in enumerate(game.moves.tolist(), 1):
-        played = board.move_from_move16(move)
-        text = KIF.move_to_kif(played, last)
-        last = played
-        # A double-width character takes two columns.
-        lines.append(f"{number:4d} {text}{' ' * max(1, 14 - 2 * len(text) + text.count('('))}( 0:00/00:00:00)")
-        lost, better = losses[number - 1], ""
-        if lost is not None and mark_of(lost):
-            better = f"【{mark_of(lost)}】 {_better(judgements[number - 1], board)}".rstrip()
-        board.push(played)
-        lines += _comment(judgements[number], better, board, engine)
-    ending = _ending(game)
-    lines.append(f"{len(game.moves) + 1:4d} {ending}")
-    lines.append(f"まで{len(game.moves)}手で{_verdict(game, ending)}")
-    return "\n".join(lines) + "\n"
+    comments: dict[int, list[str]] = {}
+    for number in range(len(game.moves) + 1):
+        note = ""
+        if number:
+            lost = losses[number - 1]
+            if lost is not None and mark_of(lost):
+                note = f"【{mark_of(lost)}】 {_better(judgements[number - 1], board)}".rstrip()
+            board.push(board.move_from_move16(int(game.moves[number - 1])))
+        comments[number], judgement = list(game.comments.get(number, [])), judgements[number]
+        if judgement is not None:
+            comments[number] = _without_analysis(comments[number], engine) + _comment(judgement, note, board, engine)
+    return kif_text(replace(game, comments=comments))
 
 
-def _headers(game: Game, board: cshogi.Board) -> list[str]:
-    names = [name or ("先手", "後手")[colour] for colour, name in enumerate(game.names)]
-    position = game.start_sfen.split()[:3]
-    handicap = next(
-        (name for name, sfen in KIF.Parser.HANDYCAP_SFENS.items() if sfen and sfen.split()[:3] == position), None
-    )
-    sides = ("先手", "後手")
-    if handicap is None:
-        lines = KIF.board_to_bod(board).split("\n")
-    else:
-        lines = [f"手合割：{handicap}"]
-        if position != START_SFEN.split()[:3]:
-            sides = ("下手", "上手")
-    lines += [f"{side}：{' '.join(name.split())}" for side, name in zip(sides, names, strict=True)]
-    return [*lines, "手数----指手---------消費時間--"]
+def _without_analysis(lines: list[str], engine: str) -> list[str]:
+    """A position's comments without what an earlier analysis of the engine wrote there."""
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line)
+        if line == f"*#エンジン={engine}":
+            while kept and _WRITTEN_HERE.match(kept[-1]):
+                kept.pop()
+    return kept
 
 
-def _comment(judgement: Judgement | None, note: str, board: cshogi.Board, engine: str) -> list[str]:
+def _comment(judgement: Judgement, note: str, board: cshogi.Board, engine: str) -> list[str]:
     """The comment's lines for the position on the board."""
-    if judgement is None:
-        return [f"*{note}"] if note else []
-    lines = [note] if note else []
-    if is_mate(judgement.score):
-        winner = "先手" if judgement.score > 0 else "後手"
-        plies = abs(mate_plies(judgement.score))
-        lines.append(f"#詰み={winner}勝ち" + (f":{plies}手" if plies else ""))
-        if judgement.line[:1] == (DECLARE,):
-            lines.append("入玉宣言で勝ち")
-    else:
-        lines += [situation(judgement.score), f"#評価値={judgement.score}"]
-    lines.append(f"勝率 先手 {100 * judgement.win_rate:.1f}% 後手 {100 - 100 * judgement.win_rate:.1f}%")
+    lines = [f"*{note}"] if note else []
+    if not is_mate(judgement.score):
+        lines.append(f"*{situation(judgement.score)}")
+    lines.append(score_comment(judgement.score, ANALYSIS))
+    if judgement.line[:1] == (DECLARE,):
+        lines.append("*入玉宣言で勝ち")
+    lines.append(f"*勝率 先手 {100 * judgement.win_rate:.1f}% 後手 {100 - 100 * judgement.win_rate:.1f}%")
     if judgement.line:
-        lines.append("#読み筋=" + _line(board, judgement.line))
+        lines.append("*#読み筋=" + japanese(board, judgement.line))
     if judgement.depth:
-        lines += [f"#深さ={judgement.depth}", f"#ノード数={judgement.nodes}"]
-    lines.append(f"#エンジン={engine}")
-    return [f"*{line}" for line in lines]
+        lines += [f"*#深さ={judgement.depth}", f"*#ノード数={judgement.nodes}"]
+    return [*lines, f"*#エンジン={engine}"]
 
 
 def situation(score: int) -> str:
@@ -126,8 +104,8 @@ def situation(score: int) -> str:
     return "互角"
 
 
-def _line(board: cshogi.Board, moves: Sequence[str]) -> str:
-    """Moves in the notation of KI2, each with its side's mark."""
+def japanese(board: cshogi.Board, moves: Sequence[str]) -> str:
+    """USI moves from the position on the board as Japanese players write them: `▲７六歩△３四歩`, KI2's notation."""
     text, played = "", 0
     for usi in moves[:LONGEST_LINE]:
         move = board.move_from_usi(usi) if usi != DECLARE else 0
@@ -141,41 +119,20 @@ def _line(board: cshogi.Board, moves: Sequence[str]) -> str:
     return text
 
 
+def names_of_moves(game: Game) -> list[str]:
+    """The game's moves, `▲７六歩`."""
+    board, names = cshogi.Board(game.start_sfen), []
+    for move in game.moves.tolist():
+        played = board.move_from_move16(move)
+        names.append(japanese(board, [cshogi.move_to_usi(played)]))
+        board.push(played)
+    return names
+
+
 def _better(before: Judgement | None, board: cshogi.Board) -> str:
     """The move that would have been best, in words."""
-    best = _line(board, before.line[:1]) if before is not None else ""
+    best = japanese(board, before.line[:1]) if before is not None else ""
     return f"最善は {best}" if best else ""
-
-
-def _ending(game: Game) -> str:
-    """The game's end in KIF's words."""
-    if game.result == UNFINISHED:
-        return "中断"
-    if game.ending in _KIF_ENDINGS:
-        return game.ending
-    if game.ending in _ENDINGS:
-        return _ENDINGS[game.ending]
-    if game.result & DECLARATION:
-        return "入玉勝ち"
-    if game.result & 3 == DRAW:
-        return "千日手" if game.result & SENNICHITE and not game.result & MOVE_LIMIT else "持将棋"
-    return "反則勝ち" if _mover_wins(game) else "投了"
-
-
-def _mover_wins(game: Game) -> bool:
-    turn = (game.start_sfen.split()[1] == "w") ^ (len(game.moves) % 2 == 1)
-    return (game.result & 3 == BLACK_WINS) == (turn == 0)
-
-
-def _verdict(game: Game, ending: str) -> str:
-    if game.result == UNFINISHED or game.result & 3 == DRAW:
-        return ending
-    winner = "先手" if game.result & 3 == BLACK_WINS else "後手"
-    if ending in ("入玉勝ち", "反則勝ち"):
-        return f"{winner}の{ending}"
-    if ending == "反則負け":
-        return f"{'後手' if winner == '先手' else '先手'}の反則負け"
-    return f"{winner}の勝ち"
 
 
 def result_in_words(game: Game) -> str:

@@ -52,8 +52,9 @@ from search.rules.shogi import (
     START_SFEN,
 )
 
-_ENDINGS = {
+ENDINGS = {
     "投了": MOVER_LOSES,
+    "詰み": MOVER_LOSES,
     "詰": MOVER_LOSES,
     "切れ負け": MOVER_LOSES,
     "時間切れ": MOVER_LOSES,
@@ -69,6 +70,7 @@ _ENDINGS = {
     "封じ手": None,
     "不詰": None,
 }
+"""What the words for an ending say. A line that begins with one is one."""
 _MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 _KIF_MOVE = re.compile(
@@ -188,7 +190,7 @@ class _Reader:
         elif match := _VERDICT.match(line):
             self.verdict = _Verdict(line.strip(" 　"), int(match.group(1)), match.group(2))
         elif "：" in line or ":" in line.split("(")[0]:
-            key, _, value = line.replace(":", "：", 1).partition("：")
+            key, value = re.split("[：:]", line, maxsplit=1)
             self.headers[key.strip()] = value.strip()
         else:
             return False
@@ -259,7 +261,7 @@ class _Verdict:
         """How the game ended, as far as it tells."""
         match = _WINNER.search(self.text)
         if match is None:
-            return next((outcome for name, outcome in _ENDINGS.items() if self.text.startswith(name)), None)
+            return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
         if "反則" in match[2]:
             return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
         return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
@@ -267,7 +269,7 @@ class _Verdict:
     @property
     def known(self) -> bool:
         """Whether it is one of the words for an ending, not a remark."""
-        return any(self.text.startswith(name) for name in _ENDINGS)
+        return any(self.text.startswith(name) for name in ENDINGS)
 
 
 def _disagrees(what: str) -> GameError:
@@ -312,7 +314,7 @@ def _kif_line(reader: _Reader, number: int, text: str) -> bool:
     builder = reader.start()
     match = _KIF_MOVE.match(_abbreviate(text))
     if match is None:
-        for name, outcome in _ENDINGS.items():
+        for name, outcome in ENDINGS.items():
             if text.startswith(name):
                 reader.ending, reader.outcome, reader.ending_number = text.split()[0], outcome, number
                 if (took := _clock(text)) is not None:
@@ -363,9 +365,9 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
             ends = [mark.start() for mark in marks[1:]] + [len(line)]
             for mark, end in zip(marks, ends, strict=True):
                 _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
-        elif line.strip(" 　") in _ENDINGS:
+        elif line.strip(" 　") in ENDINGS:
             reader.ending = line.strip(" 　")
-            reader.outcome = _ENDINGS[reader.ending]
+            reader.outcome = ENDINGS[reader.ending]
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from experiments.analyse.analyse import IN_ENGLISH, Analysing, analyse_game
+from experiments.analyse.analyse import IN_ENGLISH, MOVE_COLUMNS, Analysing, analyse_game
+from lite.notation.kif_writer import in_columns
 from liteshogi.commands.arguments import Json
 
 
@@ -44,7 +45,8 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(f"{side}  {found['moves']:7d}  {found['as_the_best']:9d}  {loss:>9s}  {counts}")
     worst = sorted((row for row in report["moves"] if row["loss"]), key=lambda row: -row["loss"])[:5]
     lines += [
-        f"{row['ply']:3d} {row['move']:5s} lost {100 * row['loss']:4.1f} % ({row['mark']}); best was {row['best']}"
+        f"{row['ply']:3d} {in_columns(row['move_name'], MOVE_COLUMNS)} lost {100 * row['loss']:4.1f} % "
+        f"({row['mark']}); best was {row['best_name']}"
         for row in worst
         if row["mark"]
     ]

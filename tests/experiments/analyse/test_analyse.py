@@ -17,7 +17,7 @@ from cshogi import KIF
 
 from experiments.analyse.analyse import figures, find_game
 from experiments.analyse.annotated_kif import Judgement, mark_of, situation, write_kif
-from experiments.pictures import draw_analysis
+from experiments.pictures import draw_analysis, japanese_font
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2
@@ -67,6 +67,9 @@ def test_the_kif_is_read_back_by_cshogi_and_here(tmp_path, name):
     assert (again.start_sfen, again.result, again.names) == (game.start_sfen, game.result, game.names)
     for ply in range(len(game.moves)):
         sign = 1 if ply % 2 == 0 else -1
+        if game.scored[ply]:  # the player's own score comes first
+            assert again.scores[ply] == game.scores[ply]
+            continue
         wanted = max(-32000, min(32000, judgements[ply].score))
         found = sign * int(again.scores[ply])
         assert again.scored[ply]
@@ -103,6 +106,79 @@ def test_best_lines_are_legal_and_unambiguous_ki2():
         if number < len(game.moves):
             board.push(board.move_from_move16(int(game.moves[number])))
     assert read > 40
+
+
+KEPT = """開始日時：2021/02/03 10:00:00
+棋戦：第１回テスト杯：予選
+手合割：香落ち
+下手：弟子
+上手：師匠
+手数----指手---------消費時間--
+*対局前の一言
+   1 ３四歩(33)   ( 1:05/00:01:05)
+*#評価値=55
+*定跡
+&栞
+   2 ７六歩(77)   ( 0:02/00:00:02)+
+   3 ４四歩(43)   (12:00/00:13:05)
+   4 投了         ( 0:03/00:00:05)
+まで3手で上手の勝ち
+
+変化：2手
+   2 ２六歩(27)   ( 0:09/00:00:09)
+*こちらも
+   3 中断         ( 0:01/00:01:06)
+まで2手で中断
+"""
+
+
+def test_what_the_game_brings_along_stays(tmp_path):
+    source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
+    source.write_text(KEPT, encoding="utf-8")
+    game = find_game(source, 1)
+    path.write_text(annotated(game, invented(game, 5)), encoding="utf-8")
+    written = path.read_text(encoding="utf-8").splitlines()
+    rest = iter(written)
+    assert all(line in rest for line in KEPT.rstrip().splitlines())  # every line of it, in its order
+    added = set(written) - set(KEPT.splitlines())
+    assert all(line.startswith(("*", "#KIF")) for line in added)
+    again = find_game(path, 1)
+    assert again.headers == {"開始日時": "2021/02/03 10:00:00", "棋戦": "第１回テスト杯：予選"}
+    assert again.times.tolist() == [65_000, 2_000, 720_000, 3_000]
+    assert again.variations == game.variations
+
+
+def test_another_analysis_takes_the_place_of_the_first(tmp_path):
+    source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
+    source.write_text(KEPT, encoding="utf-8")
+    game = find_game(source, 1)
+    path.write_text(annotated(game, invented(game, 6)), encoding="utf-8")
+    once = find_game(path, 1)
+    assert annotated(once, invented(game, 7)) == annotated(game, invented(game, 7))
+    # Where the second look stopped early, the first one's words stay.
+    cut = find_game(path, 1)
+    assert annotated(cut, invented(game, 7)[:1]).count("*#エンジン=LiteShogi") == len(game.moves) + 1
+
+
+def test_ki2_variations_and_csa_headers_stay(tmp_path):
+    source = tmp_path / "game.ki2"
+    source.write_text("棋戦：王位戦\n▲７六歩 △３四歩\nまで2手で後手の勝ち\n\n変化：2手\n△８四歩\n", encoding="utf-8")
+    game = find_game(source, 1)
+    text = annotated(game, invented(game, 8))
+    assert "棋戦：王位戦\n" in text
+    assert "*変化：2手\n*△８四歩\n" in text
+    source = tmp_path / "game.csa"
+    source.write_text(
+        "V2.2\nN+a\nN-b\n$EVENT:wdoor+floodgate\n$START_TIME:2020/01/02 03:04:05\nPI\n'*始め\n+\n+7776FU,T12,'*a,b\n"
+        "-3334FU\nT3\n'** 30 +2726FU\n%TORYO\nT4\n'$END_TIME:2020/01/02 03:14:05\n",
+        encoding="utf-8",
+    )
+    text = annotated(find_game(source, 1), invented(game, 9))
+    assert "棋戦：wdoor+floodgate\n開始日時：2020/01/02 03:04:05\n終了日時：2020/01/02 03:14:05\n" in text
+    assert "--\n*始め\n" in text
+    assert "   1 ７六歩(77)   ( 0:12/00:00:12)\n*a,b\n" in text
+    assert "   2 ３四歩(33)   ( 0:03/00:00:03)\n** 30 +2726FU\n" in text
+    assert "   3 投了         ( 0:04/00:00:16)\n" in text
 
 
 @pytest.mark.parametrize(
@@ -171,16 +247,16 @@ def test_the_picture_shows_the_game(tmp_path):
     from matplotlib import image
 
     game, path = find_game(DATA / "scored.csa", 1), tmp_path / "deep" / "picture.png"
-    draw_analysis(figures(game, invented(game, 4)), path)
+    draw_analysis(figures(game, invented(game, 4)), path, japanese_font())
     pixels = image.imread(path)
     assert pixels.shape[0] > 500
     assert pixels.shape[1] > 900
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
-    draw_analysis(figures(game, invented(game, 4)[:1]), path)  # nothing but the first position
+    draw_analysis(figures(game, invented(game, 4)[:1]), path, None)  # nothing but the first position
 
 
-def test_the_verb(tmp_path, capsys):
+def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
     Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
     report = json.loads(capsys.readouterr().out)
@@ -192,8 +268,13 @@ def test_the_verb(tmp_path, capsys):
     assert report["moves"][-2]["mate"] == 1
     assert sorted(file.name for file in output.parent.iterdir()) == ["game.kif", "game.png"]
     assert find_game(output, 1).scored.all()
+    monkeypatch.setattr("experiments.analyse.analyse.japanese_font", lambda: None)
     Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4).run()
-    assert "black wins" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "black wins" in printed.out
+    assert "▲５二金" in printed.err
+    assert "6i" not in printed.out + printed.err  # moves have names on the terminal
+    assert printed.err.count("apt install fonts-noto-cjk") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,160 @@
+"""What is written as KIF is read back as the same game, here and by cshogi, whatever the game holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+from cshogi import KIF
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.notation.game import (
+    BLACK_WON,
+    DRAWN,
+    ILLEGAL_BEFORE,
+    ILLEGAL_MOVE,
+    MOVER_DECLARES,
+    MOVER_LOSES,
+    MOVES_USED_UP,
+    REPETITION,
+    UNFINISHED,
+    WHITE_WON,
+    Game,
+    GameBuilder,
+)
+from lite.notation.games import read_games
+from lite.notation.kif import read_kif
+from lite.notation.kif_writer import ANALYSIS, PLAYER, kif_text, score_comment
+from lite.records.formats import WINNER_MASK
+from search.score import MATE
+
+HANDICAPS = {name: sfen for name, sfen in KIF.Parser.HANDYCAP_SFENS.items() if sfen}
+DIAGRAM = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+OUTCOMES = (
+    MOVER_LOSES,
+    ILLEGAL_MOVE,
+    ILLEGAL_BEFORE,
+    MOVER_DECLARES,
+    BLACK_WON,
+    WHITE_WON,
+    DRAWN,
+    REPETITION,
+    MOVES_USED_UP,
+    None,
+)
+WORDS = ("", "投了", "詰み", "千日手", "反則勝ち", "反則負け", "入玉宣言", "中断", "TORYO", "TIME_UP", "JISHOGI", "win")
+LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20).map(str.rstrip)
+VARIATION = "変化：1手\n   1 ５八金(49)   ( 0:07/00:00:07)\n*他の手\n   2 中断\nまで1手で中断"
+
+
+@st.composite
+def games(draw: st.DrawFn) -> Game:
+    """A random legal game from any first position, with any ending, times, comments, headers, names."""
+    start = draw(st.sampled_from([*HANDICAPS.values(), DIAGRAM]))
+    builder, board = GameBuilder("made", start), cshogi.Board(start)
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    timed = draw(st.booleans())
+    for _ in range(draw(st.integers(1, 40))):
+        legal = list(board.legal_moves)
+        if not legal:
+            break
+        board.push(legal[generator.integers(len(legal))])
+        builder.play(cshogi.move16(board.peek()))
+        if timed and generator.random() < 0.9:
+            builder.time_of_last(1000 * int(generator.integers(0, 5000)))
+    if timed:
+        builder.time_of_ending(3000)
+    builder.names = [draw(LINES).strip(), draw(LINES).strip()]
+    builder.headers = draw(st.fixed_dictionaries({}, optional={"棋戦": LINES.map(str.strip), "開始日時": st.just("1")}))
+    for line in draw(st.lists(LINES, max_size=3)):
+        builder.comments.setdefault(draw(st.integers(0, len(builder.moves))), []).append("*" + line)
+    builder.comments.setdefault(len(builder.moves), []).append("&しおり")
+    builder.variations = draw(st.sampled_from(["", VARIATION]))
+    return builder.finish(draw(st.sampled_from(WORDS)), draw(st.sampled_from(OUTCOMES)), unfinished=True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(games())
+def test_a_written_game_is_read_as_the_same_game(game: Game) -> None:
+    text = kif_text(game)
+    again = read_kif(text, "made", unfinished=True)
+    assert again.moves.tolist() == game.moves.tolist()
+    assert again.start_sfen.split()[:3] == game.start_sfen.split()[:3]
+    assert again.result == game.result
+    assert again.names == tuple(" ".join(name.split()) for name in game.names)
+    assert again.headers == game.headers
+    assert again.comments == game.comments
+    assert again.times.tolist() == game.times.tolist()
+    assert again.variations == game.variations
+    assert kif_text(again) == text
+
+
+@settings(max_examples=100, deadline=None)
+@given(games())
+def test_cshogi_reads_what_is_written(game: Game) -> None:
+    if game.start_sfen == DIAGRAM:
+        return  # it knows no diagrams
+    game = replace(game, names=("a", "b"), headers={"開始日時": "2020/01/02 03:04:05"})
+    parsed = KIF.Parser.parse_str(kif_text(game))
+    assert [cshogi.move16(move) for move in parsed.moves] == game.moves.tolist()
+    wins = {0: cshogi.DRAW, 1: cshogi.BLACK_WIN, 2: cshogi.WHITE_WIN, UNFINISHED: None}
+    assert parsed.win == wins[game.result & WINNER_MASK]
+    assert parsed.names == ["a", "b"]
+    assert (parsed.starttime.year, parsed.starttime.second) == (2020, 5)
+    times = [time // 1000 for time in game.times.tolist()[:-1] if time >= 0]
+    assert parsed.times[: len(times)] == times  # it does not know every ending, nor then what that took
+
+
+@pytest.mark.parametrize("name", ["wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu", "games.usi"])
+def test_games_of_every_notation_survive(data_directory: Path, name: str) -> None:
+    for game in read_games(data_directory / name):
+        assert isinstance(game, Game)
+        again = read_kif(kif_text(game), "a")
+        assert again.moves.tolist() == game.moves.tolist()
+        assert (again.result, again.names, again.headers) == (game.result, game.names, game.headers)
+        assert again.comments == game.comments
+        assert again.times.tolist() == game.times.tolist()
+        assert again.scores.tolist() == game.scores.tolist()
+        if name.startswith("wcsc28"):
+            assert again.headers == {"開始日時": "2018/05/03 11:00:54"}
+        if name == "wcsc28.kif":
+            assert again.times[[0, 48]].tolist() == [1000, 1000]
+            assert "  49 ５二金打     ( 0:01/00:00:25)\n  50 投了         ( 0:01/00:00:25)\n" in kif_text(game)
+
+
+def test_handicap_games_have_upper_and_lower_hand() -> None:
+    builder = GameBuilder("made", HANDICAPS["二枚落ち"])
+    builder.names = ["弟子", "師匠"]
+    builder.play(cshogi.move16(cshogi.Board(builder.start_sfen).move_from_usi("3c3d")))
+    text = kif_text(builder.finish("", MOVER_LOSES))
+    assert "手合割：二枚落ち\n下手：弟子\n上手：師匠\n" in text
+    assert text.endswith("   2 投了\nまで1手で上手の勝ち\n")
+
+
+def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
+    """It is no part of the moves, so that 反則勝ち below it must become 反則負け."""
+    game = read_kif("手合割：平手\n   1 ７六歩(77)\n   2 ５五歩打\n   3 反則勝ち\n", "a")
+    assert game.result == 1
+    text = kif_text(game)
+    assert text.endswith("   2 反則負け\nまで1手で後手の反則負け\n")
+    assert read_kif(text, "a").result == 1
+
+
+def test_lines_with_variations_are_marked(data_directory: Path) -> None:
+    """As Kifu for Windows does, where a variation leaves the main line."""
+    (game,) = read_games(data_directory / "wcsc28.kif")
+    assert isinstance(game, Game)
+    blocks = "".join(f"変化：{number}手\n   {number} 中断\n\n" for number in (30, 40, 5, 7, 5))
+    lines = kif_text(replace(game, variations=blocks.rstrip())).split("\n\n")[0].splitlines()
+    assert [int(line[:4]) for line in lines if line.endswith("+")] == [5, 30]
+
+
+def test_scores_are_spelt_as_shogihome_reads_them() -> None:
+    assert score_comment(-80, PLAYER) == "**評価値=-80"
+    assert score_comment(80, ANALYSIS) == "*#評価値=80"
+    assert score_comment(MATE - 5, PLAYER) == "**詰み=先手勝ち:5手"
+    assert score_comment(-MATE, ANALYSIS) == "*#詰み=後手勝ち"
