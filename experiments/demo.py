@@ -12,15 +12,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from experiments.game import GameRecord, play_game, save_kif
+from experiments.game import ending_in_english, play_game, result_in_english
 from experiments.pictures import draw_training
 from export.fold import fold_file
+from lite.notation.game import Game
+from lite.notation.kif_writer import kif_text
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
 from lite.training.testing import judge_net
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
+from search.machine.files import write_atomically
 
 SAMPLE = Path(__file__).parent / "sample"
 MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
@@ -55,8 +58,8 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     _say("\n5. Play it against the default network")
     players = (AlphaBetaEngine(network, hash_mb=16), AlphaBetaEngine("default", hash_mb=16))
     game = play_game(players, ("demo", "default"), nodes=nodes, progress=_move_line)
-    _say(f"   {game.ending} after {len(game.moves)} moves: {game.result_text}")
-    save_kif(game, output / "game.kifu")
+    _say(f"   {ending_in_english(game)} after {len(game.moves)} moves: {result_in_english(game)}")
+    write_atomically(output / "game.kifu", kif_text(game).encode())
     draw_training(read_log(run / "log.jsonl"), reports, accuracy, output / "demo.png")
     return {
         "accuracy": accuracy,
@@ -75,8 +78,8 @@ def _move_line(number: int, move: str, score: str) -> None:
     print(f"\r   move {number}: {move} ({score})        ", end="", file=sys.stderr, flush=True)
 
 
-def _summary(game: GameRecord) -> dict[str, Any]:
-    return {"moves": len(game.moves), "result": game.result_text, "ending": game.ending}
+def _summary(game: Game) -> dict[str, Any]:
+    return {"moves": len(game.moves), "result": result_in_english(game), "ending": ending_in_english(game)}
 
 
 def _remove_run(run: Path) -> None:

@@ -5,65 +5,103 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-import cshogi
+import numpy as np
 from rsshogi.core import Move
-from rsshogi.record import GameResult, Record, RecordMetadata
+from rsshogi.record import GameResult
 
-_GAMES = """select game.id, initial_position_sfen, game_result, black.player_name, white.player_name
+from lite.notation.game import (
+    BLACK_WON,
+    DRAWN,
+    ILLEGAL_MOVE,
+    MOVER_DECLARES,
+    MOVER_LOSES,
+    MOVES_USED_UP,
+    REPETITION,
+    WHITE_WON,
+    Game,
+    GameBuilder,
+    GameError,
+)
+from lite.notation.kif_writer import PLAYER, kif_text, score_comment
+from search.machine.files import write_atomically
+from search.rules.declaration import RULE_27, can_declare
+from search.rules.sfen import move_from_usi
+from search.rules.shogi import BLACK
+
+_GAMES = """select game.id, start_date, initial_position_sfen, game_result, black.player_name, white.player_name
 from game join player black on black.id = black_player_id join player white on white.id = white_player_id
 order by game.id"""
 _MOVES = "select next_move, eval, next_move_time_ms from game_move where game_id = ? order by ply"
 
 
-def read_games(database: Path) -> Iterator[Record]:
-    """The games that came to an end, in the order in which they did. OSError if the database cannot be read."""
+def read_games(database: Path, names: Mapping[str, str]) -> Iterator[Game | GameError]:
+    """The games that came to an end, in the order in which they did, or why one cannot be told.
+
+    `names` are what readers call the players of the database; who is not in it keeps its name. OSError if the database
+    cannot be read.
+    """
     try:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            for number, sfen, ending, black, white in connection.execute(_GAMES).fetchall():
+            for number, started, sfen, ending, *players in connection.execute(_GAMES).fetchall():
                 result = GameResult.from_str(ending)
                 if not result.is_win() and not result.is_draw():
                     continue
-                rows = [row for row in connection.execute(_MOVES, (number,)) if row[0] != int(Move.MOVE_END)]
-                moves = [Move(row[0]).to_usi() for row in rows]
-                yield Record.from_usi_main_line(
-                    sfen,
-                    moves,
-                    _told(result, sfen, moves),
-                    move_times_ms=[row[2] for row in rows],
-                    evals=[row[1] for row in rows],
-                    metadata=RecordMetadata(black_player=black, white_player=white),
-                )
+                builder = GameBuilder(f"{database}: game {number}", sfen)
+                builder.names = [names.get(player, player) for player in players]
+                if started is not None:
+                    builder.headers["開始日時"] = f"{datetime.fromisoformat(started):%Y/%m/%d %H:%M:%S}"
+                try:
+                    yield _replayed(builder, result, connection.execute(_MOVES, (number,)))
+                except GameError as error:
+                    yield GameError(f"{builder.place}: {error}", error.reason)
     except (sqlite3.Error, ValueError) as error:
         raise OSError(f"{database}: {error}") from error
 
 
-def _told(result: GameResult, sfen: str, moves: list[str]) -> GameResult:
-    """The result as a notation tells it: who wins when to move has declared, or saw the opponent break a rule
-    (perpetual check). ShogiArena calls every one a win."""
-    board = cshogi.Board(sfen)
-    for move in moves:
-        board.push_usi(move)
-    black = board.turn == cshogi.BLACK
-    if result != (GameResult.BLACK_WIN if black else GameResult.WHITE_WIN):
-        return result
-    if board.is_nyugyoku():
-        return GameResult.BLACK_WIN_BY_DECLARATION if black else GameResult.WHITE_WIN_BY_DECLARATION
-    return GameResult.BLACK_WIN_BY_ILLEGAL_MOVE if black else GameResult.WHITE_WIN_BY_ILLEGAL_MOVE
+def _replayed(builder: GameBuilder, result: GameResult, rows: Iterator[Any]) -> Game:
+    for move, score, milliseconds in rows:
+        if move == int(Move.MOVE_END):
+            continue
+        black_moved = builder.turn == BLACK
+        builder.play(move_from_usi(Move(move).to_usi()))
+        if milliseconds is not None:
+            builder.time_of_last(milliseconds)
+        if score is not None:  # the engine's own view
+            builder.comment(score_comment(score if black_moved else -score, PLAYER))
+    word, outcome = _ending(builder, result)
+    return builder.finish(word, outcome)
 
 
-def write_games(database: Path, directory: Path) -> int:
+def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
+    """KIF's word and what it means here. ShogiArena calls every win a win: who wins when to move has declared, or saw
+    the opponent break a rule (perpetual check)."""
+    if result.is_draw():
+        by = {"DRAW_BY_REPETITION": ("千日手", REPETITION), "DRAW_BY_MAX_PLIES": ("最大手数", MOVES_USED_UP)}
+        return by.get(result.name, ("持将棋", DRAWN))
+    if result.is_black_win() != (builder.turn == BLACK):
+        if result.is_win_by_declaration():
+            raise GameError("it was declared won by the side that is not to move")
+        if result.name.endswith("ILLEGAL_MOVE"):
+            return "反則負け", ILLEGAL_MOVE
+        return "切れ負け" if result.name.endswith("TIMEOUT") else "投了", MOVER_LOSES
+    if result.is_win_by_declaration() or can_declare(builder.pos, np.int64(RULE_27)):
+        return "入玉勝ち", MOVER_DECLARES
+    return "反則勝ち", BLACK_WON if result.is_black_win() else WHITE_WON
+
+
+def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> int:
     """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns how many."""
     directory.mkdir(parents=True, exist_ok=True)
     count = 0
-    for number, record in enumerate(read_games(database), 1):
-        try:
-            text = record.to_kif()
-        except ValueError as error:
-            print(f"warning: {database}: game {number} cannot be told in KIF: {error}", file=sys.stderr)
+    for number, game in enumerate(read_games(database, names), 1):
+        if isinstance(game, GameError):
+            print(f"warning: cannot be told in KIF: {game}", file=sys.stderr)
             continue
-        (directory / f"{number:04}.kifu").write_text(text, encoding="utf-8")
+        write_atomically(directory / f"{number:04}.kifu", kif_text(game).encode())
         count += 1
     return count

@@ -65,7 +65,7 @@ def play_match(match: Match) -> dict[str, Any]:
     configuration.write_text(json.dumps(_configuration(match, engines), indent=1), encoding="utf-8")
     run_arena("run", "tournament", str(configuration), "--run-dir", str(games))
     summary = json.loads(run_arena("results", "summary", str(games), "--format", "json"))
-    write_games(games / "game.db", match.output / "kif")
+    write_games(games / "game.db", match.output / "kif", {})
     return count_results(summary)
 
 

@@ -12,6 +12,9 @@ from experiments.arena.games import read_games, write_games
 from experiments.arena.match import Match, play_match
 from lite.notation.game import Game
 from lite.notation.games import read_games as read_notation
+from lite.notation.kif import read_kif
+from lite.notation.kif_writer import kif_text
+from lite.records.formats import WINNER_MASK
 
 PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
 DECLARABLE = "9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1"
@@ -36,20 +39,20 @@ def test_a_match_leaves_its_games_as_kif(played):
         parsed = cshogi.KIF.Parser.parse_str(file.read_text(encoding="utf-8"))
         assert len(parsed.moves) > 4
         assert "評価値" in file.read_text(encoding="utf-8")
-    assert write_games(played / "games" / "game.db", played / "again") == 2
+    assert write_games(played / "games" / "game.db", played / "again", {}) == 2
 
 
 def _database(path, ending, moves, sfen=PERPETUAL):
     with sqlite3.connect(path) as connection:
         connection.executescript(
             "create table player (id integer, player_name text);"
-            "create table game (id integer, initial_position_sfen text, game_result text, black_player_id integer,"
-            " white_player_id integer);"
+            "create table game (id integer, start_date text, initial_position_sfen text, game_result text,"
+            " black_player_id integer, white_player_id integer);"
             "create table game_move (game_id integer, ply integer, next_move integer, eval integer,"
             " next_move_time_ms integer);"
             "insert into player values (1, 'a'), (2, 'b');"
         )
-        connection.execute("insert into game values (1, ?, ?, 1, 2)", (sfen, ending))
+        connection.execute("insert into game values (1, '2020-01-02 03:04:05.678', ?, ?, 1, 2)", (sfen, ending))
         for ply, usi in enumerate(moves):
             connection.execute("insert into game_move values (1, ?, ?, 10, 100)", (ply, int(Move.from_usi(usi))))
         connection.execute("insert into game_move values (1, 99, ?, null, null)", (int(Move.MOVE_END),))
@@ -62,23 +65,31 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
         ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "反則勝ち"),
         ("declared", "WHITE_WIN", DECLARABLE, ["1i2i"], "入玉勝ち"),
     ):
-        (record,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen))
-        assert told in record.to_kif(), name
+        (game,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen), {"a": "LiteShogi"})
+        assert isinstance(game, Game), game
+        assert (game.ending, game.names) == (told, ("LiteShogi", "b"))
+        text = kif_text(game)
+        assert "開始日時：2020/01/02 03:04:05\n" in text
+        again = read_kif(text, name)
+        assert again.result == game.result
+        assert again.result & WINNER_MASK == 1 + ending.startswith("WHITE")
+        assert (again.scores == 10).all()  # each engine's own view
+        assert again.times.tolist()[:-1] == [0] * len(moves)
 
 
 def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, capsys):
     database = _database(tmp_path / "game.db", "WHITE_WIN_BY_DECLARATION", ["4h5h", "5a4a"])  # black is to move
-    assert write_games(database, tmp_path / "kif") == 0
-    assert "game 1 cannot be told in KIF" in capsys.readouterr().err
+    assert write_games(database, tmp_path / "kif", {}) == 0
+    assert "cannot be told in KIF" in capsys.readouterr().err
 
 
 def test_games_that_broke_off_are_left_out(tmp_path):
-    assert list(read_games(_database(tmp_path / "game.db", "ERROR", ["5h4h"]))) == []
+    assert list(read_games(_database(tmp_path / "game.db", "ERROR", ["5h4h"]), {})) == []
 
 
 def test_a_database_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "game.db").write_text("nothing of the kind")
     with pytest.raises(OSError, match=r"game\.db"):
-        list(read_games(tmp_path / "game.db"))
+        list(read_games(tmp_path / "game.db", {}))
     with pytest.raises(OSError, match=r"none\.db"):
-        list(read_games(tmp_path / "none.db"))
+        list(read_games(tmp_path / "none.db", {}))

@@ -1,0 +1,48 @@
+"""Games in this process: every way to end becomes a Game, and its KIF is read as the same game."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.game import ending_in_english, play_game, result_in_english
+from lite.notation.kif import read_kif
+from lite.notation.kif_writer import kif_text
+from search.engine import Analysis
+
+
+class Scripted:
+    """Plays given moves, and then resigns."""
+
+    def __init__(self, moves: list[str]) -> None:
+        self.moves = moves
+
+    def analyse(self, start: str, moves: list[str], nodes: int) -> Analysis:
+        best = self.moves[len(moves)] if len(moves) < len(self.moves) else None
+        return Analysis(best, score=50, milliseconds=2000)
+
+
+SHUFFLE = ["2h3h", "8b7b", "3h2h", "7b8b"] * 3
+CHASE = ["5h4h", "4a5a", "4h5h", "5a4a"] * 4
+
+
+@pytest.mark.parametrize(
+    ("start", "moves", "ending", "winner"),
+    [
+        (None, ["7g7f", "3c3d"], "resignation", "b wins (white)"),
+        (None, SHUFFLE, "sennichite", "a draw"),
+        ("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1", ["G*5b"], "mate", "a wins (black)"),
+        ("5k3/9/9/9/9/9/9/4R4/8K b - 1", CHASE, "perpetual check", "b wins (white)"),
+        ("9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1", ["1i2i"], "declaration", "b wins (white)"),
+    ],
+)
+def test_every_end_is_told(start, moves, ending, winner):
+    player = Scripted(moves)
+    given = {} if start is None else {"start": start}
+    game = play_game((player, player), ("a", "b"), nodes=10, **given)
+    assert (ending_in_english(game), result_in_english(game)) == (ending, winner)
+    again = read_kif(kif_text(game), "game")
+    assert (again.result, again.names) == (game.result, ("a", "b"))
+    assert again.moves.tolist() == game.moves.tolist()
+    assert again.scores.tolist() == game.scores.tolist() == [50] * len(game.moves)
+    assert again.times.tolist() == game.times.tolist() == [2000] * len(game.moves) + [-1]
+    assert "**評価値=50\n" in kif_text(game)
