@@ -6,16 +6,24 @@ again. Every opening is played twice with colours changed, so that its bias canc
 
 from __future__ import annotations
 
-import json
-import math
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.games import write_games
-from experiments.arena.process import run_arena, write_engine
-
-ELO = 400 / math.log(10)
+from experiments.arena.engines import ask_engine, player_names
+from experiments.arena.process import GAMES, LOG, describe_run, find_arena, run_arena
+from experiments.arena.progress import Progress
+from experiments.arena.results import (
+    FIRST,
+    SECOND,
+    Result,
+    pair_results,
+    read_failure,
+    read_mishaps,
+    read_results,
+)
+from experiments.arena.strength import measure_strength
 
 
 @dataclass(frozen=True)
@@ -50,37 +58,51 @@ class Match:
 def play_match(match: Match) -> dict[str, Any]:
     """Play what is left of the games, and write all of them as KIF into `kif/` of the run; the report of all.
 
-    Raises OSError or ValueError in words, KeyboardInterrupt if it was stopped.
+    Raises OSError or ValueError in words, also if no game came to an end; KeyboardInterrupt if it was stopped.
     """
+    find_arena()
+    from experiments.arena.games import write_games  # needs what is installed with ShogiArena
+
     if match.games < 1 or match.byoyomi < 1 or match.parallel < 1:
         raise ValueError("--games, --byoyomi and --parallel must be at least 1")
     if match.openings is not None and not match.openings.is_file():
         raise FileNotFoundError(f"{match.openings}: there is no such file of openings")
-    match.output.mkdir(parents=True, exist_ok=True)
-    configuration, games = match.output / "match.yaml", match.output / "games"
-    engines = [
-        _write_engine(match.output, "first", match.first, match.first_option),
-        _write_engine(match.output, "second", match.second, match.second_option),
-    ]
-    configuration.write_text(json.dumps(_configuration(match, engines), indent=1), encoding="utf-8")
-    run_arena("run", "tournament", str(configuration), "--run-dir", str(games))
-    summary = json.loads(run_arena("results", "summary", str(games), "--format", "json"))
-    write_games(games / "game.db", match.output / "kif", {})
-    return count_results(summary)
+    engines = {
+        FIRST: ask_engine(match.first, match.first_option),
+        SECOND: ask_engine(match.second, match.second_option),
+    }
+    descriptions = {f"{name}.yaml": engine.description() for name, engine in engines.items()}
+    files = [*engines[FIRST].files(), *engines[SECOND].files(), *([match.openings] if match.openings else [])]
+    describe_run(match.output, {**descriptions, "match.yaml": _configuration(match)}, files)
+    with Progress(match.games, lambda: _progress(match)) as progress:
+        run_arena(match.output, "run", "tournament", str(match.output / "match.yaml"), watch=progress.show)
+    names = dict(zip(engines, player_names(engines[FIRST], engines[SECOND]), strict=True))
+    report = count_results(read_results(match.output))
+    log = match.output / LOG
+    failed = f"{report['failed']} games failed ({read_failure(match.output)}), see {log}"
+    if not report["games"]:
+        raise ValueError(
+            f"no game came to an end: {failed if report['failed'] else f'see {log}'}; to play again, remove "
+            f"{match.output} or give another --output"
+        )
+    mishaps = read_mishaps(match.output)
+    remarks = [f"{names[one]} {what}, counted as lost, see {log}" for one, what in mishaps.items()]
+    if report["failed"]:
+        remarks.append(f"{failed}, and count for nobody")
+    if missing := match.games - report["games"] - report["failed"]:
+        remarks.append(f"{missing} games were not played, see {log}")
+    write_games(match.output / GAMES / "game.db", match.output / "kif", names)
+    return {**names, **report, "remarks": remarks}
 
 
-def _write_engine(directory: Path, name: str, command: str, options: tuple[str, ...]) -> str:
-    """An engine's description; JSON is YAML too."""
-    values: dict[str, str | int] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals:
-            raise ValueError(f"option {option!r} of the {name} engine: write NAME=VALUE")
-        values[key] = int(value) if value.lstrip("-").isdigit() else value
-    return write_engine(directory, name, command, values)
+def _progress(match: Match) -> tuple[int, str]:
+    """Games that have ended, and how they stand."""
+    results = read_results(match.output)
+    points = sum(one.points or 0 for one in results)
+    return len(results), f"{len(results)} of {match.games} games, first engine {points:g} points"
 
 
-def _configuration(match: Match, engines: list[str]) -> dict[str, Any]:
+def _configuration(match: Match) -> dict[str, Any]:
     positions: dict[str, Any] = {"type": "startpos", "flip_policy": "pair_both"}
     if match.openings is not None:
         positions = {
@@ -91,7 +113,7 @@ def _configuration(match: Match, engines: list[str]) -> dict[str, Any]:
         }
     return {
         "experiment_name": "match",
-        "engines": [{"engine_path": engine} for engine in engines],
+        "engines": [{"name": name, "engine_path": f"{name}.yaml"} for name in (FIRST, SECOND)],
         "tournament": {
             "scheduler": "round_robin",
             "games_per_pair": match.games,
@@ -108,35 +130,20 @@ def _configuration(match: Match, engines: list[str]) -> dict[str, Any]:
     }
 
 
-def count_results(summary: dict[str, Any]) -> dict[str, Any]:
-    """The first engine's games, wins, draws, losses, points, Elo and the half width of its 95 % interval."""
-    first = next(engine for engine in summary["engines"] if str(engine["engine"]).startswith("first"))
-    wins, draws, losses = (int(first[key]) for key in ("wins", "draws", "losses"))
-    elo, error = elo_of(wins, draws, losses)
+def count_results(results: list[Result]) -> dict[str, Any]:
+    """The first engine's games, wins, draws, losses, points, Elo and the ends of its 95 % interval; games that failed,
+    and how often which word of ShogiArena's ended a game."""
+    wins, draws, losses = (sum(one.points == points for one in results) for points in (1.0, 0.5, 0.0))
+    strength = measure_strength(pair_results(results))
     return {
         "games": wins + draws + losses,
         "wins": wins,
         "draws": draws,
         "losses": losses,
         "points": wins + draws / 2,
-        "elo": elo,
-        "elo_error": error,
-        "failed": int(summary["failed_games"]),
-        "endings": summary["raw_result_counts"],
+        "elo": strength.elo,
+        "elo_low": strength.low,
+        "elo_high": strength.high,
+        "failed": len(results) - wins - draws - losses,
+        "endings": dict(Counter(one.ending for one in results).most_common()),
     }
-
-
-def elo_of(wins: int, draws: int, losses: int) -> tuple[float | None, float | None]:
-    """Elo difference of a score, and half its 95 % interval by the normal approximation of the mean of the results.
-
-    None where every game has the same end: the logistic scale has no number for that.
-    """
-    games = wins + draws + losses
-    if games == 0:
-        return None, None
-    mean = (wins + draws / 2) / games
-    if mean in (0, 1):
-        return None, None
-    variance = (wins * (1 - mean) ** 2 + draws * (0.5 - mean) ** 2 + losses * mean**2) / games
-    error = 1.96 * math.sqrt(variance / games)
-    return ELO * math.log(mean / (1 - mean)), ELO * error / (mean * (1 - mean))

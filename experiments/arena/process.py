@@ -1,88 +1,143 @@
-"""ShogiArena as a process: how engines are described to it, and how it is run."""
+"""ShogiArena as a process: how a run is described to it, how it is run, and where its words go."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import importlib.util
 import json
 import os
-import shlex
+import re
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from experiments.arena.engines import OURS
+from search.machine.files import write_atomically
+
+LOG = "shogiarena.log"
+"""What ShogiArena says, in the directory of the run."""
+FILES = "files.json"
+"""What the files that a run depends on were when it began."""
+GAMES = "games"
+"""ShogiArena's own part of that directory."""
+WATCH_SECONDS = 0.5
 
 
-def engine_command(command: str) -> tuple[Path, list[str]]:
-    """An engine's program and its arguments, `liteshogi` being this installation's; FileNotFoundError if there is none.
-
-    A path alone may hold spaces. Files among the arguments become absolute, as the engine runs elsewhere.
-    """
-    text = command.replace("\\", "/") if os.name == "nt" else command  # a backslash is shlex's escape
-    words = [command] if Path(command).is_file() else shlex.split(text) or [command]
-    path = Path(sys.executable).with_name("liteshogi") if words[0] == "liteshogi" else Path(words[0])
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such engine")
-    return path.absolute(), [str(Path(word).absolute()) if Path(word).is_file() else word for word in words[1:]]
-
-
-def write_engine(directory: Path, name: str, command: str, options: Mapping[str, str | int], **more: object) -> str:
-    """Describe an engine in `name`.yaml (JSON is YAML too); the file's name. Nothing lies between it and the clock.
-
-    It runs where its program lies, unless `more` says otherwise: further keys of ShogiArena's description.
-    """
-    path, arguments = engine_command(command)
-    if command.split()[:1] == ["liteshogi"]:
-        options = {"NetworkDelay": 0, "NetworkDelay2": 0, **options}
-    description = {
-        "name": name,
-        "engine_path": str(path),
-        "engine_args": arguments,
-        "working_directory": str(path.parent),
-        "options": dict(options),
-        **more,
-    }
-    (directory / f"{name}.yaml").write_text(json.dumps(description, indent=1), encoding="utf-8")
-    return f"{name}.yaml"
-
-
-def run_arena(*arguments: str) -> str:
-    """Run ShogiArena; its own log goes to standard error. ValueError with its last line if it fails.
-
-    An interrupt, or a request to end, is handed on once and ShogiArena is waited for, which then closes its engines and
-    its books; KeyboardInterrupt follows. A second one kills it.
-    """
+def find_arena() -> Path:
+    """ShogiArena's program; ModuleNotFoundError if it is not installed."""
     program = Path(sys.executable).with_name("shogiarena")
-    if not program.is_file():
+    if importlib.util.find_spec("shogiarena") is None or not program.is_file():
         raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
-    process = subprocess.Popen(
-        [str(program), "--log-level", "WARNING", *arguments],
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        # Out of the terminal's reach: a second signal would make it quit at once.
-        process_group=0 if os.name == "posix" else None,
-    )
-    with process, _ends_as_interrupts():
+    return program
+
+
+def describe_run(directory: Path, descriptions: Mapping[str, Mapping[str, Any]], files: Iterable[Path]) -> None:
+    """Write the descriptions of a run by their names (JSON is YAML too), and the digests of files that it depends on.
+
+    ValueError if a run was begun there with others, before anything is written; one that was begun with the same keeps
+    its own, and with them the environment of its first start.
+    """
+    digests = {}
+    for path in files:
+        with open(path, "rb") as file:
+            digests[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
+    descriptions = {**descriptions, FILES: digests}
+    games = directory / GAMES
+    if not games.is_dir() or not any(games.iterdir()):
+        for name, description in descriptions.items():
+            write_atomically(directory / name, json.dumps(description, indent=1).encode())
+        return
+    for name, description in descriptions.items():
         try:
-            output, _ = process.communicate()
-        except KeyboardInterrupt:
-            _close(process)
-            raise
+            kept = json.loads((directory / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            difference = f"{name} cannot be read there"
+        else:
+            difference = _first_difference(_leaves(kept), _leaves(description))
+        if difference:
+            raise ValueError(
+                f"{directory} holds another run ({difference}): repeat its command, or give another --output"
+            )
+
+
+def _leaves(description: object, path: str = "") -> dict[str, object]:
+    """{dotted path: value} of all that tells runs apart: of the environment, this project's variables."""
+    items: list[tuple[str, object]]
+    if isinstance(description, Mapping):
+        items = [(f"{path}.{key}" if path else str(key), value) for key, value in description.items()]
+        if path == "environment":
+            items = [item for item in items if item[0].startswith(f"environment.{OURS}")]
+    elif isinstance(description, list):
+        items = [(f"{path}.{number}", value) for number, value in enumerate(description, 1)]
+    else:
+        return {path.replace("|", ""): description}
+    return {leaf: value for name, item in items for leaf, value in _leaves(item, name).items()}
+
+
+def _first_difference(kept: Mapping[str, object], wanted: Mapping[str, object]) -> str:
+    for name in [*wanted, *kept]:
+        if kept.get(name) != wanted.get(name):
+            if Path(name).is_absolute():
+                return f"{name} has changed since"
+            return f"{name} is {kept.get(name, 'not set')} there, here {wanted.get(name, 'not set')}"
+    return ""
+
+
+def run_arena(directory: Path, *arguments: str, watch: Callable[[], None] = lambda: None) -> None:
+    """Run ShogiArena on a run's directory, calling `watch` now and then. What it says goes to its log there.
+
+    ValueError with its last words if it fails. An interrupt, or a request to end, is handed on once and ShogiArena is
+    waited for, which then closes its engines and its books; KeyboardInterrupt follows. A second one kills it.
+    """
+    command = [str(find_arena()), "--log-level", "WARNING", *arguments, "--run-dir", str(directory / GAMES)]
+    with open(directory / LOG, "ab") as log:
+        begun = log.tell()
+        process = subprocess.Popen(
+            command,
+            env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Out of the terminal's reach: a second signal would make it quit at once.
+            process_group=0 if os.name == "posix" else None,
+        )
+        with process, _ends_as_interrupts():
+            try:
+                while process.poll() is None:
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(WATCH_SECONDS)
+                    watch()
+            except BaseException as error:
+                _close(process)
+                if isinstance(error, KeyboardInterrupt):
+                    print("run the same command again to go on", file=sys.stderr)
+                raise
     if process.returncode:
-        lines = output.strip().splitlines()
-        raise ValueError(f"shogiarena failed ({process.returncode}): {lines[-1] if lines else 'see above'}")
-    return output
+        raise ValueError(f"shogiarena failed: {_last_words(directory / LOG, begun)}; see {directory / LOG}")
 
 
-def _close(process: subprocess.Popen[str]) -> None:
+def _last_words(log: Path, begun: int) -> str:
+    """Why a run failed, from its part of the log: what was raised first after the last error, or that, or the end."""
+    with open(log, "rb") as file:
+        file.seek(begun)
+        text = file.read().decode("utf-8", "replace").strip()
+    last = text.rpartition("[ERROR]: ")[2]
+    raised = re.search(r"^[\w.]*(?:Error|Exception): (.+)$", last, re.MULTILINE)
+    lines = last.splitlines() or ["it said nothing"]
+    return raised[1] if raised else lines[0 if "[ERROR]: " in text else -1]
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
     """Have ShogiArena end in its own way; at another interrupt at once."""
     try:
         if os.name == "posix":
             process.send_signal(signal.SIGINT)
-        process.communicate()
+        process.wait()
     except KeyboardInterrupt:
         process.kill()
 

@@ -12,12 +12,13 @@ import contextlib
 import json
 import math
 import sqlite3
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.process import run_arena, write_engine
+from experiments.arena.engines import Engine, ask_engine
+from experiments.arena.process import GAMES, describe_run, find_arena, run_arena
+from experiments.arena.progress import Progress
 from search.alphabeta.parameters import PARAMETERS, Parameter
 
 _DRIFT = 0.2
@@ -58,7 +59,7 @@ class Tuning:
     @property
     def games(self) -> Path:
         """ShogiArena's directory in that of the run."""
-        return self.output / "games"
+        return self.output / GAMES
 
 
 def tune(options: Tuning) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def tune(options: Tuning) -> dict[str, Any]:
 
     Raises OSError or ValueError in words. Stopped by KeyboardInterrupt it draws how far it came.
     """
+    find_arena()
     chosen = chosen_parameters(options.names)
     thinking = options.nodes if options.byoyomi is None else options.byoyomi
     if min(options.updates, options.pairs, thinking, options.parallel, options.max_plies) < 1:
@@ -74,19 +76,21 @@ def tune(options: Tuning) -> dict[str, Any]:
         raise ValueError("--seed must not be negative and --gain must be above 0")
     if not options.openings.is_file():
         raise FileNotFoundError(f"{options.openings}: there is no such file of openings; give --openings")
-    working = options.output / "engine"  # ShogiArena keeps a copy of it with the run, so it must not hold the run
-    working.mkdir(parents=True, exist_ok=True)
-    place = {"working_directory": str(working.absolute()), "environment": {"LITESHOGI_TUNE": "1"}}
-    engine = write_engine(options.output, "engine", options.engine, {"USI_Hash": 16}, **place)
+    engine = _ask_engine(options, chosen)
     gain = options.gain or _DRIFT / math.sqrt(options.updates * options.pairs)
-    _describe(options, "space.yaml", space(chosen, gain))
-    configuration = _describe(options, "tune.yaml", _configuration(options, engine))
+    descriptions = {
+        "tune.yaml": _configuration(options),
+        "engine.yaml": engine.description(),
+        "space.yaml": space(chosen, gain),
+    }
+    describe_run(options.output, descriptions, [*engine.files(), options.openings])
+    engine.directory.mkdir(exist_ok=True)
+    if options.games.is_dir() and any(options.games.iterdir()) and not ledger(options.games).is_file():
+        raise ValueError(f"{options.games} holds no tuning that can go on: remove it, or give another --output")
     try:
         if len(read_history(options.games)) < options.updates:  # ShogiArena fails on a run that has ended
-            run_arena("run", "spsa", str(configuration), "--run-dir", str(options.games))
-    except KeyboardInterrupt:
-        print("run the same command again to go on", file=sys.stderr)
-        raise
+            with Progress(options.updates, lambda: _progress(options)) as progress:
+                run_arena(options.output, "run", "spsa", str(options.output / "tune.yaml"), watch=progress.show)
     finally:
         history = read_history(options.games)
         if history:
@@ -96,26 +100,27 @@ def tune(options: Tuning) -> dict[str, Any]:
     return tuned_values(history, chosen)
 
 
-def _describe(options: Tuning, name: str, description: dict[str, Any]) -> Path:
-    """Write a description for ShogiArena (JSON is YAML too); ValueError if a run was begun by another."""
-    path, text = options.output / name, json.dumps(description, indent=1)
-    if ledger(options.games).is_file():
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            raise ValueError(
-                f"{options.output} holds a tuning with other settings or of another version of the search: "
-                "repeat its command, or give another --output"
-            )
-    elif options.games.exists() and any(options.games.iterdir()):
-        raise ValueError(f"{options.games} holds no tuning that can go on: remove it, or give another --output")
-    path.write_text(text, encoding="utf-8")
-    return path
+def _ask_engine(options: Tuning, parameters: list[Parameter]) -> Engine:
+    """The engine that is to play; ValueError if it does not take the parameters."""
+    engine = ask_engine(options.engine, ["USI_Hash=16"], {"LITESHOGI_TUNE": "1"})
+    missing = [one.name for one in parameters if one.name not in engine.declared]
+    if missing:
+        raise ValueError(f"{options.engine}: the engine has no option {missing[0]}; only this search can be tuned")
+    # ShogiArena copies an engine's directory with the run, so it must not hold the run.
+    return replace(engine, directory=(options.output / "engine").absolute())
 
 
-def _configuration(options: Tuning, engine: str) -> dict[str, Any]:
+def _progress(options: Tuning) -> tuple[int, str]:
+    """Updates that have been taken."""
+    done = len(read_history(options.games))
+    return done, f"{done} of {options.updates} updates"
+
+
+def _configuration(options: Tuning) -> dict[str, Any]:
     limit = {"node_limit": options.nodes} if options.byoyomi is None else {"time_ms": 0, "byoyomi_ms": options.byoyomi}
     return {
         "experiment_name": "tune",
-        "engines": [{"engine_path": str((options.output / engine).absolute())}],
+        "engines": [{"engine_path": str((options.output / "engine.yaml").absolute())}],
         "spsa": {
             "space": str((options.output / "space.yaml").absolute()),
             "num_updates": options.updates,
@@ -135,6 +140,8 @@ def _configuration(options: Tuning, engine: str) -> dict[str, Any]:
             "adjudication": {"max_plies": options.max_plies, "sync_max_plies_with_engine": False},
             "repetition_occurrences_to_draw": 4,
         },
+        # So long it asks the engine what can be tuned, which the space says; for the rest engine.yaml has patience.
+        "system": {"engine_handshake_timeout": 2},
         "dashboard": {"enabled": False},
     }
 

@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import torch
 
+from experiments.arena.strength import in_words
 from experiments.compare.comparison import (
     Variant,
     choose_games,
@@ -308,11 +309,11 @@ def as_markdown(report: dict[str, Any]) -> str:
 
 
 def _games_cell(report: dict[str, Any] | None) -> str:
-    """40 - 2 - 158 (-235 ± 59 Elo)."""
+    """40 - 2 - 158 (Elo -235 ± 59)."""
     if report is None:
         return "-"
-    elo = "" if report["elo"] is None else f" ({report['elo']:+.0f} ± {report['elo_error']:.0f} Elo)"
-    return f"{report['wins']} - {report['draws']} - {report['losses']}{elo}"
+    elo = in_words(report["elo"], report["elo_low"], report["elo_high"]).replace("+-", "±")
+    return f"{report['wins']} - {report['draws']} - {report['losses']} ({elo})"
 
 
 def _cell(figure: dict[str, Any], percent: bool) -> str:

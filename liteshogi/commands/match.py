@@ -10,6 +10,7 @@ from typing import Any
 import tyro
 
 from experiments.arena.match import Match, play_match
+from experiments.arena.strength import in_words
 from liteshogi.commands.arguments import Json, Output
 
 
@@ -29,10 +30,11 @@ class Command(Match):
 
 def as_text(report: dict[str, Any]) -> str:
     """The report for a reader."""
-    elo = "not measurable" if report["elo"] is None else f"{report['elo']:+.0f} +- {report['elo_error']:.0f}"
-    share = 100 * report["points"] / max(1, report["games"])
-    return (
-        f"first engine: {report['points']:g} of {report['games']} points ({share:.1f} %), {report['wins']} wins "
-        f"{report['draws']} draws {report['losses']} losses, Elo {elo}, {report['failed']} games failed\n"
-        f"ends of games: {report['endings']}"
-    )
+    elo = in_words(report["elo"], report["elo_low"], report["elo_high"])
+    lines = [
+        f"{report['first']}: {report['points']:g} of {report['games']} points "
+        f"({100 * report['points'] / report['games']:.1f} %) against {report['second']}",
+        f"{report['wins']} wins, {report['draws']} draws, {report['losses']} losses; {elo}",
+        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report["endings"].items()),
+    ]
+    return "\n".join([*lines, *report["remarks"]])

@@ -21,12 +21,9 @@ DECLARABLE = "9/9/9/9/9/9/+p+p+p+p+p+p+p+p+p/+p4k3/8K b 2r2b4g4s4n4l8p 1"
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(scripted, tmp_path_factory):
     place = tmp_path_factory.mktemp("match")
-    openings = place / "openings.sfen"
-    openings.write_text("startpos moves 7g7f 3c3d\n")
-    options = ("NodesLimit=300",)
-    play_match(Match("liteshogi", "liteshogi", 2, 5000, openings, options, options, max_plies=16, output=place / "run"))
+    play_match(Match(scripted.command(), scripted.command(), 2, 5000, max_plies=16, output=place / "run"))
     return place / "run"
 
 

@@ -1,66 +1,188 @@
-"""Counting a match: Elo and its error against figures worked out by hand, and ShogiArena's summary read right."""
+"""Matches of a scripted engine through ShogiArena: what is counted, what is said, and what is kept from the reader."""
 
 from __future__ import annotations
 
-import math
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from experiments.arena.match import Match, count_results, elo_of, play_match
-from experiments.arena.process import engine_command
+from experiments.arena.match import Match, count_results, play_match
+from experiments.arena.process import LOG, describe_run
+from experiments.arena.results import Result, pair_results, read_results
+from liteshogi.commands.match import as_text
 
-
-def test_elo_of_known_scores():
-    assert elo_of(75, 0, 25)[0] == pytest.approx(190.85, abs=0.01)  # 400 log10(3)
-    assert elo_of(10, 5, 10)[0] == pytest.approx(0.0)
-    # 100 games at 50 % without draws: 1.96 * 0.05 points, times the slope 400 / ln 10 / 0.25
-    assert elo_of(50, 0, 50)[1] == pytest.approx(1.96 * 0.05 * 400 / math.log(10) / 0.25)
+ROOT = Path(__file__).parents[3]
 
 
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(0, 500))
-def test_elo_is_antisymmetric_and_draws_shrink_the_error(wins, draws, losses):
-    elo, error = elo_of(wins, draws, losses)
-    other, same_error = elo_of(losses, draws, wins)
-    if elo is None or error is None:
-        assert other is None
-        return
-    assert elo == pytest.approx(-other)
-    assert error == pytest.approx(same_error)
-    assert error > 0 or wins == losses == 0
-
-
-def test_a_summary_is_counted_for_the_first_engine():
-    engines = [
-        {"engine": "second.yaml@1", "wins": 3, "draws": 1, "losses": 6},
-        {"engine": "first.yaml@2", "wins": 6, "draws": 1, "losses": 3},
+def test_results_are_counted_for_the_first_engine():
+    results = [
+        Result("a", 1.0, "BLACK_WIN"),
+        Result("a", 0.5, "DRAW_BY_REPETITION"),
+        Result("b", 0.0, "BLACK_WIN"),
+        Result("b", None, "ERROR"),
     ]
-    report = count_results({"engines": engines, "failed_games": 0, "raw_result_counts": {"BLACK_WIN": 9}})
-    assert (report["wins"], report["draws"], report["losses"], report["points"]) == (6, 1, 3, 6.5)
-    assert report["elo"] > 0
+    report = count_results(results)
+    assert (report["games"], report["wins"], report["draws"], report["losses"], report["points"]) == (3, 1, 1, 1, 1.5)
+    assert report["failed"] == 1
+    assert report["endings"] == {"BLACK_WIN": 2, "DRAW_BY_REPETITION": 1, "ERROR": 1}
+    assert pair_results(results) == [(1.5, 2), (0.0, 1)]
+    assert (report["elo"], report["elo_low"]) == (0, None)
 
 
-def test_an_engine_is_a_path_or_a_command_with_arguments(tmp_path, monkeypatch):
-    program = tmp_path / "an engine"
-    program.write_text("")
-    (tmp_path / "model.onnx").write_text("")
-    monkeypatch.chdir(tmp_path)
-    assert engine_command(str(program)) == (program, [])
-    assert engine_command("'an engine' puct model.onnx --fast") == (
-        program,
-        ["puct", str(tmp_path / "model.onnx"), "--fast"],
+@pytest.fixture(scope="module")
+def played(scripted, tmp_path_factory):
+    """A match whose first engine has a file among its options and whose second crashes once in four games."""
+    place = tmp_path_factory.mktemp("match")
+    (place / "mine.bin").write_text("a net")
+    (place / "openings.sfen").write_text("startpos\nstartpos moves 5i5h 5a5b\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        patch.setenv("LITESHOGI_DIARY", str(place / "diary"))
+        match = Match(
+            scripted.command(),
+            scripted.command("crash once"),
+            games=4,
+            byoyomi=5000,
+            openings=Path("openings.sfen"),
+            first_option=("EvalFile=mine.bin",),
+            max_plies=8,
+            output=Path("run"),
+        )
+        report = play_match(match)
+        yield match, report
+
+
+def test_relative_files_reach_the_engine_whole(played):
+    told = Path("diary").read_text().splitlines()
+    files = {line for line in told if line.startswith("setoption name EvalFile")}
+    assert files == {f"setoption name EvalFile value {Path('mine.bin').absolute()}"}
+    assert len([line for line in told if line == "usinewgame"]) == 8
+    assert "setoption name NetworkDelay value 0" in told
+
+
+def test_a_crash_is_counted_and_told_and_players_have_names(played):
+    _, report = played
+    assert (report["first"], report["second"]) == ("Scripted (play EvalFile=mine.bin)", "Scripted (crash once)")
+    assert (report["wins"], report["draws"], report["losses"], report["failed"]) == (1, 3, 0, 0)
+    assert report["remarks"] == [f"Scripted (crash once) broke off 1 times, counted as lost, see {Path('run') / LOG}"]
+    assert sorted(pair_results(read_results(Path("run")))) == [(1.0, 2), (1.5, 2)]
+    names = set()
+    for path in sorted(Path("run/kif").iterdir()):
+        names |= {line.split("：", 1)[1] for line in path.read_text("utf-8").splitlines() if line[1:3] == "手："}
+    assert names == {report["first"], report["second"]}
+
+
+def test_the_command_says_who_played_and_what_went_wrong(played):
+    _, report = played
+    *lines, mishap = as_text(report).splitlines()
+    assert lines == [
+        "Scripted (play EvalFile=mine.bin): 2.5 of 4 points (62.5 %) against Scripted (crash once)",
+        "1 wins, 3 draws, 0 losses; too few games for an Elo",
+        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report["endings"].items()),
+    ]
+    assert mishap == report["remarks"][0]
+
+
+def test_what_shogiarena_says_is_kept_in_a_log_and_from_the_terminal(played, capfd):
+    match, report = played
+    assert play_match(match) == report  # nothing is left to play
+    assert capfd.readouterr() == ("", "")
+    assert "Traceback" in (match.output / LOG).read_text()
+
+
+def test_a_directory_of_another_match_is_left_alone(played, scripted):
+    match, _ = played
+    before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    for other, words in (
+        (
+            Match(match.first, match.second, output=match.output),
+            r"first\.options\.EvalFile|options\.EvalFile is .*, here not set",
+        ),
+        (Match(**{**vars(match), "byoyomi": 100}), r"rules\.time_control\.byoyomi_ms is 5000 there, here 100"),
+        (Match(**{**vars(match), "second": scripted.command("slow")}), "engine_args.1 is crash once there, here slow"),
+    ):
+        with pytest.raises(ValueError, match=f"^run holds another run .{words}.: .* or give another --output$"):
+            play_match(other)
+    Path("mine.bin").write_text("another net")
+    with pytest.raises(ValueError, match=r"mine\.bin has changed since"):
+        play_match(match)
+    Path("mine.bin").write_text("a net")
+    assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
+
+
+def test_a_run_keeps_the_environment_of_its_start(tmp_path, monkeypatch):
+    def described(**environment):
+        return {"first.yaml": {"options": {"Hash": 1}, "environment": environment}}
+
+    describe_run(tmp_path, described(HOME="/a", LITESHOGI_KERNEL="plain"), ())
+    (tmp_path / "games").mkdir()
+    describe_run(tmp_path, described(HOME="/b"), ())  # nothing was played
+    (tmp_path / "games" / "game.db").touch()
+    describe_run(tmp_path, described(HOME="/c"), ())
+    assert json.loads((tmp_path / "first.yaml").read_text())["environment"] == {"HOME": "/b"}
+    with pytest.raises(ValueError, match=r"environment\.LITESHOGI_KERNEL is not set there, here avx2"):
+        describe_run(tmp_path, described(HOME="/b", LITESHOGI_KERNEL="avx2"), ())
+    (tmp_path / "first.yaml").write_text("{")
+    with pytest.raises(ValueError, match=r"first\.yaml cannot be read there"):
+        describe_run(tmp_path, described(HOME="/b"), ())
+
+
+def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
+    """An engine that starts for the question and never again."""
+    once = tmp_path / "once"
+    once.write_text(f"#!/bin/sh\nrm {tmp_path}/ticket && exec {scripted.command()}\n")
+    once.chmod(0o755)
+    (tmp_path / "ticket").touch()
+    with pytest.raises(
+        ValueError, match=f"no game came to an end: 2 games failed .*see .*{LOG}; .* remove .*run or give"
+    ):
+        play_match(Match(str(once), scripted.command(), games=2, output=tmp_path / "run"))
+    assert {one.ending for one in read_results(tmp_path / "run")} == {"ERROR"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_ctrl_c_leaves_no_engine_and_the_same_command_goes_on(scripted, tmp_path):
+    script = (
+        "import sys; from pathlib import Path; from experiments.arena.match import Match, play_match\n"
+        f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_plies=8,"
+        f" output=Path({str(tmp_path / 'run')!r}))\n"
+        "try: print(play_match(match)['games'])\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )
-    assert engine_command("liteshogi puct model.onnx")[0].name.startswith("liteshogi")
-    for nobody in ("", "nobody puct"):
-        with pytest.raises(FileNotFoundError, match="no such engine"):
-            engine_command(nobody)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "LITESHOGI_DIARY": str(tmp_path / "diary")}
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        end = time.monotonic() + 60
+        while not read_results(tmp_path / "run"):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complaints.splitlines() == ["run the same command again to go on"]
+    done = len(read_results(tmp_path / "run"))
+    assert 1 <= done < 4
+    diary = (tmp_path / "diary").read_text()
+    assert subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60).stdout == "4\n"
+    again = (tmp_path / "diary").read_text().removeprefix(diary)
+    assert again.count("usinewgame") == 2 * (4 - done)
 
 
-def test_what_cannot_be_played_is_refused_in_words(tmp_path):
+def test_what_cannot_be_played_is_refused_before_anything_is_written(scripted, tmp_path):
+    run, good = tmp_path / "run", scripted.command()
     with pytest.raises(FileNotFoundError, match="no such engine"):
-        play_match(Match("liteshogi-of-nowhere", "liteshogi", output=tmp_path))
+        play_match(Match("liteshogi-of-nowhere", good, output=run))
+    with pytest.raises(ValueError, match="ended before usiok"):
+        play_match(Match(good, scripted.command("die"), output=run))
+    with pytest.raises(ValueError, match="no option Nodes"):
+        play_match(Match(good, good, second_option=("Nodes=1",), output=run))
     with pytest.raises(FileNotFoundError, match="openings"):
-        play_match(Match("liteshogi", "liteshogi", openings=tmp_path / "none.sfen", output=tmp_path))
+        play_match(Match(good, good, openings=tmp_path / "none.sfen", output=run))
     with pytest.raises(ValueError, match="at least 1"):
-        play_match(Match("liteshogi", "liteshogi", games=0, output=tmp_path))
+        play_match(Match(good, good, games=0, output=run))
+    assert not run.exists()

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,67 +98,86 @@ def test_the_ledger_is_read(tmp_path):
 def arena_calls(monkeypatch) -> list[tuple[str, ...]]:
     """What would have been asked of ShogiArena, which does nothing."""
     calls: list[tuple[str, ...]] = []
-    monkeypatch.setattr("experiments.arena.tune.run_arena", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr(
+        "experiments.arena.tune.run_arena", lambda directory, *arguments, watch: calls.append(arguments)
+    )
     return calls
 
 
-def tune(directory: Path, **options) -> Tune:
-    """A tuning with an engine that exists."""
-    openings = directory / "openings.sfen"
-    openings.write_text(OPENINGS)
-    return Tune(("razor_margin",), openings, engine=sys.executable, output=directory / "run", **options)
+@pytest.fixture
+def tune(scripted, tmp_path) -> Callable[..., Tune]:
+    """Makes a tuning with a scripted engine."""
+
+    def make(**options) -> Tune:
+        openings = tmp_path / "openings.sfen"
+        openings.write_text(OPENINGS)
+        defaults = {"names": ("razor_margin",), "engine": scripted.command(), "output": tmp_path / "run"}
+        return Tune(openings=openings, **{**defaults, **options})
+
+    return make
 
 
-def test_shogiarena_is_told_what_to_play(tmp_path, arena_calls, capsys):
-    tune(tmp_path, updates=50, pairs=8, nodes=700, seed=11).run()
+def test_shogiarena_is_told_what_to_play(tune, tmp_path, arena_calls, capsys):
+    tune(updates=50, pairs=8, nodes=700, seed=11).run()
     assert arena_calls[0][:2] == ("run", "spsa")
     told = json.loads(Path(arena_calls[0][2]).read_text())
     assert told["rules"]["time_control"] == {"node_limit": 700}
     assert int(told["spsa"]["run_seed"], 16) == 11
     assert (told["spsa"]["num_updates"], told["spsa"]["pairs_per_update"]) == (50, 8)
     described = json.loads(Path(told["engines"][0]["engine_path"]).read_text())
-    assert described["environment"] == {"LITESHOGI_TUNE": "1"}
+    assert described["environment"]["LITESHOGI_TUNE"] == "1"
     chosen = json.loads(Path(told["spsa"]["space"]).read_text())["parameters"]
     assert [one["id"] for one in chosen] == ["razor_margin"]
     assert chosen[0]["schedule"] == {"c_end": 15, "r_end": pytest.approx(0.01)}
     assert "after 0 of 50 updates" in capsys.readouterr().out
 
-    tune(tmp_path, byoyomi=20, gain=0.03).run()
+    tune(byoyomi=20, gain=0.03).run()
     assert json.loads((tmp_path / "run" / "tune.yaml").read_text())["rules"]["time_control"]["byoyomi_ms"] == 20
     assert json.loads((tmp_path / "run" / "space.yaml").read_text())["parameters"][0]["schedule"]["r_end"] == 0.03
 
 
-def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, arena_calls):
-    tune(tmp_path, updates=2).run()
+def test_a_tuning_goes_on_with_its_own_settings_only(tune, tmp_path, arena_calls):
+    tune(updates=2).run()
     write_ledger(tmp_path / "run" / "games", 225.25)
-    tune(tmp_path, updates=2).run()
-    with pytest.raises(ValueError, match="other settings"):
-        tune(tmp_path, updates=3).run()
+    tune(updates=2).run()
+    with pytest.raises(ValueError, match=r"holds another run \(spsa\.num_updates is 2 there, here 3\)"):
+        tune(updates=3).run()
     assert len(arena_calls) == 2
     ledger(tmp_path / "run" / "games").rename(tmp_path / "run" / "games" / "stray")
     with pytest.raises(ValueError, match="remove it, or give another --output"):
-        tune(tmp_path, updates=2).run()
+        tune(updates=2).run()
 
 
-def test_a_tuning_that_has_ended_is_reported(tmp_path, arena_calls, capsys):
-    tune(tmp_path, updates=1).run()
+def test_a_tuning_that_has_ended_is_reported(tune, tmp_path, arena_calls, capsys):
+    tune(updates=1).run()
     write_ledger(tmp_path / "run" / "games", 205.0)
-    tune(tmp_path, updates=1).run()
+    tune(updates=1).run()
     assert len(arena_calls) == 1
     assert "220 ->    205.00  (-1.00 steps)" in capsys.readouterr().out
     assert (tmp_path / "run" / "tune.png").is_file()
 
 
-def test_what_cannot_be_tuned_is_refused_in_words(tmp_path, arena_calls):
+def test_what_cannot_be_tuned_is_refused_in_words(scripted, tune, tmp_path, arena_calls):
     with pytest.raises(FileNotFoundError, match="give --openings"):
         Tune(openings=tmp_path / "none.sfen", output=tmp_path).run()
     for options in ({"updates": 0}, {"nodes": 0}, {"byoyomi": 0}, {"pairs": -1}):
         with pytest.raises(ValueError, match="at least 1"):
-            tune(tmp_path, **options).run()
+            tune(**options).run()
     for options in ({"seed": -1}, {"gain": 0.0}, {"gain": float("nan")}):
         with pytest.raises(ValueError, match="--seed must not be negative and --gain"):
-            tune(tmp_path, **options).run()
+            tune(**options).run()
+    with pytest.raises(ValueError, match="ended before usiok"):
+        tune(engine=scripted.command("die")).run()
+    with pytest.raises(ValueError, match="no option reduction_base; only this search can be tuned"):
+        tune(names=("razor_margin", "reduction_base")).run()
     assert not arena_calls
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_shogiarena_it_is_what_is_missed(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match="shogiarena"):
+        Tune(openings=Path("none.sfen")).run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
@@ -173,9 +193,9 @@ def test_a_request_to_end_reaches_shogiarena(tmp_path, name):
     program.chmod(0o755)
     script = (
         f"import sys; sys.path.insert(0, {str(Path(arena.__file__).parents[2])!r})\n"
-        "from experiments.arena.process import run_arena\n"
+        "from pathlib import Path; from experiments.arena.process import run_arena\n"
         f"sys.executable = {str(tmp_path / 'python')!r}\n"
-        "try: run_arena('run')\nexcept KeyboardInterrupt: sys.exit(130)\n"
+        "try: run_arena(Path(), 'run')\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path) as process:
         end = time.monotonic() + 60

@@ -1,0 +1,102 @@
+"""An engine behind pipes, for the few questions that are asked of it before it plays."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+NOTICE_SECONDS = 5.0
+"""A wait that is longer is told."""
+
+
+class Dialogue:
+    """An engine behind pipes, for a few questions; killed at the end unless it quits by itself."""
+
+    def __init__(self, name: str, command: list[str], directory: Path, environment: Mapping[str, str]) -> None:
+        self._name = name
+        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
+        try:
+            self._process = subprocess.Popen(
+                command,
+                cwd=directory,
+                env=dict(environment),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+                process_group=0 if os.name == "posix" else None,  # a script's engine ends with the script
+            )
+        except OSError as error:
+            raise ValueError(f"{name}: does not start: {error.strerror}") from error
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            for line in output:
+                self._lines.put(line.decode("utf-8", "replace").strip())
+        self._lines.put(None)
+
+    def send(self, line: str) -> None:
+        """Write a line; an engine that has ended is told of by `until`."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
+
+    def until(self, word: str, seconds: float) -> list[str]:
+        """The lines before the one that is `word`; ValueError if the engine ends or takes longer."""
+        begun = time.monotonic()
+        lines: list[str] = []
+        noticed = False
+        while True:
+            waited = time.monotonic() - begun
+            if waited >= seconds:
+                raise ValueError(f"{self._name}: no {word} within {seconds:.0f} seconds; is it a USI engine?")
+            if waited >= NOTICE_SECONDS and not noticed:
+                print(f"waiting for {word} of {self._name}", file=sys.stderr, flush=True)
+                noticed = True
+            try:
+                line = self._lines.get(timeout=min(1.0, seconds - waited))
+            except queue.Empty:
+                continue
+            if line is None:
+                raise ValueError(f"{self._name}: ended before {word}{self._last_words()}")
+            if line == word:
+                return lines
+            lines.append(line)
+
+    def _last_words(self) -> str:
+        status = self._process.wait()
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
+        return f" (status {status})" + (f": {lines[-1].strip()}" if lines else "")
+
+    def __enter__(self) -> Dialogue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self.send("quit")
+        with contextlib.suppress(OSError):  # what could not be written goes nowhere
+            self._process.stdin.close()
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            if os.name == "posix":
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        finally:
+            self._process.wait()
+            self._complaints.close()

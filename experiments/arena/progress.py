@@ -1,0 +1,49 @@
+"""The line that tells how far games have come: redrawn on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from lite.training.log import clock
+
+TERMINAL_SECONDS = 1.0
+PLAIN_SECONDS = 30.0
+
+
+class Progress:
+    """Shows what `measure` returns: how many are done, and the words for it."""
+
+    def __init__(self, total: int, measure: Callable[[], tuple[int, str]]) -> None:
+        self._total, self._measure = total, measure
+        self._begun = self._shown = time.monotonic()
+        self._before, self._line = measure()
+        self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def show(self) -> None:
+        """Draw the line if it is time to."""
+        now = time.monotonic()
+        if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
+            return
+        self._shown = now
+        done, line = self._measure()
+        if line == self._line and not self._terminal:
+            return  # nothing has happened
+        self._line = line
+        if done > self._before:
+            left = (now - self._begun) / (done - self._before) * (self._total - done)
+            line += f", {clock(left)} left"
+        print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

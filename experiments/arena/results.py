@@ -1,0 +1,92 @@
+"""The results of a match as ShogiArena has kept them: games and their pairs, failures, and what its log tells."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.process import GAMES, LOG
+
+FIRST, SECOND = "first", "second"
+"""What a match's engines are called in ShogiArena's files; readers see the engines' own names."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a game ended."""
+
+    pair: str
+    """The same for the two games from one opening with colours changed."""
+    points: float | None
+    """The first engine's: 0, 0.5 or 1; None if the game failed."""
+    ending: str
+    """ShogiArena's word."""
+
+
+def read_results(directory: Path) -> list[Result]:
+    """The results of a run's games that were played or failed, in their order; none before the first game has ended."""
+    database, schedule = directory / GAMES / "game.db", directory / GAMES / "schedule.json"
+    if not database.is_file() or not schedule.is_file():
+        return []
+    question = """select game_name, game_result, black.player_name
+    from game join player black on black.id = black_player_id order by game.id"""
+    try:
+        pairs = {game["game_id"]: game["pair_key"] for game in json.loads(schedule.read_text("utf-8"))["games"]}
+        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute(question).fetchall()
+    except (sqlite3.Error, ValueError, KeyError) as error:
+        raise OSError(f"{database}: {error!r}") from error
+    results = []
+    for game, ending, black in rows:
+        points = None
+        if ending.startswith("DRAW"):
+            points = 0.5
+        elif ending.startswith(("BLACK_WIN", "WHITE_WIN")):
+            points = float(ending.startswith("BLACK") == (black == FIRST))
+        elif ending == "PAUSED":
+            continue  # by an interrupt: it will be played
+        results.append(Result(pairs.get(game) or game, points, ending))
+    return results
+
+
+def pair_results(results: list[Result]) -> list[tuple[float, int]]:
+    """(The first engine's points, games) of every pair; failed games are left out."""
+    pairs: dict[str, tuple[float, int]] = {}
+    for one in results:
+        if one.points is not None:
+            points, games = pairs.get(one.pair, (0.0, 0))
+            pairs[one.pair] = points + one.points, games + 1
+    return list(pairs.values())
+
+
+def read_failure(directory: Path) -> str:
+    """Why the first game that failed did so."""
+    try:
+        text = (directory / GAMES / "failures" / "run_failures.jsonl").read_text(encoding="utf-8")
+        record: dict[str, Any] = json.loads(text.splitlines()[0])
+    except (OSError, ValueError, IndexError):
+        return "for no reason that shogiarena tells"
+    return " ".join(str(record.get("short_message")).split())
+
+
+def read_mishaps(directory: Path) -> dict[str, str]:
+    """What each engine did that ShogiArena counts as a loss and tells its log only, in words; without it, nothing."""
+    kinds = {"Error during move by": "broke off", "Illegal move from": "made an illegal move"}
+    try:
+        text = (directory / LOG).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({FIRST}|{SECOND}): ", text))
+    return {
+        engine: " and ".join(
+            f"{words} {found[kind, engine]} times" for kind, words in kinds.items() if found[kind, engine]
+        )
+        for engine in (FIRST, SECOND)
+        if any(name == engine for _, name in found)
+    }
