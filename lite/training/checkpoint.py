@@ -1,13 +1,15 @@
 """Files of a training run: the network, which users share, and the training state, which only a resume needs.
 
 Both are safetensors files (plain arrays and a JSON header: reading one runs no code), written beside their place and
-moved into it, so that a crash leaves the old file or the whole of the other.
+moved into it, so that a crash leaves the old file or the whole of the other. A checksum covers all that is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +25,9 @@ from search.machine.metadata import parse_json, sort_header
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
-VERSION = "1"
+VERSION = "2"
+UNCHECKED_VERSION = "1"
+"""Networks of this version bear no checksum."""
 
 Module = TypeVar("Module", bound=torch.nn.Module)
 
@@ -39,12 +43,36 @@ def file_format(path: Path) -> str:
         raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
 
 
+def _checksum(tensors: dict[str, torch.Tensor], data: str) -> str:
+    """CRC-32 over the JSON and every tensor with its name, type and shape."""
+    total = zlib.crc32(data.encode())
+    for name in sorted(tensors):
+        array = np.ascontiguousarray(tensors[name].numpy())
+        total = zlib.crc32(f"\0{name} {array.dtype.str} {tuple(tensors[name].shape)}\0".encode(), total)
+        total = zlib.crc32(array.reshape(-1).view(np.uint8).data, total)
+    return f"{total:08x}"
+
+
+@contextmanager
+def named_errors(path: Path, what: str) -> Iterator[None]:
+    """Turns all that forged contents can lead to into a ValueError of one line that names the file."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{path}: {what}: {error} is missing in it") from None
+    except (
+        TypeError, ValueError, AttributeError, IndexError, OverflowError, RuntimeError, SafetensorError
+    ) as error:  # fmt: skip
+        raise ValueError(f"{path}: {what}: {' '.join(str(error).split())}") from None
+
+
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError."""
+    """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError, also for
+    numbers that are not finite."""
     found = file_format(path) or "a safetensors file of another program"
     if found != kind:
         raise ValueError(f"{path}: this is {found}, not a {kind}; give a run of `liteshogi train`, or a file of one")
-    try:
+    with named_errors(path, f"not a {kind}, or only a part of one; copy or train it again"):
         with safe_open(path, "pt") as file:
             header = file.metadata()
             version, text = header.get("version"), header["data"]
@@ -52,17 +80,21 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         data = parse_json(text)
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise ValueError(f"{path}: not a {kind}, or only a part of one ({error}); copy or train it again") from None
-    if version != VERSION:
+    if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
         raise ValueError(f"{path}: a {kind} of version {version}; this program reads version {VERSION}")
+    if version == VERSION and header.get("checksum") != _checksum(tensors, text):
+        raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise ValueError(f"{path}: {name} holds numbers that are not finite; copy or train it again")
     return tensors, data
 
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
     """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
-    header = {"format": kind, "version": VERSION, "data": json.dumps(data, sort_keys=True)}
-    write_atomically(path, sort_header(save({name: tensor.contiguous() for name, tensor in tensors.items()}, header)))
+    tensors, text = {name: tensor.contiguous() for name, tensor in tensors.items()}, json.dumps(data, sort_keys=True)
+    header = {"format": kind, "version": VERSION, "data": text, "checksum": _checksum(tensors, text)}
+    write_atomically(path, sort_header(save(tensors, header)))
 
 
 def save_model(path: Path, model: ValueNetwork, training: dict[str, Any]) -> None:
@@ -88,8 +120,12 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
     if path.is_dir():
         path = path / "network.safetensors"
     tensors, data = read_tensors(path, kind)
-    try:
+    with named_errors(path, f"not a {kind}"):
         config, training = data["network"], data["training"]
+        scale = training.get("cp_per_logit", 1.0)
+        if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
+            raise ValueError(f"its cp_per_logit {scale!r} is not a positive number; train it again")
+    with named_errors(path, "the weights do not fit the configuration stored with them"):
         with torch.device("meta"):
             wanted = {name: tuple(tensor.shape) for name, tensor in build(config).state_dict().items()}
         found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
@@ -98,10 +134,6 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
                 raise ValueError(f"{name} should be {wanted.get(name, 'absent')}, is {found.get(name, 'absent')}")
         model = build(config)
         model.load_state_dict(tensors)
-    except KeyError as error:
-        raise ValueError(f"{path}: not a {kind}: {error} is missing in its description; train it again") from None
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: the weights do not fit the configuration stored with them: {error}") from None
     return model.eval(), training
 
 
@@ -116,7 +148,7 @@ def load_state(path: Path) -> tuple[dict[str, dict[str, torch.Tensor]], dict[str
     tensors, data = read_tensors(path, STATE)
     parts: dict[str, dict[str, torch.Tensor]] = {}
     for name, tensor in tensors.items():
-        group, member = name.split("/", 1)
+        group, _, member = name.partition("/")
         parts.setdefault(group, {})[member] = tensor
     return parts, data
 
@@ -133,11 +165,16 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, torch.Tenso
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
-    """Puts back what `optimiser_tensors` gave."""
+    """Puts back what `optimiser_tensors` gave. Raises ValueError, or what torch raises, for what does not fit."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, torch.Tensor]] = {}
     for key, tensor in tensors.items():
         index, name = key.split("/", 1)
+        if not 0 <= int(index) < len(parameters) or tensor.shape not in (torch.Size(), parameters[int(index)].shape):
+            raise ValueError(f"the optimiser's {key} is of no parameter of the network")
         state.setdefault(int(index), {})[name] = tensor
+    if len({frozenset(values) for values in state.values()}) > 1:
+        raise ValueError("the optimiser does not hold the same of every parameter")
     groups = optimiser.state_dict()["param_groups"]
     optimiser.load_state_dict({"state": state, "param_groups": groups})
     for parameter, values in optimiser.state.items():

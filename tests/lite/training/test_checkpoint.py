@@ -1,22 +1,36 @@
-"""Network files of training: equal networks give equal bytes, and forged descriptions are refused before they cost."""
+"""Files of a run: equal networks give equal bytes; what is damaged or forged is refused at once in a line naming it."""
 
 from __future__ import annotations
 
+import json
+import struct
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from safetensors.torch import save_file
 
 from lite.networks.config import NetworkConfig
 from lite.networks.dense import DenseConfig
-from lite.networks.lite_value import LiteConfig
+from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig
 from lite.networks.untied import UntiedConfig
 from lite.training.bench import synthetic_batch
-from lite.training.checkpoint import NETWORK, load_model, save_model, write_tensors
+from lite.training.checkpoint import (
+    NETWORK,
+    STATE,
+    file_format,
+    load_model,
+    load_state,
+    read_tensors,
+    save_model,
+    save_state,
+    write_tensors,
+)
 
 CONFIGS = (LiteConfig(), UntiedConfig(perspectives=2), DenseConfig(), HalfKpConfig(width=32))
 OLD = Path(__file__).parents[2] / "data" / "networks"
@@ -85,6 +99,8 @@ def test_a_description_that_does_not_fit_costs_nothing(changes: dict[str, Any], 
         ([], "no JSON object"),
         ({"network": None, "training": {}}, "not an object"),
         ({"network": LiteConfig().as_json()}, "'training' is missing"),
+        ({"network": LiteConfig().as_json(), "training": []}, "no attribute"),
+        ({"network": LiteConfig().as_json(), "training": {"cp_per_logit": "x"}}, "cp_per_logit 'x'"),
     ],
 )
 def test_a_description_without_its_parts_is_refused(data: Any, words: str, tmp_path: Path) -> None:
@@ -94,7 +110,128 @@ def test_a_description_without_its_parts_is_refused(data: Any, words: str, tmp_p
 
 
 def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
-    header = {"format": NETWORK, "version": "1", "data": "[" * 100_000}
+    header = {"format": NETWORK, "version": "2", "data": "[" * 100_000}
     save_file({"x": torch.zeros(1)}, tmp_path / "net", header)
     with pytest.raises(ValueError, match="nested too deeply"):
         load_model(tmp_path / "net")
+
+
+def header_of(content: bytes) -> dict[str, Any]:
+    (length,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + length])
+
+
+def with_header(content: bytes, header: dict[str, Any]) -> bytes:
+    (length,) = struct.unpack("<Q", content[:8])
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + content[8 + length :]
+
+
+@pytest.fixture(scope="module")
+def model() -> LiteValueNetwork:
+    return LiteValueNetwork((4, 2, 8), layout="blog", perspectives=2)
+
+
+def test_network_files_are_whole_or_refused(tmp_path: Path, model: LiteValueNetwork) -> None:
+    path = tmp_path / "net.safetensors"
+    save_model(path, model, {"cp_per_logit": 700})
+    again, trained = load_model(path)
+    assert trained == {"cp_per_logit": 700}
+    assert again.config == model.config
+    assert not again.training
+    assert [p.name for p in tmp_path.iterdir()] == ["net.safetensors"]
+    whole = path.read_bytes()
+    for cut in (0, 4, 100, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match=r"net\.safetensors"):
+            load_model(path)
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        load_model(tmp_path / "none.safetensors")
+    save_file({"a": torch.zeros(2)}, path)
+    assert file_format(path) == ""
+    with pytest.raises(ValueError, match="another program"):
+        load_model(path)
+
+
+def test_a_flipped_bit_anywhere_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "state.safetensors"
+    save_state(path, {"average": {"l3.weight": torch.rand(7, 9)}, "random": {"torch": torch.get_rng_state()}}, {"a": 1})
+    whole = path.read_bytes()
+    for place in range(8, len(whole), 37):
+        for bit in (0, 6):
+            broken = bytearray(whole)
+            broken[place] ^= 1 << bit
+            path.write_bytes(bytes(broken))
+            with pytest.raises(ValueError, match=r"state\.safetensors: "):
+                load_state(path)
+    path.write_bytes(whole)
+    assert load_state(path)[1] == {"a": 1}
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, model: LiteValueNetwork, bad: float) -> None:
+    tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    tensors["l3.weight"][2, 3] = bad
+    data = {"network": model.config, "training": {}}
+    write_tensors(tmp_path / "net.safetensors", NETWORK, tensors, data)
+    with pytest.raises(ValueError, match=r"net\.safetensors: l3\.weight holds numbers that are not finite"):
+        load_model(tmp_path / "net.safetensors")
+
+
+def test_networks_of_before_the_checksum_are_read_and_states_are_not(tmp_path: Path, model: LiteValueNetwork) -> None:
+    for kind in (NETWORK, STATE):
+        path = tmp_path / "old.safetensors"
+        write_tensors(path, kind, model.state_dict(), {"network": model.config, "training": {}})
+        header = header_of(path.read_bytes())
+        del header["__metadata__"]["checksum"]
+        header["__metadata__"]["version"] = "1"
+        path.write_bytes(with_header(path.read_bytes(), header))
+        if kind == NETWORK:
+            assert load_model(path)[0].config == model.config
+        else:
+            with pytest.raises(ValueError, match=r"a liteshogi training state of version 1; this program reads ver"):
+                load_state(path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, data: st.DataObject) -> None:
+    """A value or a key anywhere, in the description or the header, replaced by any other: read or refused in a line."""
+    path = tmp_path / "net.safetensors"
+    described: Any = {"network": model.config, "training": {"cp_per_logit": 600.0, "valid": {}}}
+    here: Any = described
+    while data.draw(st.booleans()) and any(isinstance(value, dict) for value in here.values()):
+        here = here[data.draw(st.sampled_from([key for key, value in here.items() if isinstance(value, dict)]))]
+    key = data.draw(st.sampled_from(sorted(here)) if here else st.text(max_size=5))
+    if data.draw(st.booleans()):
+        here[key] = data.draw(JSON)
+    else:
+        here.pop(key, None)
+    write_tensors(path, NETWORK, model.state_dict(), described)
+    if data.draw(st.booleans()):
+        header = header_of(path.read_bytes())
+        part = header[data.draw(st.sampled_from(sorted(header)))]
+        part[data.draw(st.sampled_from(sorted(part)))] = data.draw(JSON)
+        path.write_bytes(with_header(path.read_bytes(), header))
+    message = f"{path}: read"
+    try:
+        again, training = load_model(path)
+        assert again.state_dict().keys() == model.state_dict().keys()
+        assert isinstance(training, dict)
+    except ValueError as error:
+        message = str(error)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+
+
+def test_kinds_are_not_mistaken(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "a.safetensors", STATE, {"a": torch.zeros(2)}, {})
+    with pytest.raises(ValueError, match=r"this is liteshogi training state, not a liteshogi network"):
+        read_tensors(tmp_path / "a.safetensors", NETWORK)
