@@ -17,6 +17,7 @@ from experiments.pictures import draw_training
 from export.fold import fold_file
 from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
+from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
 from lite.training.testing import judge_net
@@ -34,7 +35,7 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     begun = time.perf_counter()
     train, valid = SAMPLE / "teacher_sample.hcpe3", SAMPLE / "valid_sample.hcpe3"
     run = output / "run"
-    _remove_run(run)
+    RunFolder(run).remove()
     _say("1. Train a (16, 4, 32) lite value network on the sample games")
     train_value(ValueTraining(data=(train,), valid=(valid,), output=run, epochs=epochs, threads=1))
 
@@ -80,11 +81,3 @@ def _move_line(number: int, move: str, score: str) -> None:
 
 def _summary(game: Game) -> dict[str, Any]:
     return {"moves": len(game.moves), "result": result_in_english(game), "ending": ending_in_english(game)}
-
-
-def _remove_run(run: Path) -> None:
-    """Only what a training run writes is removed, so that a wrong --output costs nobody their files."""
-    for name in ("state.safetensors", "network.safetensors", "log.jsonl"):
-        (run / name).unlink(missing_ok=True)
-    for events in (run / "tensorboard").glob("events.out.tfevents.*"):
-        events.unlink()

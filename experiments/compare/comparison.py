@@ -26,8 +26,9 @@ from lite.records.formats import HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.log import read_log
 from lite.training.options import TrainingOptions, ValueTraining
+from lite.training.run import Run
 from lite.training.testing import judge_net
-from lite.training.train import Run, ValueRun
+from lite.training.train import ValueRun
 from search.evaluation.bench import find_games, random_network
 from search.evaluation.bench import measure as measure_evaluation
 from search.machine.files import write_atomically
@@ -67,8 +68,10 @@ def finish_run(options: TrainingOptions) -> dict[str, Any]:
         return result
     started = (options.output / "state.safetensors").exists()
     run = make_run(replace(options, resume=started))
-    if run.step < run.steps:
-        run.train()
+    if run.extended:
+        run.folder.release()
+        raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
+    run.train()
     if run.step < run.steps:
         raise KeyboardInterrupt
     judge = judge_resnet if isinstance(options, ResnetTraining) else judge_net

@@ -1,4 +1,4 @@
-"""The training of the policy-value network of the comparisons, by the loop of `lite.training.train`."""
+"""The training of the policy-value network of the comparisons, by the loop of `lite.training.run`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
-from lite.training.train import MIRRORED_SQUARE, Run
-from search.puct.planes import NO_LABEL, mirrored_labels, move_labels
+from lite.training.run import Run
+from lite.training.train import MIRRORED_SQUARE
+from search.puct.planes import NO_LABEL, PLANES1, mirrored_labels, move_labels
+from search.rules.shogi import SQUARES
 
 MIRRORED_LABEL = np.append(mirrored_labels(), NO_LABEL)
 """NO_LABEL is -1, which so finds itself."""
@@ -40,8 +42,6 @@ class ResnetTraining(TrainingOptions):
     """Times that every position is seen."""
     batch_size: int = 256
     """Positions a step."""
-    save_every: int = 500
-    """Steps between saved states."""
     auxiliary_weight: float = 0.1
     """Weight of the auxiliary targets' mean loss; policy, value and draw weigh 1."""
     positive_weight_cap: float = 100.0
@@ -95,10 +95,26 @@ class ResnetRun(Run):
     options: ResnetTraining
     model: PolicyValueNetwork
 
+    def __init__(self, options: ResnetTraining) -> None:
+        self.device = options.chosen_device()
+        self.bfloat16 = uses_bfloat16(options.precision, self.device)
+        super().__init__(options)
+
+    def untrained(self) -> PolicyValueNetwork:
+        return PolicyValueNetwork(self.options.network)
+
+    def position_bytes(self, network: PolicyValueNetwork) -> int:
+        # The planes, and of each convolution its sums and its normalised sums, which the gradient needs.
+        config = network.network_config
+        return (2 if self.bfloat16 else 4) * SQUARES * (PLANES1 + 4 * config.blocks * config.channels)
+
+    def memory(self) -> int | None:
+        if self.device == "cpu":
+            return super().memory()
+        return int(torch.cuda.get_device_properties(self.device).total_memory)
+
     def build(self) -> PolicyValueNetwork:
         config = self.options.network
-        self.device = self.options.chosen_device()
-        self.bfloat16 = uses_bfloat16(self.options.precision, self.device)
         weights: dict[str, float] = {}
         if config.auxiliary:
             positions, positives = count_positives(self.options.data, config.auxiliary)
@@ -167,5 +183,5 @@ class ResnetRun(Run):
             f"loss {figures['log_loss']:.4f}"
         )
 
-    def save_network(self, provenance: dict[str, Any]) -> None:
-        save_resnet(self.network_path, self.average.model, provenance)
+    def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
+        save_resnet(path, self.average.model, provenance)

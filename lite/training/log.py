@@ -7,9 +7,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from lite.training.folder import RunFolder
 from search.machine.files import complaints_about, write_atomically
+from search.machine.metadata import parse_json
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0
@@ -21,9 +23,8 @@ class RunLog:
     A resumed run goes on from a step: lines of later steps, written between the checkpoint and the cut, are dropped.
     """
 
-    def __init__(self, directory: Path, resumed_step: int | None = None) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        path = directory / "log.jsonl"
+    def __init__(self, folder: RunFolder, resumed_step: int | None = None) -> None:
+        path = folder.log
         if path.exists():
             kept = [] if resumed_step is None else [line for line in read_log(path) if line["step"] <= resumed_step]
             write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
@@ -35,7 +36,7 @@ class RunLog:
         except ImportError:
             return  # logs without TensorBoard are complete too
         purge = None if resumed_step is None else resumed_step + 1
-        self._writer = SummaryWriter(str(directory / "tensorboard"), purge_step=purge)  # type: ignore[no-untyped-call]
+        self._writer = SummaryWriter(str(folder.tensorboard), purge_step=purge)  # type: ignore[no-untyped-call]
 
     def write(self, kind: str, step: int, figures: dict[str, Any]) -> None:
         """One line: `kind` ("train", "valid", "start", ...), the step, and figures; numbers also go to TensorBoard."""
@@ -47,20 +48,26 @@ class RunLog:
                 if isinstance(value, int | float):
                     self._writer.add_scalar(f"{kind}/{name}", value, step)
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._file.close()
         if self._writer is not None:
             self._writer.close()
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a `log.jsonl`; a last line that a crash cut short is left out."""
-    lines = []
-    for text in path.read_text(encoding="utf-8").splitlines():
+    """The lines of a `log.jsonl` up to the first that is none: a crash may have cut the last one short."""
+    lines: list[dict[str, Any]] = []
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            lines.append(json.loads(text))
-        except json.JSONDecodeError:
+            line = parse_json(text)
+        except ValueError:
             break
+        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+            break
+        lines.append(line)
     return lines
 
 

@@ -86,7 +86,7 @@ class WeightAverage:
     def update(self, model: nn.Module, progress: float) -> None:
         """Takes in the weights after a step; progress is the share of the run that is done, 0..1."""
         if self.config.average == "none" or (self.config.average == "swa" and progress <= self.config.swa_start):
-            weight = 1.0
+            weight, self.count = 1.0, 0  # a run that was extended may come back here
         else:
             self.count += 1
             # An exponential average's first steps weigh more, else the start's random weights would stay for long.

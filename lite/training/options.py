@@ -25,7 +25,8 @@ class TrainingOptions:
     """Held-out records, of other games than the data: tested after every epoch."""
     optimiser: OptimiserConfig = field(default_factory=OptimiserConfig)
     epochs: int = 15
-    """Times that every position is seen."""
+    """Times that every position is seen. More of them, with --resume, extend a run: the learning rate goes to where a
+    run of that length has it, and falls from there."""
     batch_size: int = 8192
     """Positions a step."""
     lambda_: float = 0.7
@@ -41,8 +42,8 @@ class TrainingOptions:
     """Of the first weights, the order of the data, and the mirror."""
     threads: int = 1
     """Cores to use."""
-    save_every: int = 1000
-    """Steps between saved states."""
+    save_minutes: float = 5.0
+    """Minutes between saved states; one is saved at every epoch's end, too."""
     resume: bool = False
     """Go on with the run in the output directory, with the same options."""
     max_steps: int | None = None
@@ -56,13 +57,13 @@ class TrainingOptions:
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
         if not 0 <= self.lambda_ <= 1:
             raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
-        for name in ("epochs", "batch_size", "threads", "save_every", "cp_per_logit"):
+        for name in ("epochs", "batch_size", "threads", "save_minutes", "cp_per_logit"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
-        free = ("output", "resume", "max_steps", "save_every", "threads", "valid", "data")
+        free = ("output", "resume", "max_steps", "save_minutes", "threads", "valid", "data")
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 

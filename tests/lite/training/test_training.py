@@ -11,19 +11,18 @@ import threading
 import time
 from pathlib import Path
 
-import cshogi
 import numpy as np
 import pytest
 import torch
 
 from lite.networks.dense import DenseConfig
-from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.lite_value import LiteValueNetwork
+from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
-from lite.training.checkpoint import file_format, load_model, load_state, save_model
+from lite.training.checkpoint import load_model, load_state
 from lite.training.log import clock, read_log
 from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
-from lite.training.options import ValueTraining
 from lite.training.testing import judge_net, load_predictor
 from lite.training.train import ValueRun as Run
 from lite.training.train import train_value
@@ -31,59 +30,6 @@ from liteshogi.commands.test import Command as JudgeNet
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer, evaluate_reference
 from search.evaluation.network_file import save_network
-
-
-def random_games(path: Path, games: int, seed: int) -> Path:
-    """Records (hcpe) of random games, scored and won by material."""
-    rng = np.random.default_rng(seed)
-    records = []
-    for _ in range(games):
-        board = cshogi.Board()
-        game = np.zeros(60, cshogi.HuffmanCodedPosAndEval)
-        for record in game:
-            moves = list(board.legal_moves)
-            if not moves:
-                break
-            own, other = (sum(board.pieces_in_hand[c]) for c in (board.turn, 1 - board.turn))
-            move = moves[rng.integers(len(moves))]
-            board.to_hcp(record["hcp"])
-            record["eval"] = 100 * (own - other) + rng.integers(-50, 50)
-            record["bestMove16"] = cshogi.move16(move)
-            board.push(move)
-        black, white = (sum(hand) for hand in board.pieces_in_hand)
-        game["gameResult"] = 1 if black > white else 2 if white > black else 0
-        records.append(game[game["bestMove16"] != 0])
-    np.concatenate(records).tofile(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_games(tmp_path_factory.mktemp("records") / "train.hcpe", 24, 1)
-
-
-@pytest.fixture(scope="module")
-def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_games(tmp_path_factory.mktemp("records") / "valid.hcpe", 8, 2)
-
-
-@pytest.fixture(autouse=True)
-def _threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
-def options(records: Path, output: Path, **changes) -> ValueTraining:
-    base = ValueTraining(
-        data=(records,),
-        output=output,
-        network=LiteConfig(dims=(4, 2, 8)),
-        epochs=3,
-        batch_size=128,
-        save_every=10**9,
-    )
-    return dataclasses.replace(base, **changes)
 
 
 def network_bytes(output: Path) -> dict[str, bytes]:
@@ -104,7 +50,7 @@ def network_bytes(output: Path) -> dict[str, bytes]:
     ],
     ids=["adamw-ema", "source-swa", "dense-mirror-threads"],
 )
-def test_a_cut_and_resumed_run_ends_with_the_same_bits(records, held_out, tmp_path, changes):
+def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_out, tmp_path, changes):
     if changes.get("valid"):
         changes = {**changes, "valid": (held_out,)}
     whole = options(records, tmp_path / "whole", **changes)
@@ -125,7 +71,7 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(records, held_out, tmp_pa
     assert steps == sorted(set(steps))
 
 
-def test_training_learns_and_tells_it(records, held_out, tmp_path, capfd):
+def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capfd):
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
     train_value(run)
     lines = read_log(run.output / "log.jsonl")
@@ -139,7 +85,7 @@ def test_training_learns_and_tells_it(records, held_out, tmp_path, capfd):
     assert "positions/s" in capfd.readouterr().err
 
 
-def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, tmp_path):
+def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
     train_value(run)
     with pytest.raises(ValueError, match="--resume"):
@@ -156,7 +102,7 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(records, 
     ("change", "words"),
     [({"lambda_": 1.5}, "--lambda 1.5"), ({"epochs": 0}, "--epochs 0"), ({"threads": -1}, "--threads -1")],
 )
-def test_senseless_options_are_refused(records, tmp_path, change, words):
+def test_senseless_options_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
         train_value(options(records, tmp_path / "run", **change))
     with pytest.raises(ValueError, match="held out"):
@@ -164,28 +110,28 @@ def test_senseless_options_are_refused(records, tmp_path, change, words):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_nan_stops_before_the_weights_and_names_the_batch(records, tmp_path, monkeypatch):
-    run = options(records, tmp_path / "run", save_every=5)
+def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tmp_path, monkeypatch):
+    run = options(records, tmp_path / "run", save_minutes=1e-9)
     calls = []
 
     def poisoned(result, score, *rest):
         calls.append(1)
         return blend(result, score, *rest) * (np.float32("nan") if len(calls) == 8 else np.float32(1))
 
-    blend = training.blend
-    monkeypatch.setattr(training, "blend", poisoned)
+    blend = running.blend
+    monkeypatch.setattr(running, "blend", poisoned)
     with pytest.raises(ValueError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*learning-rate"):
         train_value(run)
     _, data = load_state(run.output / "state.safetensors")
-    assert data["step"] == 5
+    assert data["step"] == 7
     assert all(torch.isfinite(value).all() for value in load_model(run.output)[0].state_dict().values())
 
 
-def test_weights_are_untouched_by_a_bad_gradient(records, tmp_path, monkeypatch):
+def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, monkeypatch):
     run = Run(options(records, tmp_path / "run"))
     batch = next(iter(run._batches()))
     before = [p.detach().clone() for p in run.model.parameters()]
-    monkeypatch.setattr(training, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
+    monkeypatch.setattr(running, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
     with pytest.raises(FloatingPointError):
         run.take_step(batch)
     assert all(torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))
@@ -193,7 +139,7 @@ def test_weights_are_untouched_by_a_bad_gradient(records, tmp_path, monkeypatch)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
-def test_ctrl_c_saves_and_says_how_to_resume(records, tmp_path, monkeypatch, capfd):
+def test_ctrl_c_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd):
     run = options(records, tmp_path / "run", epochs=10000)
     monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe"])
 
@@ -213,7 +159,7 @@ def test_ctrl_c_saves_and_says_how_to_resume(records, tmp_path, monkeypatch, cap
     assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
 
 
-def test_too_little_data_for_a_batch_is_one_batch(records, tmp_path):
+def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
     train_value(options(records, tmp_path / "run", batch_size=100_000, epochs=2))
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
 
@@ -257,34 +203,7 @@ def test_averages_of_weights_and_statistics(average):
     assert int(kept.model.bn2_1.num_batches_tracked) == 10
 
 
-def judge_network_files_are_whole_or_refused(tmp_path):
-    path = tmp_path / "net.safetensors"
-    model = LiteValueNetwork((4, 2, 8), layout="blog", perspectives=2)
-    save_model(path, model, {"cp_per_logit": 700})
-    again, trained = load_model(path)
-    assert trained == {"cp_per_logit": 700}
-    assert again.config == model.config
-    assert not again.training
-    assert [p.name for p in tmp_path.iterdir()] == ["net.safetensors"]
-    whole = path.read_bytes()
-    for cut in (0, 4, 100, len(whole) - 1):
-        path.write_bytes(whole[:cut])
-        with pytest.raises(ValueError, match=r"net\.safetensors"):
-            load_model(path)
-    path.write_bytes(whole.replace(b'\\"width\\": 64', b'\\"wideh\\": 64'))
-    with pytest.raises(ValueError, match="configuration"):
-        load_model(path)
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        load_model(tmp_path / "none.safetensors")
-    from safetensors.torch import save_file
-
-    save_file({"a": torch.zeros(2)}, path)
-    assert file_format(path) == ""
-    with pytest.raises(ValueError, match="another program"):
-        load_model(path)
-
-
-def test_verb_test_prints_the_figures_of_a_checkpoint(records, held_out, tmp_path, capsys):
+def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out, tmp_path, capsys):
     train_value(options(records, tmp_path / "run", valid=(held_out,)))
     _, trained = load_model(tmp_path / "run")
     capsys.readouterr()

@@ -1,0 +1,49 @@
+"""Whether what a run asks for fits into memory, before any of it is taken."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from torch import nn
+
+STATE_BYTES = 5 * 4
+"""float32 of each parameter: its weight, gradient and average, and AdamW's two moments."""
+_CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def machine_memory() -> int | None:
+    """Bytes of this machine's memory, or what its container may use; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = _CGROUP_LIMIT.read_text().strip() if _CGROUP_LIMIT.is_file() else "max"
+    except (OSError, ValueError):
+        return None
+    return min(memory, int(limit)) if limit.isdigit() else memory
+
+
+def network_bytes(network: nn.Module) -> int:
+    """What training takes for a network's parameters; one on the device `meta` is enough to tell."""
+    return STATE_BYTES * sum(parameter.numel() for parameter in network.parameters())
+
+
+def refuse_beyond_memory(network: int, step: int, batch_size: int, memory: int | None) -> None:
+    """Raises ValueError if the bytes of a network's parameters, or of a step, are more than there are."""
+    if memory is None:
+        return
+    if network > memory:
+        raise ValueError(
+            f"a network of these sizes takes {_gib(network)} to train, and there are {_gib(memory)}: choose a smaller"
+        )
+    if network + step > memory:
+        raise ValueError(
+            f"--batch-size {batch_size}: a step takes at least {_gib(network + step)}, and there are {_gib(memory)}: "
+            "choose a smaller one"
+        )
+
+
+def _gib(number: int) -> str:
+    return f"{number / (1 << 30):,.1f} GiB"

@@ -1,0 +1,352 @@
+"""A training run: one readable loop from records to a network, that can be cut anywhere and resumed exactly.
+
+On the same machine with the same number of threads, a run that was cut and resumed ends with the same bits as one that
+was not: the state holds weights, optimiser, averages, random state and the place in the data, and the learning rate is
+a function of the step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lite.records.decode import Batch
+from lite.records.reader import Reader
+from lite.training.checkpoint import (
+    json_safe,
+    load_state,
+    named_errors,
+    optimiser_tensors,
+    restore_optimiser,
+    save_state,
+)
+from lite.training.folder import RunFolder
+from lite.training.interrupt import how_to_resume, interrupt_flag
+from lite.training.log import Progress, RunLog
+from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
+from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
+from lite.training.options import TrainingOptions
+from lite.training.targets import blend, fit_cp_per_logit
+
+FIT_POSITIONS = 1_000_000
+"""Positions that `--fit-scale` looks at: more would not move the third digit."""
+FEW_STEPS = 300
+"""A run of fewer teaches a network little more than which side is to move."""
+ENOUGH_STEPS = 1000
+CHANCE = 0.52
+"""A held-out accuracy below this is that of a coin."""
+
+
+class Run:
+    """A training run: what `state.safetensors` holds, and the loop. A subclass gives the network and its losses."""
+
+    def __init__(self, options: TrainingOptions) -> None:
+        self.options = options
+        self.folder = RunFolder(options.output)
+        if options.resume and not self.folder.state.is_file():
+            raise FileNotFoundError(f"{self.folder.state}: there is no such file, so no run to go on with")
+        with torch.device("meta"):
+            sketch = self.untrained()
+        step_bytes = options.batch_size * self.position_bytes(sketch)
+        refuse_beyond_memory(network_bytes(sketch), step_bytes, options.batch_size, self.memory())
+        self.folder.lock()
+        try:
+            self._begin()
+        except BaseException:
+            self.folder.release()
+            raise
+
+    def _begin(self) -> None:
+        options = self.options
+        if not options.resume and self.folder.state.exists():
+            raise ValueError(f"{options.output}: a run is there; add --resume to go on with it, or choose another -o")
+        torch.set_num_threads(options.threads)
+        torch.manual_seed(options.seed)
+        self.model = self.build()
+        self.optimiser = make_optimiser(options.optimiser, self.model)
+        self.average = WeightAverage(options.optimiser, self.model)
+        self.reader = self.read(options.data, shuffle=True)
+        self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
+        self.steps = self.steps_an_epoch * options.epochs
+        self.step = 0
+        self.cp_per_logit = options.cp_per_logit
+        self.last_valid: dict[str, Any] = {}
+        self.best: dict[str, Any] | None = None
+        """{epoch, step, loss} of the network in `best.safetensors`."""
+        self.extended: list[dict[str, int]] = []
+        """{step, epochs}: where the run was told to go on for more epochs than these."""
+        self._reader_state = self.reader.state_dict()
+        if options.resume:
+            self._restore()
+        elif options.fit_scale:
+            self.cp_per_logit = self._fitted_scale()
+
+    def untrained(self) -> nn.Module:
+        """The network that the options describe, with random weights."""
+        raise NotImplementedError
+
+    def build(self) -> Any:
+        """The network to train, where it is to be trained."""
+        return self.untrained()
+
+    def position_bytes(self, network: Any) -> int:
+        """Bytes that a step takes for each position at the least."""
+        raise NotImplementedError
+
+    def memory(self) -> int | None:
+        """Bytes of memory where the network is trained; None if unknown."""
+        return machine_memory()
+
+    def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it."""
+        raise NotImplementedError
+
+    def test(self) -> dict[str, Any]:
+        """The averaged network's figures on the held-out records; "loss" and "accuracy" among them."""
+        raise NotImplementedError
+
+    def in_short(self, figures: dict[str, Any]) -> str:
+        """Those figures as a few words."""
+        raise NotImplementedError
+
+    def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
+        """Write the averaged network."""
+        raise NotImplementedError
+
+    def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
+        """The records as this kind of training wants them."""
+        return Reader(files, self.options.batch_size, shuffle, self.options.seed)
+
+    def _fitted_scale(self) -> float:
+        scores, results, positions = [], [], 0
+        for batch in self.read(self.options.data, shuffle=True):
+            scores.append(batch.score[batch.scored])
+            results.append(batch.result[batch.scored])
+            positions += len(batch)
+            if positions >= FIT_POSITIONS:
+                break
+        try:
+            return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
+        except ValueError as error:
+            raise ValueError(f"{self.options.data[0]}: {error}") from None
+
+    def _provenance(self, kept: str) -> dict[str, Any]:
+        """How a network came to be; `kept` is "last" or "best", of the epochs so far."""
+        return {
+            "kept": kept,
+            "epoch": self.step / self.steps_an_epoch,
+            "options": self.options.fixed_options(),
+            "extended": self.extended,
+            "data": [path.name for path in self.options.data],
+            "step": self.step,
+            "steps": self.steps,
+            "cp_per_logit": self.cp_per_logit,
+            "valid": self.last_valid,
+            "versions": {"liteshogi": _version("liteshogi"), "torch": str(torch.__version__)},
+        }
+
+    def save(self) -> None:
+        """Network and state, each atomically; the state last, so that it never speaks of a network not yet there."""
+        provenance = self._provenance("last")
+        self.save_network(self.folder.network, provenance)
+        parts = {
+            "model": self.model.state_dict(),
+            "average": self.average.model.state_dict(),
+            "optimiser": optimiser_tensors(self.optimiser),
+            "random": {"torch": torch.get_rng_state()},
+        }
+        data = provenance | {"average_count": self.average.count, "reader": self._reader_state, "best": self.best}
+        save_state(self.folder.state, parts, json_safe(data))
+
+    def _restore(self) -> None:
+        parts, data = load_state(self.folder.state)
+        with named_errors(self.folder.state, "cannot go on with this run"):
+            self.extended = [{"step": int(one["step"]), "epochs": int(one["epochs"])} for one in data["extended"]]
+            self._check_options(data["options"], int(data["step"]))
+            self.model.load_state_dict(parts["model"])
+            self.average.model.load_state_dict(parts["average"])
+            self.average.count = int(data["average_count"])
+            restore_optimiser(self.optimiser, parts["optimiser"])
+            torch.set_rng_state(parts["random"]["torch"])
+            self.reader.load_state_dict(data["reader"])
+            self._reader_state = data["reader"]
+            self.step, self.cp_per_logit = int(data["step"]), float(data["cp_per_logit"])
+            self.last_valid, best = dict(data["valid"]), data["best"]
+            self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
+            if not 0 <= self.step <= self.steps:
+                raise ValueError(f"step {self.step} is not one of {self.steps}")
+
+    def _check_options(self, before: dict[str, Any], step: int) -> None:
+        """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
+        for name, value in self.options.fixed_options().items():
+            if name == "epochs" and before[name] < value:
+                self.extended.append({"step": step, "epochs": int(before[name])})
+            elif before[name] != value:
+                raise ValueError(f"it was begun with {name} {before[name]}, not {value}; resume it with that")
+
+    def _batches(self) -> Iterator[Batch]:
+        """The batches that remain; after each, `_reader_state` is the place behind it."""
+        epochs_without_step = 0
+        while self.step < self.steps and epochs_without_step < 2:
+            before = self.step
+            for batch in self.reader:
+                self._reader_state = self.reader.state_dict()
+                # An epoch's short last batch has poorer statistics; its positions come in another epoch's order again.
+                if len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size:
+                    yield batch
+                if self.step >= self.steps:
+                    return
+            epochs_without_step = epochs_without_step + 1 if self.step == before else 0
+        if self.step < self.steps:
+            raise ValueError(f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size}")
+
+    def take_step(self, batch: Batch) -> dict[str, float]:
+        """One step; returns the losses. Not finite, they or the gradient: FloatingPointError, weights untouched."""
+        options = self.options
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate_at(options.optimiser, self.step, self.steps)
+        self.optimiser.zero_grad(set_to_none=True)
+        losses = self.losses(batch)
+        losses["loss"].backward()  # type: ignore[no-untyped-call]
+        length = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.optimiser.clip or float("inf"))
+        if not (torch.isfinite(losses["loss"]) and torch.isfinite(length)):
+            raise FloatingPointError(f"loss {losses['loss'].item()}, length of the gradient {length.item()}")
+        self.optimiser.step()
+        self.step += 1
+        self.average.update(self.model, self.step / self.steps)
+        return {name: loss.item() for name, loss in losses.items()}
+
+    def target(self, batch: Batch) -> np.ndarray:
+        """What the positions should be worth, f4 (B,)."""
+        return blend(batch.result, batch.score, batch.scored, self.options.lambda_, self.cp_per_logit)
+
+    def train(self) -> dict[str, Any]:
+        """Take the steps that remain; {step, steps} and the last figures of the held-out games."""
+        try:
+            if self.step >= self.steps:
+                Progress(0).say(
+                    f"{self.folder.network}: finished, {self.step} of {self.steps} steps; --epochs with more than "
+                    f"{self.options.epochs} goes on from here"
+                )
+            else:
+                self._loop()
+        finally:
+            self.folder.release()
+        return {"step": self.step, "steps": self.steps} | self.last_valid
+
+    def _loop(self) -> None:
+        options = self.options
+        log = RunLog(self.folder, self.step if options.resume else None)
+        progress = Progress(self.steps * options.batch_size, self.step * options.batch_size)
+        for line in self._introduction():
+            progress.say(line)
+        log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
+        begun, saved = self.step, time.monotonic()
+        recent: list[dict[str, float]] = []
+        with log, interrupt_flag() as interrupted:
+            for batch in self._batches():
+                try:
+                    recent.append(self.take_step(batch))
+                except FloatingPointError as error:
+                    self._stop_on_nan(batch, str(error))
+                epoch, place = divmod(self.step, self.steps_an_epoch)
+                done = self.step * options.batch_size
+                rate = self.optimiser.param_groups[0]["lr"]
+                loss = np.mean([losses["loss"] for losses in recent])
+                place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
+                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}")
+                if len(recent) >= 50 or place == 0:
+                    speed = progress.positions_per_second(done)
+                    means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
+                    log.write("train", self.step, means | {"rate": rate, "positions_per_s": speed})
+                    recent = []
+                if place == 0 and options.valid:
+                    self._test_epoch(epoch, log, progress)
+                stop = interrupted() or (options.max_steps is not None and self.step - begun >= options.max_steps)
+                if stop or place == 0 or time.monotonic() - saved >= 60 * options.save_minutes:
+                    self.save()
+                    saved = time.monotonic()
+                if stop and self.step < self.steps:
+                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
+                    return
+        for line in self._conclusion(progress.positions_per_second(self.step * options.batch_size)):
+            progress.say(line)
+
+    def _test_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
+        self.last_valid = self.test()
+        log.write("valid", self.step, self.last_valid)
+        progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(self.last_valid))
+        if self.best is None or self.last_valid["loss"] < self.best["loss"]:
+            self.best = {"epoch": epoch, "step": self.step, "loss": self.last_valid["loss"]}
+            self.save_network(self.folder.best, self._provenance("best"))
+
+    def _introduction(self) -> Iterator[str]:
+        options = self.options
+        yield (
+            f"{self.reader.positions:,} positions, {self.steps} steps, "
+            f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
+        )
+        if self.reader.unscored and options.lambda_:
+            share = self.reader.unscored
+            which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"
+            yield f"{which} score: they learn from their games' results alone"
+        if self.extended and self.extended[-1]["step"] == self.step:
+            rate = rate_at(options.optimiser, self.step, self.steps)
+            yield (
+                f"{self.extended[-1]['epochs']} epochs become {options.epochs}: the learning rate goes to where a run "
+                f"of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, and falls from there"
+            )
+
+    def _conclusion(self, speed: float) -> Iterator[str]:
+        yield f"{self.folder.network}: trained, {speed:,.0f} positions/s"
+        if self.best:
+            last, best = self.last_valid["loss"], self.best
+            if best["step"] == self.step:
+                yield f"{self.folder.best}: the same network, for the last epoch's is the best, loss {best['loss']:.4f}"
+            else:
+                yield (
+                    f"{self.folder.best}: of epoch {best['epoch']}, the best on the held-out games, loss "
+                    f"{best['loss']:.4f}; the other is the last epoch's, loss {last:.4f}"
+                )
+        accuracy = self.last_valid.get("accuracy")
+        found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, where a coin has 50 %"
+        if self.steps < FEW_STEPS:
+            yield f"warning: {self.steps} steps teach little{found}. {self._more_steps()}"
+        elif accuracy is not None and accuracy < CHANCE:
+            yield f"warning: nothing was learnt{found}. Lower --learning-rate, or look at the data: liteshogi stat"
+
+    def _more_steps(self) -> str:
+        """How to take enough steps: in smaller batches, then in more epochs; or with more games."""
+        options = self.options
+        positions = min(options.batch_size, self.reader.positions) * self.steps
+        batch_size = max(32, 1 << int(math.log2(max(positions / ENOUGH_STEPS, 1))))
+        if batch_size < min(options.batch_size, self.reader.positions):
+            steps = self.reader.positions // batch_size * options.epochs
+            return f"Take more games, or --batch-size {batch_size}, which makes {steps} steps"
+        return f"Take more games, or --epochs {math.ceil(ENOUGH_STEPS / self.steps_an_epoch)}"
+
+    def _stop_on_nan(self, batch: Batch, what: str) -> None:
+        """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
+        epoch, place = divmod(self.step, self.steps_an_epoch)
+        scores, results = batch.score.astype(np.int64), batch.result
+        raise ValueError(
+            f"{what} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
+            f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched. "
+            f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again, or --resume from "
+            f"the last saved state in {self.options.output}"
+        )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "source"

@@ -1,0 +1,69 @@
+"""Runs on records of random games that take a second."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+import torch
+
+from lite.networks.lite_value import LiteConfig
+from lite.training.options import ValueTraining
+
+
+def random_games(path: Path, games: int, seed: int) -> Path:
+    """Records (hcpe) of random games, scored and won by material."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for _ in range(games):
+        board = cshogi.Board()
+        game = np.zeros(60, cshogi.HuffmanCodedPosAndEval)
+        for record in game:
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            own, other = (sum(board.pieces_in_hand[c]) for c in (board.turn, 1 - board.turn))
+            move = moves[rng.integers(len(moves))]
+            board.to_hcp(record["hcp"])
+            record["eval"] = 100 * (own - other) + rng.integers(-50, 50)
+            record["bestMove16"] = cshogi.move16(move)
+            board.push(move)
+        black, white = (sum(hand) for hand in board.pieces_in_hand)
+        game["gameResult"] = 1 if black > white else 2 if white > black else 0
+        records.append(game[game["bestMove16"] != 0])
+    np.concatenate(records).tofile(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_games(tmp_path_factory.mktemp("records") / "train.hcpe", 24, 1)
+
+
+@pytest.fixture(scope="session")
+def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return random_games(tmp_path_factory.mktemp("records") / "valid.hcpe", 8, 2)
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def options() -> Callable[..., ValueTraining]:
+    """options(records, output, **changes): three epochs of eleven steps."""
+
+    def make(records: Path, output: Path, **changes) -> ValueTraining:
+        base = ValueTraining(
+            data=(records,), output=output, network=LiteConfig(dims=(4, 2, 8)), epochs=3, batch_size=128
+        )
+        return dataclasses.replace(base, **changes)
+
+    return make

@@ -1,0 +1,282 @@
+"""What a run keeps, whom it lets into its directory, and what it says of itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cshogi
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig
+from lite.records.formats import NO_SCORE, hcpe_dtype
+from lite.training import memory
+from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
+from lite.training.folder import RunFolder
+from lite.training.log import read_log
+from lite.training.optimiser import OptimiserConfig, rate_at
+from lite.training.testing import judge_net
+from lite.training.train import ValueRun, train_value
+
+
+def change_state(folder: Path, tensors: dict[str, Any] | None = None, **data: Any) -> None:
+    """Rewrite a state as its own program would, with other contents."""
+    before, described = read_tensors(folder / "state.safetensors", STATE)
+    write_tensors(folder / "state.safetensors", STATE, before | (tensors or {}), described | data)
+
+
+def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeypatch):
+    run = options(records, tmp_path / "run")
+
+    def crash(self, batch, take=ValueRun.take_step):
+        if self.step == 30:
+            raise RuntimeError("lightning")
+        return take(self, batch)
+
+    monkeypatch.setattr(ValueRun, "take_step", crash)
+    with pytest.raises(RuntimeError, match="lightning"):
+        train_value(run)
+    assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 22
+    assert load_model(tmp_path / "run")[1]["step"] == 22
+    monkeypatch.undo()
+    assert train_value(dataclasses.replace(run, resume=True))["step"] == 33
+
+
+def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(ValueRun, "save", lambda self: saved.append(self.step))
+    train_value(options(records, tmp_path / "run", save_minutes=1e-9, max_steps=5))
+    assert saved == [1, 2, 3, 4, 5]
+
+
+def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_path, monkeypatch, capfd):
+    """With a learning rate that spoils the network in the end."""
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=4, lambda_=0.5)
+    monkeypatch.setattr("lite.training.run.rate_at", lambda _, step, steps: 0.02 if step < steps / 2 else 0.5)
+    train_value(dataclasses.replace(run, max_steps=20))
+    train_value(dataclasses.replace(run, resume=True))
+    tested = [line for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid"]
+    best = min(tested, key=lambda line: line["loss"])
+    assert best["step"] < tested[-1]["step"]
+    _, kept = load_model(run.output / "best.safetensors")
+    _, last = load_model(run.output)
+    assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("best", best["step"], best["loss"])
+    assert (last["kept"], last["step"]) == ("last", 44)
+    assert judge_net(str(run.output / "best.safetensors"), (held_out,))["accuracy"] == best["accuracy"]
+    said = capfd.readouterr().err
+    assert (
+        f"best.safetensors: of epoch {best['step'] // 11}, the best on the held-out games, loss {best['loss']:.4f}"
+        in said
+    )
+
+
+def test_one_run_at_a_time(options, records, tmp_path):
+    run = options(records, tmp_path / "run", max_steps=2)
+    first = ValueRun(run)
+    with pytest.raises(ValueError, match=rf"run: another run is at work here \(process {os.getpid()}\); wait for its"):
+        train_value(run)
+    first.train()
+    second = ValueRun(dataclasses.replace(run, resume=True))
+    with pytest.raises(ValueError, match="another run is at work"):
+        train_value(dataclasses.replace(run, resume=True))
+    second.train()
+    with pytest.raises(ValueError, match="a run is there"):
+        train_value(run)
+    assert train_value(dataclasses.replace(run, resume=True))["step"] == 6
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
+def test_a_killed_run_holds_no_lock(tmp_path):
+    program = (
+        "import sys, time; from pathlib import Path; from lite.training.folder import RunFolder;"
+        "folder = RunFolder(Path(sys.argv[1])); folder.lock(); print('locked', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "locked\n"
+        with pytest.raises(ValueError, match=rf"process {other.pid}"):
+            RunFolder(tmp_path).lock()
+        other.send_signal(signal.SIGKILL)
+        other.wait()
+        folder = RunFolder(tmp_path)
+        folder.lock()
+        folder.release()
+
+
+def test_removing_a_run_leaves_other_files(options, records, held_out, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    train_value(options(records, tmp_path / "run", valid=(held_out,), epochs=1))
+    RunFolder(tmp_path / "run").remove()
+    assert [path.name for path in (tmp_path / "run").rglob("*") if path.is_file()] == ["notes.txt"]
+
+
+def test_other_content_under_the_same_name_is_refused(options, records, tmp_path):
+    """The records of the same games backwards, with the results the other way round."""
+    mine = tmp_path / "games.hcpe"
+    content = np.fromfile(records, cshogi.HuffmanCodedPosAndEval)
+    content.tofile(mine)
+    run = options(mine, tmp_path / "run", max_steps=4)
+    train_value(run)
+    other = content[::-1].copy()
+    other["gameResult"] = np.array([0, 2, 1])[other["gameResult"]]
+    other.tofile(mine)
+    with pytest.raises(ValueError, match=r"games\.hcpe does not hold what the run began with"):
+        train_value(dataclasses.replace(run, resume=True))
+
+
+def test_averages_that_are_not_finite_are_refused(options, records, tmp_path):
+    run = options(records, tmp_path / "run", max_steps=4)
+    train_value(run)
+    change_state(run.output, {"average/l3.bias": torch.full((8,), float("nan"))})
+    with pytest.raises(ValueError, match=r"state\.safetensors: average/l3\.bias holds numbers that are not finite"):
+        train_value(dataclasses.replace(run, resume=True))
+
+
+@pytest.fixture(scope="module")
+def cut(options, records, tmp_path_factory):
+    """A run cut at step 4, and its state."""
+    run = options(records, tmp_path_factory.mktemp("runs") / "cut", max_steps=4)
+    train_value(run)
+    path = run.output / "state.safetensors"
+    return dataclasses.replace(run, resume=True, max_steps=1), path, read_tensors(path, STATE)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_forged_states(cut, data: st.DataObject):
+    """A part missing or replaced by anything: refused in a line that names the file, or the run goes on."""
+    run, path, (tensors, described) = cut
+    described, tensors = json.loads(json.dumps(described)), dict(tensors)
+    if data.draw(st.booleans()):
+        name = data.draw(st.sampled_from(sorted(tensors)))
+        taken = tensors.pop(name)
+        if data.draw(st.booleans()):
+            tensors[data.draw(st.sampled_from([name, name + "x", "optimiser/99/step", "model", "optimiser/x"]))] = (
+                data.draw(st.sampled_from([torch.zeros(3), torch.zeros(2, 2, dtype=torch.int64), taken[..., None]]))
+            )
+    else:
+        here: Any = described
+        while data.draw(st.booleans()) and any(isinstance(value, dict) and value for value in here.values()):
+            inner = [key for key, value in here.items() if isinstance(value, dict) and value]
+            here = here[data.draw(st.sampled_from(inner))]
+        key = data.draw(st.sampled_from(sorted(here)))
+        if data.draw(st.booleans()):
+            here[key] = data.draw(JSON)
+        else:
+            here.pop(key)
+    write_tensors(path, STATE, tensors, described)
+    message = f"{path}: read"
+    try:
+        ValueRun(run).folder.release()
+    except ValueError as error:
+        message = str(error)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "valid"]
+)
+def test_states_without_a_part(cut, name):
+    run, path, (tensors, described) = cut
+    kept = {key: value for key, value in tensors.items() if not key.startswith(f"{name}/")}
+    write_tensors(path, STATE, kept, {key: value for key, value in described.items() if key != name})
+    with pytest.raises(ValueError, match=rf"state\.safetensors: cannot go on with this run: .*{name}"):
+        ValueRun(run)
+
+
+def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"--batch-size 1000000000: a step takes at least [\d,.]+ GiB, and there are "):
+        train_value(options(records, tmp_path / "run", batch_size=10**9))
+    with pytest.raises(ValueError, match="embedding 100000000"):
+        train_value(options(records, tmp_path / "run", network=LiteConfig(dims=(10**8, 4, 32))))
+    monkeypatch.setattr(memory, "_CGROUP_LIMIT", tmp_path / "limit")
+    (tmp_path / "limit").write_text("100000000\n")
+    with pytest.raises(ValueError, match=r"a network of these sizes takes 0\.2 GiB to train, and there are 0\.1 GiB"):
+        train_value(options(records, tmp_path / "run", network=HalfKpConfig(width=64)))
+    assert not (tmp_path / "run").exists()
+
+
+def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path, capfd):
+    train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
+    said = capfd.readouterr().err
+    assert "warning: 6 steps teach little; held-out accuracy " in said
+    assert " %, where a coin has 50 %. Take more games, or --batch-size 32, which makes 270 steps\n" in said
+    train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
+    assert "warning: 45 steps teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
+
+
+def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
+    figures = {"loss": 0.69, "accuracy": 0.496, "log_loss": 0.69}
+    monkeypatch.setattr(ValueRun, "test", lambda self: figures)
+    train_value(options(records, tmp_path / "run", valid=(held_out,), batch_size=32, epochs=7))
+    said = capfd.readouterr().err
+    assert "warning: nothing was learnt; held-out accuracy 49.6 %, where a coin has 50 %. Lower --learning-rate" in said
+
+
+def test_games_without_scores_teach_by_their_results(options, records, held_out, tmp_path, capfd):
+    """All scores gone, lambda 0.7 learns what lambda 0 learns, and says why; no scale can be fitted."""
+    blank, half = tmp_path / "blank.hcpe", tmp_path / "half.hcpe"
+    content = np.fromfile(records, hcpe_dtype)
+    every_other = content.copy()
+    every_other["score"][::2], every_other["padding"][::2] = 0, NO_SCORE
+    every_other.tofile(half)
+    content["score"] = 0
+    content.tofile(blank)
+    train_value(options(blank, tmp_path / "a"))
+    assert "no position has a score: they learn from their games' results alone" in capfd.readouterr().err
+    train_value(options(blank, tmp_path / "b", lambda_=0.0))
+    first, second = (load_model(tmp_path / name)[0].state_dict() for name in "ab")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    with pytest.raises(ValueError, match=r"blank\.hcpe: no scores to fit a scale to: leave --fit-scale out"):
+        train_value(options(blank, tmp_path / "c", fit_scale=True))
+    train_value(options(half, tmp_path / "d", fit_scale=True, valid=(blank,)))
+    said = capfd.readouterr().err
+    assert "about 50 % of the positions have no score: they learn from their games' results alone" in said
+
+
+@pytest.mark.parametrize("average", ["ema", "swa"])
+def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, average):
+    changes = {"valid": (held_out,), "optimiser": OptimiserConfig(average=average)}
+    whole, cut = (options(records, tmp_path / name, **changes) for name in ("whole", "cut"))
+    for run in (whole, cut):
+        train_value(run)
+    capfd.readouterr()
+    assert train_value(dataclasses.replace(cut, resume=True))["step"] == 33
+    said = capfd.readouterr().err
+    assert "network.safetensors: finished, 33 of 33 steps; --epochs with more than 3 goes on from here" in said
+    assert "positions/s" not in said
+    assert train_value(dataclasses.replace(whole, resume=True, epochs=5))["steps"] == 55
+    said = capfd.readouterr().err
+    assert "3 epochs become 5: the learning rate goes to where a run of that length has it now, " in said
+    assert f"{rate_at(changes['optimiser'], 33, 55):.2g} of 0.02" in said
+    rates = {line["step"]: line["rate"] for line in read_log(whole.output / "log.jsonl") if line["kind"] == "train"}
+    assert rates[44] == rate_at(changes["optimiser"], 43, 55)
+    # An extended run that is cut ends with the same bits, too.
+    train_value(dataclasses.replace(cut, resume=True, epochs=5, max_steps=6))
+    train_value(dataclasses.replace(cut, resume=True, epochs=5))
+    a, b = (load_state(run.output / "state.safetensors") for run in (whole, cut))
+    assert a[1] == b[1]
+    assert all(torch.equal(a[0][group][name], b[0][group][name]) for group in a[0] for name in a[0][group])
+    assert load_model(cut.output)[1]["extended"] == [{"step": 33, "epochs": 3}]
+    with pytest.raises(ValueError, match="begun with epochs 5, not 4"):
+        train_value(dataclasses.replace(cut, resume=True, epochs=4))
