@@ -1,8 +1,8 @@
-"""The alpha-beta engine: iterative deepening over the jitted search, in Python, where there is time for the clock.
+"""The alpha-beta engine: what it is told, what it reports, and when it has thought enough.
 
-One iteration is one call of compiled code that holds no lock, so a timer or another thread can set its stop flag. With
-several threads the others search the same position at other depths into the shared table (lazy SMP); only the first
-one's result counts.
+The search is compiled code that holds no lock, so a timer or another thread can set its stop flag. It comes back after
+each depth where somebody listens or a clock runs, else at its end. With several threads the others search the same
+position at other depths into the shared table (lazy SMP); only the first one's result counts.
 """
 
 from __future__ import annotations
@@ -16,23 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
+from search.alphabeta.deepening import accompany, deepen, legal_length, search_line
 from search.alphabeta.paging import grow_table
-from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
-from search.alphabeta.root import search_root
+from search.alphabeta.parameters import EVERY_STEP, make_parameters
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.rules.movegen import is_legal
-from search.rules.position import copy_position, do_move
+from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
-from search.score import INFINITE, MAX_PLY, is_mate, mate_plies, win_rate
+from search.score import MAX_PLY, is_mate, mate_plies, win_rate
 
-ASPIRATION_MARGIN = 22
-"""Half width of the first window around the last score, centipawns."""
-FIRST_NODES = 20_000
-"""Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
 PROGRESS_SECONDS = 1.0
 
 
@@ -109,14 +104,16 @@ class AlphaBetaEngine(Engine):
         if self._stopped.is_set():
             self.stop()
         helpers = [
-            threading.Thread(target=self._help, args=(thread, number), daemon=True)
+            threading.Thread(target=accompany, args=(*_arguments(thread), np.int64(1 + number % 2)), daemon=True)
             for number, thread in enumerate(self._threads[1:], 1)
         ]
         for helper in helpers:
             helper.start()
         try:
             with self._telling(begun, on_progress):
-                return self._deepen(begun, limits.depth, on_info)
+                lines = min(self.multi_pv, len(roots))
+                last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
+                return self._one_line(begun, last, on_info) if lines == 1 else self._lines(begun, last, lines, on_info)
         finally:
             for thread in self._threads:
                 thread.record["stop"] = 1
@@ -132,18 +129,11 @@ class AlphaBetaEngine(Engine):
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
         record["root_first"] = record["root_current"] = 0
-        record["pv_length"][0] = 0
+        record["depth"] = record["score"] = record["line_length"] = record["pv_length"][0] = 0
         record["table"] = self.table.record
         record["draw_value"] = self.rules.draw_value
         record["max_moves"] = self.rules.max_moves
         record["declaration_rule"] = self.rules.declaration
-
-    def _help(self, thread: SearchThread, number: int) -> None:
-        """A further thread: the same position, every other depth, until the first thread is done."""
-        for depth in range(1 + number % 2, MAX_PLY):
-            if thread.record["stop"] or self._stopped.is_set():
-                return
-            _iterate(thread, depth, -INFINITE, INFINITE)
 
     @contextlib.contextmanager
     def _telling(self, begun: float, on_progress: OnProgress | None) -> Iterator[None]:
@@ -178,39 +168,55 @@ class AlphaBetaEngine(Engine):
             number=current + 1,
         )
 
-    def _deepen(self, begun: float, depth_limit: int | None, on_info: OnInfo | None) -> Analysis:
+    def _one_line(self, begun: float, last: int, on_info: OnInfo | None) -> Analysis:
         thread = self._threads[0]
         record = thread.record
-        lines = min(self.multi_pv, int(record["root_count"]))
+        while record["depth"] < last and not record["stop"]:
+            before = int(record["depth"])
+            paced = on_info is not None or self.clock.read()[0] is not None
+            deepen(*_arguments(thread), np.int64(before + 1 if paced else last))
+            if record["depth"] > before:
+                if on_info is not None:
+                    on_info(self._finished(thread, begun))
+                if self._enough(record, before + 1, int(record["score"])):
+                    break
+        if record["pv_length"][0] and record["pv"][0, 0] != record["line"][0]:
+            # An iteration that was cut has found a better first move.
+            return self._report(thread, begun, int(record["root_depth"]), int(record["score"]), record["pv"][0])
+        return self._finished(thread, begun)
+
+    def _finished(self, thread: SearchThread, begun: float) -> Analysis:
+        """What the last depth that was finished has found."""
+        record = thread.record
+        line = record["line"][: record["line_length"]]
+        if not len(line):
+            line = record["root_moves"][:1]
+        return self._report(thread, begun, int(record["depth"]), int(record["score"]), line)
+
+    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None) -> Analysis:
+        """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on."""
+        thread = self._threads[0]
+        record = thread.record
         scores = [0] * lines
-        best = self._report(thread, begun, 0, 0, 0)
-        for depth in range(1, min(depth_limit or MAX_PLY - 1, MAX_PLY - 1) + 1):
+        best = self._finished(thread, begun)
+        for depth in range(1, last + 1):
             found = []
             for index in range(lines):
-                record["root_first"] = index
-                record["pv_length"][0] = 0
-                scores[index] = self._aspire(thread, depth, scores[index])
-                if record["stop"] and depth == 1 and index == 0:
-                    scores[index] = _look_once(thread)
-                if record["stop"] and (depth > 1 or index > 0 or record["pv_length"][0] == 0):
+                score, cut = search_line(*_arguments(thread), np.int64(depth), np.int64(index), np.int64(scores[index]))
+                if cut:
                     break
-                found.append(self._report(thread, begun, depth, scores[index], index))
+                line = record["pv"][0][: record["pv_length"][0]]
+                found.append(self._report(thread, begun, depth, score, line))
             record["root_first"] = 0
-            found = self._ranked(found, begun)
-            if on_info:
-                for line in found if len(found) == lines else found[:1]:
-                    on_info(line)
             if found:
+                found = self._ranked(found, begun)
                 best = found[0]
                 scores[: len(found)] = [line.score for line in found]
                 _put_first(record, [line.pv[0] for line in found])
-            if record["stop"]:
-                # An iteration that was cut may still have found a better first move.
-                cut = self._report(thread, begun, depth, best.score, 0)
-                if lines == 1 and cut.pv and cut.best_move != best.best_move and not found:
-                    best = cut
-                break
-            if self._enough(record, depth, best):
+            if on_info is not None:
+                for line in found if len(found) == lines else found[:1]:
+                    on_info(line)
+            if record["stop"] or self._enough(record, depth, best.score):
                 break
         return replace(best, nodes=self._nodes(), milliseconds=_since(begun))
 
@@ -220,27 +226,7 @@ class AlphaBetaEngine(Engine):
         found.sort(key=lambda line: -line.score)
         return [replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds) for rank, line in enumerate(found, 1)]
 
-    def _aspire(self, thread: SearchThread, depth: int, last: int) -> int:
-        """An iteration in a window around the last score, widened on the side where it fails."""
-        if depth < 4 or is_mate(last) or not self.steps & ASPIRATION:
-            return _iterate(thread, depth, -INFINITE, INFINITE)
-        margin = ASPIRATION_MARGIN
-        low, high = max(last - margin, -INFINITE), min(last + margin, INFINITE)
-        while True:
-            score = _iterate(thread, depth, low, high)
-            if thread.record["stop"]:
-                return score
-            if score <= low:
-                high, low = (low + high) // 2, max(score - margin, -INFINITE)
-            elif score >= high:
-                high = min(score + margin, INFINITE)
-            else:
-                return score
-            margin *= 3
-            if margin > 1500:
-                low, high = -INFINITE, INFINITE
-
-    def _enough(self, record: np.void, depth: int, best: Analysis) -> bool:
+    def _enough(self, record: np.void, depth: int, score: int) -> bool:
         """Whether another iteration is not worth beginning."""
         budget, elapsed = self.clock.read()
         if budget is None:
@@ -248,19 +234,18 @@ class AlphaBetaEngine(Engine):
         if record["root_count"] == 1 and depth >= 4:
             return True
         # A mate that is proved deeper than it is long will not get shorter.
-        if is_mate(best.score) and depth > abs(mate_plies(best.score)) + 2:
+        if is_mate(score) and depth > abs(mate_plies(score)) + 2:
             return True
         return budget.is_enough(elapsed)
 
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
-    def _report(self, thread: SearchThread, begun: float, depth: int, score: int, index: int) -> Analysis:
+    def _report(self, thread: SearchThread, begun: float, depth: int, score: int, line: np.ndarray) -> Analysis:
+        """A line (uint16 moves) as far as it is legal, its first move is, with the counters as they stand."""
         record = thread.record
-        line = [int(move) for move in record["pv"][0][: record["pv_length"][0]]]
-        if not line:
-            line = [int(record["root_moves"][index])]
-        moves = _legal_line(thread.position, line)
+        length = legal_length(thread.position, line, np.int64(len(line)))
+        moves = tuple(move_to_usi(move) for move in line[:length].tolist())
         return Analysis(
             best_move=moves[0],
             ponder_move=moves[1] if len(moves) > 1 else None,
@@ -280,41 +265,10 @@ def _since(begun: float) -> int:
     return int((time.perf_counter() - begun) * 1000)
 
 
-def _iterate(thread: SearchThread, depth: int, alpha: int, beta: int) -> int:
-    return int(
-        search_root(
-            thread.position,
-            thread.record,
-            thread.accumulators.record,
-            thread.accumulators.network,
-            np.int64(depth),
-            np.int64(alpha),
-            np.int64(beta),
-        )
-    )
-
-
-def _look_once(thread: SearchThread) -> int:
-    """The first iteration again and to its end: however short the time, the move is not the first that comes along."""
-    record = thread.record
-    limit = int(record["node_limit"])
-    record["stop"] = 0
-    record["node_limit"] = int(record["nodes"]) + FIRST_NODES
-    score = _iterate(thread, 1, -INFINITE, INFINITE)
-    record["node_limit"] = limit
-    record["stop"] = 1
-    return score
-
-
-def _legal_line(root: np.void, line: list[int]) -> tuple[str, ...]:
-    """The moves of a line in USI, up to the first that is not legal (a table entry of another position)."""
-    pos, moves = root.copy(), []
-    for move in line:
-        if not is_legal(pos, np.int64(move)):
-            break
-        moves.append(move_to_usi(move))
-        do_move(pos, np.int64(move))
-    return tuple(moves)
+def _arguments(thread: SearchThread) -> tuple[np.void, np.void, np.void, np.void]:
+    """What every step of the search takes."""
+    sums = thread.accumulators
+    return thread.position, thread.record, sums.record, sums.network
 
 
 def _put_first(record: np.void, firsts: list[str]) -> None:

@@ -48,6 +48,11 @@ thread_dtype = np.dtype(
         ("root_current", np.int32),  # place of the one that is looked at
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
+        # the last depth that was finished, see deepening.py
+        ("depth", np.int32),
+        ("score", np.int32),
+        ("line", np.uint16, PLIES),
+        ("line_length", np.int32),
         # per ply
         ("evaluation", np.int32, PLIES),  # corrected static evaluation, NO_EVALUATION in check
         ("excluded", np.uint16, PLIES),  # move left out by a singular search

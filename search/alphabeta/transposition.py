@@ -67,8 +67,18 @@ class TranspositionTable:
 
     def hashfull(self) -> int:
         """Entries of the current search, in thousandths, from the first thousand."""
-        data = self._words[: 2 * 1000].reshape(-1, 2)[:, 1]
-        return int(((data >> np.uint64(58) == np.uint64(self.record["age"])) & (data != 0)).sum() * 1000 // len(data))
+        return int(_count_recent(self.record))
+
+
+@jit
+def _count_recent(table):
+    """Entries of the current search among the first thousand."""
+    count = np.int64(0)
+    for index in range(1000):
+        data = load_word(table.address + np.uint64(16 * index) + _WORD)
+        if data != np.uint64(0) and np.int64(data >> np.uint64(58)) == table.age:
+            count += 1
+    return count
 
 
 @jit
