@@ -171,18 +171,21 @@ class AlphaBetaEngine(Engine):
     def _one_line(self, begun: float, last: int, on_info: OnInfo | None) -> Analysis:
         thread = self._threads[0]
         record = thread.record
-        while record["depth"] < last and not record["stop"]:
+        while True:
             before = int(record["depth"])
             paced = on_info is not None or self.clock.read()[0] is not None
             deepen(*_arguments(thread), np.int64(before + 1 if paced else last))
-            if record["depth"] > before:
-                if on_info is not None:
-                    on_info(self._finished(thread, begun))
-                if self._enough(record, before + 1, int(record["score"])):
-                    break
-        if record["pv_length"][0] and record["pv"][0, 0] != record["line"][0]:
+            depth = int(record["depth"])
+            if depth == before:
+                break
+            if on_info is not None:
+                on_info(self._finished(thread, begun))
+            if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"])):
+                break
+        line = record["pv"][0][: record["pv_length"][0]]
+        if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.
-            return self._report(thread, begun, int(record["root_depth"]), int(record["score"]), record["pv"][0])
+            return self._report(thread, begun, int(record["root_depth"]), int(record["score"]), line)
         return self._finished(thread, begun)
 
     def _finished(self, thread: SearchThread, begun: float) -> Analysis:

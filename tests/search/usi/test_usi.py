@@ -208,7 +208,7 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
         session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
         monkeypatch.setattr("search.mate.root.RootMate.begin", fail)
     else:
-        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._deepen", fail)
+        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._one_line", fail)
     said = []
     for _ in range(3):
         lines = session.send("position startpos", "go depth 2").until("bestmove")
