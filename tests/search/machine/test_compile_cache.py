@@ -415,7 +415,7 @@ def ends_well(process: subprocess.Popen[str], text: str = "") -> tuple[str, str]
     return output, complaints
 
 
-PLAY = "isready\nposition startpos\ngo depth 3\ngo mate 1000\nquit\n"
+PLAY = "isready\nposition startpos\ngo depth 3\nquit\n"
 
 
 @pytest.mark.slow
@@ -447,5 +447,6 @@ def test_the_engine_survives_what_happens_to_its_cache(tmp_path):
     assert "readyok" in output
     assert "bestmove resign" not in output
     assert complaints == ""
-    output, _ = ends_well(start_verb(cache), PLAY)
-    assert "info string" not in output.split("readyok")[0]
+    for _ in range(2):
+        _, complaints = ends_well(start_verb(cache, "bench", "--depth", "3"))
+    assert complaints == ""
