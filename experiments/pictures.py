@@ -183,7 +183,8 @@ def japanese_font() -> str | None:
         if path not in known:  # installed since matplotlib made its list of fonts, which it keeps
             with contextlib.suppress(OSError, RuntimeError):
                 manager.addfont(path)
-    found = {font.name: font.fname for font in manager.ttflist}
+    # matplotlib's own last resort has an empty frame for every character.
+    found = {font.name: font.fname for font in manager.ttflist if not font.name.startswith("Last Resort")}
     for name in (*(name for name in JAPANESE_FONTS if name in found), *found):
         with contextlib.suppress(OSError, RuntimeError):
             font = font_manager.get_font(found[name])

@@ -168,4 +168,4 @@ def _verdict(result: int, ending: str, sides: tuple[str, str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.splitlines()).strip()

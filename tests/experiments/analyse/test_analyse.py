@@ -256,6 +256,16 @@ def test_the_picture_shows_the_game(tmp_path):
     draw_analysis(figures(game, invented(game, 4)[:1]), path, None)  # nothing but the first position
 
 
+def test_a_font_that_has_only_frames_for_japanese_is_none(monkeypatch):
+    from matplotlib import font_manager, get_data_path
+
+    own = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(get_data_path())]
+    assert len(own) > 10
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", own)
+    monkeypatch.setattr(font_manager, "findSystemFonts", list)
+    assert japanese_font() is None
+
+
 def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
     Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
