@@ -13,7 +13,7 @@ import torch
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.records.decode import Batch
 from lite.records.reader import Reader
-from lite.training.metrics import Metrics, log_losses
+from lite.training.metrics import Metrics, log_losses, require_finite
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,
@@ -206,7 +206,11 @@ def judge_resnet(
     predictor = load_predictor(net, precision)
     metrics, done = PolicyMetrics(auxiliary), 0
     for batch in Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary):
-        metrics.add(predictor(batch), batch)
+        found = predictor(batch)
+        for outputs in (found.policy, found.value, found.draw, found.auxiliary):
+            if outputs is not None:
+                require_finite(net, outputs, done)
+        metrics.add(found, batch)
         done += len(batch)
         if positions is not None and done >= positions:
             break

@@ -81,7 +81,7 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
     if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
-        raise ValueError(f"{path}: a {kind} of version {version}; this program reads version {VERSION}")
+        raise ValueError(f"{path}: a {kind} of version {version}; this program reads version {VERSION}; train it again")
     if version == VERSION and header.get("checksum") != _checksum(tensors, text):
         raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
     for name, tensor in tensors.items():

@@ -36,6 +36,16 @@ def log_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return np.asarray(np.logaddexp(0, logits) - logits * targets)
 
 
+def require_finite(net: str, outputs: np.ndarray, before: int) -> None:
+    """Raises ValueError that names the net if an output (B, ...) of it is no number; `before` positions came before."""
+    bad = ~np.isfinite(outputs.reshape(len(outputs), -1)).all(1)
+    if bad.any():
+        raise ValueError(
+            f"{net}: gives {bad.sum()} of {len(bad)} positions no number, the first is position "
+            f"{before + int(bad.argmax()) + 1} of the records: its weights are broken; train or export it again"
+        )
+
+
 def _rate(hits: np.ndarray) -> float | None:
     return float(hits.mean()) if len(hits) else None
 

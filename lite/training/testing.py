@@ -13,10 +13,10 @@ from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics
+from lite.training.metrics import Metrics, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
-from search.puct.onnx_file import open_session
+from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
 """Logits f (B,) of the mover's win for a batch."""
@@ -28,8 +28,10 @@ def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, position
     metrics = Metrics()
     done = 0
     for batch in Reader(data, batch_size, shuffle=False):
-        metrics.add(predictor(batch), batch)
-        done += len(batch.score)
+        logits = predictor(batch)
+        require_finite(net, logits, done)
+        metrics.add(logits, batch)
+        done += len(batch)
         if positions is not None and done >= positions:
             break
     return {"net": net, "data": [str(path) for path in data]} | metrics.report()
@@ -64,8 +66,13 @@ def _onnx(path: Path) -> Predictor:
 
     def logits(batch: Batch) -> np.ndarray:
         x1, x2 = listed_inputs(batch.pieces, batch.hands, batch.in_check)
-        outputs = session.run(None, {names[81]: x1.numpy(), names[57]: x2.numpy()})
-        return np.asarray(outputs[0]).reshape(-1)
+        try:
+            output = np.asarray(session.run(None, {names[81]: x1.numpy(), names[57]: x2.numpy()})[0])
+        except Exception as error:  # onnxruntime raises classes of its own that it does not export
+            raise ValueError(f"{path}: onnxruntime cannot run it on positions: {first_line(error)}") from None
+        if output.size != len(batch):
+            raise ValueError(f"{path}: gives {output.shape} for {len(batch)} positions, not a number for each")
+        return output.reshape(-1)
 
     return logits
 

@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 
 from search.puct.onnx_file import first_line, open_session
-from search.puct.planes import LABELS, PLANES1, PLANES2
+from search.puct.planes import LABELS, PLANES1, PLANES2, make_planes
+from search.rules.sfen import position_from_sfen
+from search.rules.shogi import START_SFEN
 
 INPUTS = {"input1": (PLANES1, 9, 9), "input2": (PLANES2, 9, 9)}
 OUTPUTS = {"output_policy": (LABELS,), "output_value": (1,)}
 DRAW_OUTPUT = "output_draw"
+_CHECKED = (
+    START_SFEN,
+    "lr1g3nl/4k4/p2snP1+Pp/1Gp1p1p+B1/3n1b3/P1PS3l1/1P6P/2KS5/LN5s1 b R2P2g5p 99",
+)
+"""Positions that a file must give numbers for: the first one, and one with pieces in hand and a king in check."""
 
 
 class OnnxNetwork:
@@ -60,10 +67,12 @@ class OnnxNetwork:
                 _check_tensor(path, found[name], shape)
 
     def _check_values(self, path: Path) -> None:
-        """A run on two empty boards: declared shapes are promises, and numbers may be broken."""
-        planes = [np.zeros((2, *shape), np.float32) for shape in INPUTS.values()]
+        """A run on two positions: declared shapes are promises, and numbers may be broken."""
+        positions = [position_from_sfen(sfen) for sfen in _CHECKED]
+        pieces = np.array([position["board"] for position in positions], np.uint8)
+        hands = np.array([position["hands"].reshape(-1) for position in positions], np.uint8)
         try:
-            policy, win_rate, draw = self(*planes)
+            policy, win_rate, draw = self(*make_planes(pieces, hands, np.array([False, True])))
         except Exception as error:
             raise ValueError(f"{path}: onnxruntime cannot run it on two positions: {first_line(error)}") from None
         if policy.shape != (2, LABELS) or win_rate.shape != (2,):

@@ -69,12 +69,17 @@ def constant_model(
     inputs: dict[str, list[object]] | None = None,
     outputs: dict[str, tuple[int, float]] | None = None,
     kind: int = TensorProto.FLOAT,
+    nan_on_pieces: bool = False,
 ) -> Path:
-    """A file whose outputs are constants, one row a position: {name: (width, number)}."""
+    """A file whose outputs are constants, one row a position: {name: (width, number)}; with `nan_on_pieces` only on an
+    empty board, elsewhere they are not a number."""
     inputs = inputs or {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9]}
     outputs = outputs or {"output_policy": (2187, 0.0), "output_value": (1, 0.5)}
     nodes = [helper.make_node("ReduceMean", [next(iter(inputs))], ["mean"], axes=[1, 2, 3], keepdims=0)]
-    nodes.append(helper.make_node("Sub", ["mean", "mean"], ["zero"]))
+    if nan_on_pieces:
+        nodes += [helper.make_node("Neg", ["mean"], ["negative"]), helper.make_node("Sqrt", ["negative"], ["zero"])]
+    else:
+        nodes.append(helper.make_node("Sub", ["mean", "mean"], ["zero"]))
     nodes.append(helper.make_node("Unsqueeze", ["zero"], ["column"], axes=[1]))
     constants = []
     for name, (width, number) in outputs.items():
@@ -113,6 +118,7 @@ def test_a_file_from_elsewhere_is_loaded(tmp_path: Path) -> None:
         ({"outputs": {"output_policy": (1496, 0.0), "output_value": (1, 0.5)}}, r"is \(n, 1496\)"),
         ({"outputs": {"output_policy": (2187, 0.0), "output_value": (1, 3.0)}}, "must be a rate from 0 to 1, is 3"),
         ({"outputs": {"output_policy": (2187, float("nan")), "output_value": (1, 0.5)}}, "output_policy is not finite"),
+        ({"nan_on_pieces": True}, "output_value must be a rate from 0 to 1, is nan"),
         ({"kind": TensorProto.DOUBLE}, r"must be float32, is tensor\(double\)"),
     ],
 )

@@ -244,6 +244,33 @@ def test_an_onnx_file_is_tested_like_its_module(tmp_path):
         load_predictor(str(tmp_path / "bad.onnx"))
 
 
+def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
+    """It has some for the first position of a game alone, where nothing is in hand."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["as_float"], ["sum"], keepdims=1, axes=[1]),
+            helper.make_node("Sub", ["sum", "empty"], ["less"]),
+            helper.make_node("Sqrt", ["less"], ["value"]),
+        ],
+        "net",
+        [
+            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
+            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
+        ],
+        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
+        [helper.make_tensor("empty", TensorProto.FLOAT, [1], [57.0 * 57])],
+    )
+    path = tmp_path / "n.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), path)
+    with pytest.raises(ValueError, match=r"n\.onnx: gives \d+ of \d+ positions no number, the first is position \d+"):
+        judge_net(str(path), (held_out,))
+
+
 def test_the_bench_gives_its_figures():
     figures = bench_training((4, 2, 8), batch_size=64, rounds=1)
     assert set(figures) >= {"positions_per_s", "listed_module_positions_per_s", "ratio"}
