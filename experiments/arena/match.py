@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import ask_engine, player_names
-from experiments.arena.process import GAMES, LOG, describe_run, find_arena, run_arena
+from experiments.arena.process import GAMES, LOG, described_run, find_arena, run_arena
 from experiments.arena.progress import Progress
 from experiments.arena.results import (
     FIRST,
@@ -73,10 +73,17 @@ def play_match(match: Match) -> dict[str, Any]:
     }
     descriptions = {f"{name}.yaml": engine.description() for name, engine in engines.items()}
     files = [*engines[FIRST].files(), *engines[SECOND].files(), *([match.openings] if match.openings else [])]
-    describe_run(match.output, {**descriptions, "match.yaml": _configuration(match)}, files)
-    with Progress(match.games, lambda: _progress(match)) as progress:
-        run_arena(match.output, "run", "tournament", str(match.output / "match.yaml"), watch=progress.show)
     names = dict(zip(engines, player_names(engines[FIRST], engines[SECOND]), strict=True))
+    with described_run(match.output, {**descriptions, "match.yaml": _configuration(match)}, files):
+        with Progress(match.games, lambda: _progress(match)) as progress:
+            run_arena(match.output, "run", "tournament", str(match.output / "match.yaml"), watch=progress.show)
+        report = _report(match, names)
+        write_games(match.output / GAMES / "game.db", match.output / "kif", names)
+    return report
+
+
+def _report(match: Match, names: dict[str, str]) -> dict[str, Any]:
+    """What there is to say of a match; ValueError if no game came to an end."""
     report = count_results(read_results(match.output))
     log = match.output / LOG
     failed = f"{report['failed']} games failed ({read_failure(match.output)}), see {log}"
@@ -91,7 +98,6 @@ def play_match(match: Match) -> dict[str, Any]:
         remarks.append(f"{failed}, and count for nobody")
     if missing := match.games - report["games"] - report["failed"]:
         remarks.append(f"{missing} games were not played, see {log}")
-    write_games(match.output / GAMES / "game.db", match.output / "kif", names)
     return {**names, **report, "remarks": remarks}
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from experiments.arena.engines import OURS
 from search.machine.files import write_atomically
+from search.machine.folder_lock import FolderLock
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
@@ -36,8 +37,12 @@ def find_arena() -> Path:
     return program
 
 
-def describe_run(directory: Path, descriptions: Mapping[str, Mapping[str, Any]], files: Iterable[Path]) -> None:
-    """Write the descriptions of a run by their names (JSON is YAML too), and the digests of files that it depends on.
+@contextlib.contextmanager
+def described_run(
+    directory: Path, descriptions: Mapping[str, Mapping[str, Any]], files: Iterable[Path]
+) -> Iterator[None]:
+    """Within it the directory is this process's, and holds the descriptions of a run by their names (JSON is YAML too)
+    and the digests of the files that it depends on.
 
     ValueError if a run was begun there with others, before anything is written; one that was begun with the same keeps
     its own, and with them the environment of its first start.
@@ -47,12 +52,22 @@ def describe_run(directory: Path, descriptions: Mapping[str, Mapping[str, Any]],
         with open(path, "rb") as file:
             digests[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
     descriptions = {**descriptions, FILES: digests}
+    _refuse_another(directory, descriptions)
+    with FolderLock(directory):
+        _refuse_another(directory, descriptions)  # which may have come and gone meanwhile
+        if not _is_begun(directory):
+            for name, description in descriptions.items():
+                write_atomically(directory / name, json.dumps(description, indent=1).encode())
+        yield
+
+
+def _is_begun(directory: Path) -> bool:
     games = directory / GAMES
-    if not games.is_dir() or not any(games.iterdir()):
-        for name, description in descriptions.items():
-            write_atomically(directory / name, json.dumps(description, indent=1).encode())
-        return
-    for name, description in descriptions.items():
+    return games.is_dir() and any(games.iterdir())
+
+
+def _refuse_another(directory: Path, descriptions: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, description in descriptions.items() if _is_begun(directory) else ():
         try:
             kept = json.loads((directory / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):

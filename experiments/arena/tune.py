@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.process import GAMES, describe_run, find_arena, run_arena
+from experiments.arena.process import GAMES, described_run, find_arena, run_arena
 from experiments.arena.progress import Progress
 from search.alphabeta.parameters import PARAMETERS, Parameter
 
@@ -83,20 +83,20 @@ def tune(options: Tuning) -> dict[str, Any]:
         "engine.yaml": engine.description(),
         "space.yaml": space(chosen, gain),
     }
-    describe_run(options.output, descriptions, [*engine.files(), options.openings])
-    engine.directory.mkdir(exist_ok=True)
-    if options.games.is_dir() and any(options.games.iterdir()) and not ledger(options.games).is_file():
-        raise ValueError(f"{options.games} holds no tuning that can go on: remove it, or give another --output")
-    try:
-        if len(read_history(options.games)) < options.updates:  # ShogiArena fails on a run that has ended
-            with Progress(options.updates, lambda: _progress(options)) as progress:
-                run_arena(options.output, "run", "spsa", str(options.output / "tune.yaml"), watch=progress.show)
-    finally:
-        history = read_history(options.games)
-        if history:
-            from experiments.pictures import draw_tuning
+    with described_run(options.output, descriptions, [*engine.files(), options.openings]):
+        engine.directory.mkdir(exist_ok=True)
+        if any(options.games.glob("*")) and not ledger(options.games).is_file():
+            raise ValueError(f"{options.games} holds no tuning that can go on: remove it, or give another --output")
+        try:
+            if len(read_history(options.games)) < options.updates:  # ShogiArena fails on a run that has ended
+                with Progress(options.updates, lambda: _progress(options)) as progress:
+                    run_arena(options.output, "run", "spsa", str(options.output / "tune.yaml"), watch=progress.show)
+        finally:
+            history = read_history(options.games)
+            if history:
+                from experiments.pictures import draw_tuning
 
-            draw_tuning(history, chosen, options.output / "tune.png")
+                draw_tuning(history, chosen, options.output / "tune.png")
     return tuned_values(history, chosen)
 
 

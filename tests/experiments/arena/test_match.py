@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.arena.match import Match, count_results, play_match
-from experiments.arena.process import LOG, describe_run
+from experiments.arena.process import LOG, described_run
 from experiments.arena.results import Result, pair_results, read_results
 from liteshogi.commands.match import as_text
 
@@ -116,21 +116,31 @@ def test_a_directory_of_another_match_is_left_alone(played, scripted):
     assert {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()} == before
 
 
-def test_a_run_keeps_the_environment_of_its_start(tmp_path, monkeypatch):
-    def described(**environment):
-        return {"first.yaml": {"options": {"Hash": 1}, "environment": environment}}
+def test_a_run_keeps_the_environment_of_its_start(tmp_path):
+    def describe(**environment):
+        with described_run(tmp_path, {"first.yaml": {"options": {"Hash": 1}, "environment": environment}}, ()):
+            pass
 
-    describe_run(tmp_path, described(HOME="/a", LITESHOGI_KERNEL="plain"), ())
+    describe(HOME="/a", LITESHOGI_KERNEL="plain")
     (tmp_path / "games").mkdir()
-    describe_run(tmp_path, described(HOME="/b"), ())  # nothing was played
+    describe(HOME="/b")  # nothing was played
     (tmp_path / "games" / "game.db").touch()
-    describe_run(tmp_path, described(HOME="/c"), ())
+    describe(HOME="/c")
     assert json.loads((tmp_path / "first.yaml").read_text())["environment"] == {"HOME": "/b"}
     with pytest.raises(ValueError, match=r"environment\.LITESHOGI_KERNEL is not set there, here avx2"):
-        describe_run(tmp_path, described(HOME="/b", LITESHOGI_KERNEL="avx2"), ())
+        describe(HOME="/b", LITESHOGI_KERNEL="avx2")
     (tmp_path / "first.yaml").write_text("{")
     with pytest.raises(ValueError, match=r"first\.yaml cannot be read there"):
-        describe_run(tmp_path, described(HOME="/b"), ())
+        describe(HOME="/b")
+
+
+def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
+    match = Match(scripted.command(), scripted.command(), output=tmp_path)
+    with (
+        described_run(tmp_path, {}, ()),
+        pytest.raises(ValueError, match=f"another run is at work here .process {os.getpid()}"),
+    ):
+        play_match(match)
 
 
 def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):

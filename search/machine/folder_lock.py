@@ -1,0 +1,72 @@
+"""The right to work in a directory, which one process at a time has."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+_TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+class FolderLock:
+    """A lock on a file in the directory, which names its holder; the system takes it back when the process ends."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.file = directory / "run.lock"
+        self._held: IO[str] | None = None
+
+    def take(self) -> None:
+        """Make the directory, and take it. Raises ValueError if another run is at work in it."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        file = open(self.file, "a+", encoding="ascii")  # noqa: SIM115 (closed in release)
+        try:
+            _lock(file)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                file.seek(0)
+                process = file.readline().strip()
+                file.close()
+                by = f" (process {process})" if process.isdigit() else ""
+                raise ValueError(
+                    f"{self._directory}: another run is at work here{by}; wait for its end, or choose another -o"
+                ) from None
+            if error.errno not in _NO_LOCKS:
+                file.close()
+                raise
+            warning = f"warning: {self._directory}: this file system has no locks: start no second run there"
+            print(warning, file=sys.stderr)
+        file.truncate(0)
+        print(os.getpid(), file=file, flush=True)
+        self._held = file
+
+    def release(self) -> None:
+        """Leave the directory to others."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    def __enter__(self) -> FolderLock:
+        self.take()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[str]) -> None:
+        file.seek(1 << 30)  # what is locked cannot be read there, so not the number of the process
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
