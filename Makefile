@@ -29,13 +29,14 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(INSTALLED)
 	$(BIN)/liteshogi perft --bench
-	$(BIN)/liteshogi bench --eval
-	$(BIN)/liteshogi bench --train
-	$(BIN)/liteshogi bench --read experiments/sample/*.hcpe3
-	$(BIN)/liteshogi bench --planes
+	$(BIN)/liteshogi bench evaluation
+	$(BIN)/liteshogi bench training
+	$(BIN)/liteshogi bench reading experiments/sample/*.hcpe3
+	$(BIN)/liteshogi bench planes
 	$(BIN)/liteshogi bench
 
 clean:

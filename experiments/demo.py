@@ -48,7 +48,7 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
 
     _say("\n3. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
-    fold = fold_file(run, folded, (valid,), positions=20_000)
+    fold = fold_file(run, folded, (valid,), positions=20_000, overwrite=True)
     _say(f"   {folded}: {fold['bytes']:,} bytes, sign flips by quantisation {100 * fold['sign_flips']:.3f} %")
 
     _say(f"\n4. Search a middle-game position with it: {MIDDLE_GAME}")

@@ -16,8 +16,8 @@ from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
 from lite.training.checkpoint import json_safe, load_model
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_file import save_network
-from search.machine.files import refuse_unwritable
+from search.evaluation.network_file import SUFFIX, save_network
+from search.machine.files import check_output
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9
@@ -32,18 +32,19 @@ def fold_file(
     positions: int = 50_000,
     cp_per_logit: float | None = None,
     keep_float: bool = False,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Fold a trained network (a file, or its run's directory) into a file for the engine; the figures of `describe`.
 
     data: records to price the quantisation on; random positions without them. cp_per_logit: centipawns of one logit
-    (that of the training where None). keep_float: write the folded network in float32 beside the file, too. Raises
-    OSError or ValueError in words.
+    (that of the training where None). keep_float: write the folded network in float32 beside the file, too. overwrite:
+    whether files that are there are replaced. Raises OSError or ValueError in words.
     """
     if positions < 1:
         raise ValueError(f"--positions {positions}: at least one position is needed")
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
-        refuse_unwritable(path)
+        check_output(path, (SUFFIX,), overwrite)
     model, training = load_model(checkpoint)
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_file import save_network
+from search.evaluation.network_file import SUFFIX, save_network
 from search.evaluation.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
-from search.machine.files import write_atomically
+from search.machine.files import check_output, write_atomically
 
 
 def nnue_architecture(net: EvalNetwork) -> Architecture:
@@ -61,11 +61,13 @@ def write_nnue(net: EvalNetwork, path: Path | str) -> int:
     return len(content)
 
 
-def import_nnue(source: Path, output: Path, fv_scale: int | None = None) -> dict[str, Any]:
+def import_nnue(source: Path, output: Path, fv_scale: int | None = None, overwrite: bool = False) -> dict[str, Any]:
     """Write an nn.bin (HalfKP or K+P of any widths) as a network file; {architecture, fv_scale, sha256, bytes}.
 
-    fv_scale: divisor of its output; where None what the file's words say, else 16. Raises OSError or ValueError.
+    fv_scale: divisor of its output; where None what the file's words say, else 16. overwrite: whether a file that is
+    there is replaced. Raises OSError or ValueError in words.
     """
+    check_output(output, (SUFFIX,), overwrite)
     net = read_nnue(source, fv_scale)
     with open(source, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 from typing import Any
 
-VERBS = {
-    "train": "train",
-    "train --resnet": "train_resnet",
-    "test": "test",
-    "test --resnet": "test_resnet",
-    "convert": "convert",
-    "stat": "stat",
-    "fold": "fold",
-    "export": "export",
-    "export --resnet": "export_resnet",
-    "import": "import_",
-    "eval": "eval",
-    "bench": "bench",
-    "bench --steps": "bench_steps",
-    "bench --eval": "bench_eval",
-    "bench --train": "bench_train",
-    "bench --read": "bench_read",
-    "bench --planes": "bench_planes",
-    "perft": "perft",
-    "mate": "mate",
-    "match": "match",
-    "puct": "puct",
-    "compare": "compare",
-    "tune": "tune",
-    "analyse": "analyse",
-    "warmup": "warmup",
-    "warmup --puct": "warmup_puct",
-    "demo": "demo",
+from liteshogi.rooms import refuse_foreign_rooms
+
+VERBS: dict[str, tuple[str, ...]] = {
+    "train": ("lite", "untied", "dense", "half_kp", "k_p", "resnet"),
+    "test": (),
+    "convert": (),
+    "stat": (),
+    "fold": (),
+    "export": (),
+    "import": (),
+    "eval": (),
+    "bench": ("search", "steps", "evaluation", "training", "reading", "planes"),
+    "perft": (),
+    "mate": (),
+    "match": (),
+    "puct": (),
+    "compare": (),
+    "tune": (),
+    "analyse": (),
+    "warmup": (),
+    "demo": (),
 }
-"""A verb, or a verb and the flag that picks its variant, and its module in `liteshogi.commands`."""
+"""The verbs, and the kinds that one has: `liteshogi VERB KIND` is `commands/VERB/KIND.py`, else it is `VERB.py`."""
+WITHOUT_KIND = {"bench": "search"}
+"""The kind that a verb means where none is named."""
+RESPELLED = {
+    "train": {"--resnet": "liteshogi train resnet", "--network": "liteshogi train KIND, as in liteshogi train half_kp"},
+    "test": {"--resnet": "liteshogi test NET DATA, which sees what the file is"},
+    "export": {
+        "--resnet": "liteshogi export NET, which sees what the file is",
+        "--onnx": "-o NAME.onnx",
+        "--nnue": "-o NAME.bin",
+    },
+    "warmup": {"--puct": "liteshogi warmup, which compiles PUCT too"},
+    "bench": {
+        "--eval": "liteshogi bench evaluation",
+        "--train": "liteshogi bench training",
+        "--read": "liteshogi bench reading",
+        "--planes": "liteshogi bench planes",
+        "--steps": "liteshogi bench steps",
+        "--net": "liteshogi bench NET",
+    },
+    "analyse": {"--eval-file": "liteshogi analyse NET GAME"},
+}
+"""Options of older versions, and how the same is said."""
 EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
@@ -47,6 +63,10 @@ EXTRAS = {
 
 def main() -> None:
     """Entry point of the console command."""
+    try:
+        refuse_foreign_rooms()
+    except ImportError as error:
+        sys.exit(f"error: {error}")
     arguments = sys.argv[1:]
     if not arguments:
         if sys.stdin is not None and sys.stdin.isatty():
@@ -73,7 +93,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    verb = arguments[0]
+    verb, rest = arguments[0], arguments[1:]
     if verb in ("-h", "--help", "help"):
         print(_overview())
         return 0
@@ -82,23 +102,19 @@ def _run(arguments: list[str]) -> int:
 
         print(f"liteshogi {__version__}")
         return 0
-    if verb not in VERBS:
-        import difflib
-
-        close = difflib.get_close_matches(verb, VERBS, 1)
-        hint = f"; did you mean {close[0]}? Else" if close else ""
-        print(f"error: no verb {verb!r}{hint or ';'} see liteshogi --help", file=sys.stderr)
+    if verb in VERBS and VERBS[verb] and rest[:1] in (["-h"], ["--help"]):
+        print(_overview(verb))
+        return 0
+    if reason := _misspelled(verb, rest):
+        print(f"error: {reason}", file=sys.stderr)
         return 2
-    name, rest = verb, arguments[1:]
-    for argument in rest:
-        if f"{verb} {argument}" in VERBS:
-            name = f"{verb} {argument}"
-            rest = [word for word in rest if word != argument]
-            break
+    words = [verb]
+    if VERBS[verb]:
+        words.append(rest.pop(0) if rest and rest[0] in VERBS[verb] else WITHOUT_KIND[verb])
     try:
         import tyro
 
-        options: Any = tyro.cli(_load(name), args=rest, prog=f"liteshogi {name}")
+        options: Any = tyro.cli(_load(words), args=rest, prog=f"liteshogi {' '.join(words)}")
         options.run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
@@ -123,23 +139,49 @@ def _in_words(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def _load(name: str) -> type:
-    loaded: type = importlib.import_module(f"liteshogi.commands.{VERBS[name]}").Command
+def _misspelled(verb: str, rest: list[str]) -> str:
+    """Why these words are no command, and which ones are; empty if nothing is wrong with them so far."""
+    if verb not in VERBS:
+        import difflib
+
+        close = difflib.get_close_matches(verb, VERBS, 1)
+        return f"no verb {verb!r}{f'; did you mean {close[0]}? Else' if close else ';'} see liteshogi --help"
+    for word in rest:
+        if spelled := RESPELLED.get(verb, {}).get(word.split("=")[0]):
+            return f"{verb} {word} is spelled: {spelled}"
+    kinds = VERBS[verb]
+    if kinds and not (rest and rest[0] in kinds) and verb not in WITHOUT_KIND:
+        return f"{verb} needs a kind first, one of {', '.join(kinds)}: liteshogi {verb} {kinds[0]} ..."
+    return ""
+
+
+def _module(words: list[str]) -> str:
+    """Where a command lies below `liteshogi.commands`; a word of Python's own has an underscore behind it."""
+    return ".".join(word + "_" * keyword.iskeyword(word) for word in words)
+
+
+def _load(words: list[str]) -> type:
+    loaded: type = importlib.import_module(f"liteshogi.commands.{_module(words)}").Command
     return loaded
 
 
-def _overview() -> str:
-    """The verbs and the first line of what each says of itself, read without importing them."""
+def _overview(of: str | None = None) -> str:
+    """The commands, or those of one verb, and the first line of what each says of itself, read without importing."""
     import ast
     from pathlib import Path
 
     lines = ["liteshogi: a lite value network for shogi. Bare `liteshogi` speaks USI. Verbs:", ""]
-    for name, module in VERBS.items():
-        source = Path(__file__).with_name("commands") / f"{module}.py"
-        for node in ast.parse(source.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and node.name == "Command":
-                lines.append(f"  {name:17s}{(ast.get_docstring(node) or '').splitlines()[0]}")
-    return "\n".join([*lines, "", "liteshogi VERB --help tells a verb's options."])
+    if of is not None:
+        default = f" Without a kind it is {WITHOUT_KIND[of]}." if of in WITHOUT_KIND else ""
+        lines = [f"liteshogi {of} KIND ...{default} Kinds:", ""]
+    for verb in VERBS if of is None else (of,):
+        for words in [[verb, kind] for kind in VERBS[verb]] or [[verb]]:
+            source = Path(__file__).with_name("commands").joinpath(*_module(words).split(".")).with_suffix(".py")
+            for node in ast.parse(source.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and node.name == "Command":
+                    lines.append(f"  {' '.join(words):17s}{(ast.get_docstring(node) or '').splitlines()[0]}")
+    what = "VERB" if of is None else f"{of} KIND"
+    return "\n".join([*lines, "", f"liteshogi {what} --help tells its options."])
 
 
 if __name__ == "__main__":

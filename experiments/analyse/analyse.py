@@ -29,7 +29,7 @@ from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import Engine
-from search.machine.files import refuse_unwritable, write_atomically
+from search.machine.files import check_output, write_atomically
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
@@ -45,6 +45,8 @@ IN_ENGLISH = {"大悪手": "blunder", "悪手": "mistake", "疑問手": "doubtfu
 class Analysing:
     """What is analysed, and how long."""
 
+    net: str
+    """The network that searches: a folded net's file, an nn.bin, or `default`."""
     game: Path
     """File of the game: .kif, .kifu, .ki2, .csa, or .usi (a line `startpos moves ...` or `sfen ... moves ...`)."""
     output: Path | None = None
@@ -59,8 +61,8 @@ class Analysing:
     """Search threads."""
     hash: int = 256
     """Megabytes of the transposition table."""
-    eval_file: str = "default"
-    """The network: a folded net or an nn.bin."""
+    overwrite: bool = False
+    """Replace the KIF and the picture if they are there."""
 
 
 def analyse_game(options: Analysing) -> dict[str, Any]:
@@ -79,9 +81,9 @@ def analyse_game(options: Analysing) -> dict[str, Any]:
     if output.resolve() == options.game.resolve():
         raise ValueError(f"{output}: is the game itself; name another file with -o")
     picture = output.with_suffix(".png")
-    for path in (output, picture):
-        refuse_unwritable(path)
-    engine = AlphaBetaEngine(options.eval_file, options.hash, options.threads)
+    check_output(output, (".kif", ".kifu"), options.overwrite)
+    check_output(picture, overwrite=options.overwrite)
+    engine = AlphaBetaEngine(options.net, options.hash, options.threads)
     # The clock of the first positions must not pay for compiling, nor for the table's memory.
     warm_up()
     if options.nodes is None:

@@ -12,7 +12,8 @@ from typing import Any
 
 from experiments.arena.match import Match, play_match
 from experiments.resnet.network import load_resnet
-from experiments.resnet.onnx import CHECKED, export_resnet, read_sample
+from experiments.resnet.onnx import CHECKED, export_resnet
+from export.positions import read_sample
 
 PATIENCE = 60_000
 """Milliseconds a move: no limit is ever reached by these games."""

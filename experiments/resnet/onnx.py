@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from experiments.resnet.network import PolicyValueNetwork, load_resnet
-from export.positions import Sample, read_sample
-from search.machine.files import WholeFile, refuse_unwritable
+from experiments.resnet.network import PolicyValueNetwork
+from export.positions import Sample
+from search.machine.files import WholeFile
 from search.puct.onnx_network import DRAW_OUTPUT, INPUTS, OUTPUTS, OnnxNetwork
 from search.puct.planes import make_planes
 
@@ -100,14 +98,3 @@ def _serialised(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor]) ->
         return program.model_proto.SerializeToString()
     finally:
         noisy.setLevel(level)
-
-
-def export_resnet_file(net: Path, output: Path, data: Sequence[Path] = (), draw: bool = True) -> dict[str, Any]:
-    """A trained network (a file, or its run's directory) as ONNX, checked on records or on random positions.
-
-    {format, max_error, positions, bytes}. Raises OSError or ValueError in words.
-    """
-    refuse_unwritable(output)
-    model, _ = load_resnet(net)
-    error = export_resnet(model, output, read_sample(data, CHECKED), draw)
-    return {"format": "onnx", "max_error": error, "positions": CHECKED, "bytes": output.stat().st_size}

@@ -15,7 +15,7 @@ from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_for
 from lite.datasets.duplicates import HashCounts, HashSet
 from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
 from lite.records.formats import DECLARATION, DRAW, HCPE, HCPE3, MOVE_LIMIT, PSV, SENNICHITE, WINNER_MASK, record_format
-from search.machine.files import WholeFile
+from search.machine.files import WholeFile, check_output
 from search.rules import huffman
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
@@ -61,6 +61,8 @@ class Conversion:
     check_moves: bool = True
     """Refuse hcpe and psv records with an illegal move; without it only the move is dropped (for data whose positions
     were replaced after the search)."""
+    overwrite: bool = False
+    """Replace files that are there."""
 
 
 @dataclass
@@ -137,6 +139,7 @@ def _check(options: Conversion, files: list[Path]) -> None:
             raise ValueError(f"{path}: is an input too; write to another file")
         if form == HCPE3 and options.duplicates == "merge":
             raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
+        check_output(path, overwrite=options.overwrite)
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise ValueError(f"{options.output}: both outputs are this file")
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:

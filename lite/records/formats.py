@@ -75,7 +75,10 @@ def record_format(path: Path) -> str:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
         known = ", ".join(_SUFFIXES)
-        raise RecordError(f"{path}: not a record file by its suffix; rename it to one of {known}") from None
+        raise RecordError(
+            f"{path}: not a record file by its suffix; rename it to one of {known}, or, if it holds games, convert "
+            f"it first: liteshogi convert {path} -o {path.stem}.hcpe3"
+        ) from None
 
 
 def is_record_name(path: Path) -> bool:

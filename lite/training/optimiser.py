@@ -24,7 +24,7 @@ class OptimiserConfig:
     optimiser: Literal["adamw", "source"] = "adamw"
     """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
     learning_rate: float | None = None
-    """Highest learning rate; 0.02 for adamw (a dense table wants less, 0.005) and 0.04 for source where not given."""
+    """Highest learning rate; None: 0.02 with adamw and 0.04 with source, which suit the lite network."""
     warm_up: float = 0.03
     """adamw: share of the run in which the rate rises from nothing."""
     weight_decay: float | None = None

@@ -11,7 +11,7 @@ import tyro
 
 from experiments.analyse.analyse import IN_ENGLISH, MOVE_COLUMNS, Analysing, analyse_game
 from lite.notation.kif_writer import in_columns
-from liteshogi.commands.arguments import Json
+from liteshogi.commands.arguments import Json, Net
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Command(Analysing):
     Ctrl-C ends it, and what is done is written.
     """
 
+    net: Net
     game: tyro.conf.Positional[Path]
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     json: Json = False

@@ -8,8 +8,11 @@ from typing import Annotated, Any, TypeVar
 
 import tyro
 
+Net = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NET")]
+"""A network: a path or `default`. Every verb that takes one takes it first."""
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 """The file or directory to write."""
+Overwrite = Annotated[bool, tyro.conf.arg(help="Replace what is there.")]
 Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object with the figures and nothing else.")]
 
 Options = TypeVar("Options")

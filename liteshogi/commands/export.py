@@ -6,38 +6,36 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-import tyro
-
-from export.export import export_nn_bin, export_onnx_file
-from liteshogi.commands.arguments import Json, Output
+from experiments.nets import export
+from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 
 @dataclass(frozen=True)
 class Command:
     """Write a network for other programs: ONNX, checked against the trained network, or YaneuraOu's nn.bin.
 
-    `export --resnet` writes policy-value networks as dlshogi's family loads them.
+    A value network's ONNX takes x1 (positions, 81) and x2 (positions, 57), int64, and gives the logit (positions, 1); a
+    policy-value network's is that of dlshogi's family. An nn.bin that was imported becomes the same bytes again.
     """
 
-    network: tyro.conf.Positional[Path]
-    """For ONNX a trained network file, or its run's directory; for an nn.bin a network file of the engine's."""
+    net: Net
+    """For ONNX a trained network file, or its run's directory; for an nn.bin a folded HalfKP or K+P."""
     output: Output
-    """File to write."""
-    onnx: bool = False
-    """As ONNX: inputs x1 (positions, 81) and x2 (positions, 57), int64; output the logit (positions, 1)."""
-    nnue: bool = False
-    """As an nn.bin: HalfKP or K+P, both perspectives. One that was imported becomes the same bytes again."""
+    """File to write, in .onnx or .bin."""
     data: tuple[Path, ...] = ()
     """Records to check ONNX on; random positions without them."""
+    draw: bool = True
+    """Write a policy-value network's draw head as the output output_draw; auxiliary heads are always left out."""
+    overwrite: Overwrite = False
     json: Json = False
 
     def run(self) -> None:
-        if self.onnx == self.nnue:
-            raise ValueError("name a format: --onnx or --nnue")
-        if self.nnue:
-            figures = export_nn_bin(self.network, self.output)
-            text = f"{figures['architecture']}; set YaneuraOu's FV_SCALE to {figures['fv_scale']}"
+        found = export(self.net, self.output, self.data, self.draw, self.overwrite)
+        if self.json:
+            print(json.dumps(found))
+            return
+        if found["format"] == "onnx":
+            text = f"equals it to {found['max_error']:.1e} on {found['positions']:,} positions"
         else:
-            figures = export_onnx_file(self.network, self.output, self.data)
-            text = f"equals it to {figures['max_error']:.1e} on {figures['positions']:,} positions"
-        print(json.dumps(figures) if self.json else f"{self.output}: {figures['bytes']:,} bytes, {text}")
+            text = f"{found['architecture']}; set YaneuraOu's FV_SCALE to {found['fv_scale']}"
+        print(f"{self.output}: {found['bytes']:,} bytes, {text}")

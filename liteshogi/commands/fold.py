@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from export.fold import fold_file
-from liteshogi.commands.arguments import Json, Output
+from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 
 @dataclass(frozen=True)
 class Command:
     """Fold a trained network into table rows and small integer layers, the form that the engine plays with."""
 
-    checkpoint: tyro.conf.Positional[Path]
+    net: Net
     """A trained network file, or its run's directory."""
     output: Output
-    """File to write."""
+    """File to write, in .safetensors."""
     data: tuple[Path, ...] = ()
     """Records to price the quantisation on, best held-out ones: hcpe, hcpe3, psv. Without them random positions serve,
     and what it costs in accuracy is not known."""
@@ -31,10 +29,19 @@ class Command:
     """Centipawns of one logit; without it the scale that the network was trained with."""
     keep_float: bool = False
     """Write the folded network in float32 beside the file, as NAME.float.safetensors."""
+    overwrite: Overwrite = False
     json: Json = False
 
     def run(self) -> None:
-        figures = fold_file(self.checkpoint, self.output, self.data, self.positions, self.cp_per_logit, self.keep_float)
+        figures = fold_file(
+            Path(self.net),
+            self.output,
+            self.data,
+            self.positions,
+            self.cp_per_logit,
+            self.keep_float,
+            self.overwrite,
+        )
         print(json.dumps(figures) if self.json else as_text(figures, self.output))
         if not self.data and not self.json:
             print("no --data: positions of random games, whose results say nothing", file=sys.stderr)

@@ -9,23 +9,24 @@ from pathlib import Path
 import tyro
 
 from export.nnue import import_nnue
-from liteshogi.commands.arguments import Json, Output
+from liteshogi.commands.arguments import Json, Output, Overwrite
 
 
 @dataclass(frozen=True)
 class Command:
     """Read an nn.bin of YaneuraOu (HalfKP or K+P of any widths) and write it as a network file."""
 
-    source: tyro.conf.Positional[Path]
+    net: tyro.conf.Positional[Path]
     """The nn.bin."""
     output: Output
-    """File to write."""
+    """File to write, in .safetensors."""
     fv_scale: int | None = None
     """Divisor of its output, YaneuraOu's option FV_SCALE; without it what the file's words say, else 16."""
+    overwrite: Overwrite = False
     json: Json = False
 
     def run(self) -> None:
-        found = import_nnue(self.source, self.output, self.fv_scale)
+        found = import_nnue(self.net, self.output, self.fv_scale, self.overwrite)
         if self.json:
             print(json.dumps(found))
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import tyro
 
 from experiments.arena.match import Match, play_match
 from experiments.arena.strength import in_words
-from liteshogi.commands.arguments import Json, Output
+from experiments.nets import as_player
+from liteshogi.commands.arguments import Json, Output, part
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,23 @@ class Command(Match):
     """Play two USI engines against each other and report points, Elo and its error."""
 
     first: tyro.conf.Positional[str]
+    """The first player: a network's file or `default`, which this engine plays; or the command of a USI engine, a path
+    or `liteshogi`, perhaps with arguments."""
     second: tyro.conf.Positional[str]
+    """The second player."""
     output: Output = Path("runs/match")
     json: Json = False
 
     def run(self) -> None:
-        report = play_match(self)
+        (first, first_option), (second, second_option) = as_player(self.first), as_player(self.second)
+        players = replace(
+            part(Match, self),
+            first=first,
+            second=second,
+            first_option=first_option + self.first_option,
+            second_option=second_option + self.second_option,
+        )
+        report = play_match(players)
         print(json.dumps(report) if self.json else as_text(report))
 
 

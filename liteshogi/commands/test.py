@@ -1,4 +1,4 @@
-"""`liteshogi test`: how well a net predicts the results of held-out games."""
+"""`liteshogi test`: how well a net of any kind predicts the results of held-out games."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 import tyro
 
-from lite.training.testing import judge_net
-from liteshogi.commands.arguments import Json
+from experiments.nets import Precision, judge
+from liteshogi.commands.arguments import Json, Net
+
+RARE = ("draw", "sennichite", "declaration", "move_limit", "entered")
+"""What heads beside policy and value foretell."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """Test a net on records of games that it has not learned from.
+    """Test a net on records of games that it has not learned from."""
 
-    `test --resnet` tests policy-value networks.
-    """
-
-    net: tyro.conf.Positional[str]
-    """A trained network (or its run's directory), a folded net, an ONNX file, nn.bin, or `default`."""
+    net: Net
+    """A trained network (or its run's directory), a folded one, an ONNX file, an nn.bin, or `default`; value networks
+    and policy-value networks."""
     data: tyro.conf.Positional[tuple[Path, ...]]
     """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
     positions: int | None = None
     """Stop after about so many positions."""
-    batch_size: int = 8192
-    """Positions at a time."""
+    batch_size: int | None = None
+    """Positions at a time; None: 8192 for a value network, 512 for a policy-value network."""
+    precision: Precision = "float32"
+    """Numbers that a policy-value network computes with: bfloat16 is faster where the CPU has it, and differs in the
+    third digit of a logit."""
     threads: int = 1
     """Cores to use."""
     json: Json = False
 
     def run(self) -> None:
-        if not self.data:
-            raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-        torch.set_num_threads(self.threads)
-        report = judge_net(self.net, self.data, self.batch_size, self.positions)
+        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
         print(json.dumps(report) if self.json else as_text(report))
 
 
@@ -47,7 +47,11 @@ def as_text(report: dict[str, Any]) -> str:
     def share(value: float | None, digits: int = 2) -> str:
         return "-" if value is None else f"{100 * value:.{digits}f} %"
 
-    lines = [
+    lines = []
+    if report.get("policy_accuracy") is not None:
+        lines.append(f"policy accuracy       {share(report['policy_accuracy'])}, loss {report['policy_loss']:.4f}")
+    lines += [rare_as_text(name, report[name]) for name in RARE if name in report]
+    lines += [
         f"positions             {report['positions']:,} ({report['draws']:,} drawn)",
         f"accuracy              {share(report['accuracy'])} (draws left out)",
         f"accuracy              {share(report['accuracy_draw_as_win'])} (a draw as a win)",
@@ -64,3 +68,17 @@ def as_text(report: dict[str, Any]) -> str:
             f"  {band['band']:22} {band['positions']:9,}  {share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
         )
     return "\n".join(lines)
+
+
+def rare_as_text(name: str, figures: dict[str, Any]) -> str:
+    """A line of `judge_rare`'s figures."""
+
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{100 * value:.2f} %"
+
+    return (
+        f"{name}: {share(figures['base_rate'])} of positions; Brier score {figures['brier']:.5f} "
+        f"(of the base rate {figures['base_brier']:.5f}), accuracy {share(figures['accuracy'])} "
+        f"(base {share(figures['base_accuracy'])}), precision {share(figures['precision'])}, "
+        f"recall {share(figures['recall'])}, average precision {share(figures['average_precision'])}"
+    )

@@ -1,25 +1,33 @@
-"""`liteshogi warmup`: the engine compiled ahead, for installers."""
+"""`liteshogi warmup`: the engines compiled ahead, for installers."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
 from search.machine.jit import CACHE_DIRECTORY
-from search.warmup import remove_unused, warm_up
+from search.warmup import remove_unused, warm_up, warm_up_puct
 
 
 @dataclass(frozen=True)
 class Command:
-    """Compile the engine ahead, so that its first start in a GUI is as quick as every other."""
+    """Compile the engines ahead, so that their first start in a GUI is as quick as every other.
+
+    The PUCT player is compiled where there is onnxruntime, without which it cannot play.
+    """
 
     json: Json = False
 
     def run(self) -> None:
-        seconds = warm_up()
+        seconds, puct = warm_up(), find_spec("onnxruntime") is not None
+        if puct:
+            seconds += warm_up_puct()
         removed = remove_unused()
         if self.json:
-            print(json.dumps({"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}))
+            figures = {"seconds": round(seconds, 3), "directory": str(CACHE_DIRECTORY), "removed": removed}
+            print(json.dumps(figures | {"puct": puct}))
         else:
-            print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}")
+            with_puct = "" if puct else " (without that of the PUCT player, which needs onnxruntime)"
+            print(f"compiled code ready in {seconds:.1f} s: {CACHE_DIRECTORY}{with_puct}")

@@ -21,6 +21,7 @@ from search.machine.files import write_atomically
 from search.machine.metadata import parse_json, sort_header
 
 FORMAT = "liteshogi evaluation network"
+SUFFIX = ".safetensors"
 VERSION = "1"
 DEFAULT_NETWORK = Path(__file__).parents[1] / "networks" / "default.safetensors"
 

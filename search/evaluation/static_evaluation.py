@@ -33,6 +33,13 @@ class Evaluation:
     """Probability of a draw, if the network has that output."""
 
 
+def set_game_with_kings(pos: np.void, sfen: str) -> None:
+    """Set the record up as `evaluate_sfens` takes positions. Raises ValueError as it does."""
+    set_game(pos, *split_moves(sfen))
+    if missing := [name for name, king in zip(("black", "white"), pos["king"], strict=True) if king == NO_KING]:
+        raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
+
+
 def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
     """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
 
@@ -43,9 +50,7 @@ def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
     record, weights = accumulators.record, accumulators.network
     found = []
     for sfen in sfens:
-        set_game(pos, *split_moves(sfen))
-        if missing := [name for name, king in zip(("black", "white"), pos["king"], strict=True) if king == NO_KING]:
-            raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
+        set_game_with_kings(pos, sfen)
         output = int(evaluate_output(pos, record, weights))
         score = int(centipawns(np.int64(output), weights))
         draw = None

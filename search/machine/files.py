@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -87,6 +87,21 @@ def write_atomically(path: Path, content: bytes) -> None:
 def refuse_unwritable(path: Path) -> None:
     """Raises OSError if no file could be written at `path`: to be asked before long work whose result goes there."""
     WholeFile(path).discard()
+
+
+def check_output(path: Path, suffixes: Sequence[str] = (), overwrite: bool = False) -> None:
+    """To be asked before work whose result goes to the file `path`, as a user has named it.
+
+    Raises ValueError if its name ends in none of the suffixes, or if a file is there that is not to be replaced;
+    OSError as `refuse_unwritable`.
+    """
+    if suffixes and path.suffix.lower() not in suffixes:
+        raise ValueError(
+            f"{path}: what is written here ends in {' or '.join(suffixes)}; call it {path.stem}{suffixes[0]}"
+        )
+    if path.is_file() and not overwrite:
+        raise ValueError(f"{path}: is there already; add --overwrite to replace it, or name another file")
+    refuse_unwritable(path)
 
 
 def _make_directory(directory: Path) -> None:

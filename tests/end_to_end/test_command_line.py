@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ MAIN = "from liteshogi.__main__ import main; main()"
 
 @pytest.mark.parametrize(
     ("module", "verb", "rest", "extra"),
-    [("torch", "train", ["--help"], "train"), ("cshogi", "convert", ["--help"], "train")],
+    [("torch", "train", ["lite", "--help"], "train"), ("cshogi", "convert", ["--help"], "train")],
 )
 def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, extra):
     script = WITHOUT.format(module=module, verb=verb, rest=rest, main=MAIN)
@@ -26,6 +27,15 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
         pytest.skip(f"{verb} needs {module} only when it runs")
     assert done.returncode == 1
     assert done.stderr.strip() == f"error: this needs {module}: pip install 'liteshogi[{extra}]'"
+
+
+def test_tune_misses_shogiarena_before_it_misses_openings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    script = "import sys; sys.executable = '/nowhere/python'; sys.argv = ['liteshogi', 'tune']; " + MAIN
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr == "error: this needs shogiarena: pip install 'liteshogi[experiments]'\n"
 
 
 def test_a_verb_that_is_nearly_right_is_guessed():
@@ -52,7 +62,7 @@ def test_breaking_off_is_one_line(monkeypatch, capsys):
         def run(self) -> None:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(front_door, "_load", lambda name: Broken)
+    monkeypatch.setattr(front_door, "_load", lambda words: Broken)
     monkeypatch.setattr(sys, "argv", ["liteshogi", "eval"])
     with pytest.raises(SystemExit) as ended:
         front_door.main()

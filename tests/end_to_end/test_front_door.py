@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,19 +19,120 @@ def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_help_lists_every_verb_with_what_it_does():
+COMMANDS = [
+    " ".join(words) for verb, kinds in VERBS.items() for words in ([(verb, kind) for kind in kinds] or [(verb,)])
+]
+
+
+def test_help_lists_every_command_with_what_it_does():
     lines = liteshogi("--help").stdout.splitlines()
-    for verb in VERBS:
-        (line,) = (line for line in lines if line.startswith(f"  {verb:15s}"))
-        assert len(line) > 25, f"{verb} says nothing of itself"
+    for command in COMMANDS:
+        (line,) = (line for line in lines if line.startswith(f"  {command:16s} "))
+        assert len(line) > 25, f"{command} says nothing of itself"
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
-def test_every_verb_has_help(verb, capsys):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:
-        _run([*verb.split(), "--help"])
+        _run([*command.split(), "--help"])
     assert not ended.value.code
-    assert "--help" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"usage: liteshogi {command}" in told
+    assert "--json" in told or command == "puct"  # which speaks USI
+
+
+@pytest.mark.parametrize("verb", [verb for verb, kinds in VERBS.items() if kinds])
+def test_a_verb_with_kinds_tells_them(verb, capsys):
+    assert _run([verb, "--help"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {verb} {kind} " in told for kind in VERBS[verb])
+
+
+def test_training_without_a_kind_says_which_there_are(capsys):
+    assert _run(["train", "games.hcpe3"]) == 2
+    assert capsys.readouterr().err == (
+        "error: train needs a kind first, one of lite, untied, dense, half_kp, k_p, resnet: liteshogi train lite ...\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "spelled"),
+    [
+        ("train --resnet DATA", "train resnet"),
+        ("train DATA --network half_kp", "train half_kp"),
+        ("train lite --network=half_kp DATA", "train half_kp"),
+        ("test --resnet runs/senet DATA", "test NET DATA"),
+        ("export --resnet runs/senet -o senet.onnx", "export NET"),
+        ("export --nnue halfkp.safetensors -o nn.bin", "-o NAME.bin"),
+        ("export runs/mine --onnx -o net.onnx", "-o NAME.onnx"),
+        ("warmup --puct", "warmup"),
+        ("bench --eval", "bench evaluation"),
+        ("bench --train", "bench training"),
+        ("bench --read DATA", "bench reading"),
+        ("bench --planes", "bench planes"),
+        ("bench --steps", "bench steps"),
+        ("bench --net mine.safetensors", "bench NET"),
+        ("analyse game.kif --eval-file mine.safetensors", "analyse NET GAME"),
+    ],
+)
+def test_old_spellings_name_the_one_there_is(old, spelled, capsys):
+    assert _run(old.split()) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("error: ")
+    assert spelled in line
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "rate"),
+    [("train lite", "None"), ("train dense", "0.005"), ("train half_kp", "0.001"), ("train resnet", "0.002")],
+)
+def test_the_learning_rate_in_the_help_is_the_kinds_own(command, rate, capsys):
+    with pytest.raises(SystemExit):
+        _run([*command.split(), "--help"])
+    words = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert f"default: {rate})" in words.split("--learning-rate", 1)[1].split("--warm-up")[0]
+
+
+@pytest.mark.parametrize("arguments", [(), ("eval", "default", "startpos"), ("--help",)])
+@pytest.mark.parametrize("planted", ["package", "module"])
+def test_a_foreign_package_in_a_rooms_place_is_named(arguments, planted, tmp_path, monkeypatch):
+    foreign = tmp_path / "search" / "__init__.py" if planted == "package" else tmp_path / "search.py"
+    foreign.parent.mkdir(exist_ok=True)
+    foreign.write_text("")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "liteshogi", *arguments],
+        input="usi\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    found = foreign.parent if planted == "package" else foreign
+    assert line.startswith(f"error: {found} is imported instead of LiteShogi's own search (")
+
+
+def test_nothing_that_a_verb_needs_is_imported_for_the_overview():
+    script = (
+        "import sys\nfrom liteshogi.__main__ import _run\n_run(['--help'])\n_run(['train', '--help'])\n"
+        "print([name for name in sys.modules if name.split('.')[0] in "
+        "('tyro', 'numpy', 'numba', 'torch', 'search', 'lite', 'export', 'experiments')])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("room", ["search", "lite", "export", "experiments"])
+def test_rooms_hold_no_command_line(room):
+    for path in (Path(__file__).parents[2] / room).rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "tyro" not in text, path
+        assert "argparse" not in text, path
+        assert "_verb" not in path.name
 
 
 @pytest.mark.parametrize(
@@ -49,11 +151,11 @@ def test_json_is_alone_on_standard_output():
     assert json.loads(liteshogi("perft", "startpos", "3", "--json").stdout)["nodes"] == 25470
     (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)
     assert {"sfen", "output", "score_cp", "win_rate"} <= set(evaluation)
-    bench = json.loads(liteshogi("bench", "--depth", "5", "--json").stdout)
+    bench = json.loads(liteshogi("bench", "default", "--depth", "5", "--json").stdout)
     assert {"signature", "nodes", "nps"} <= set(bench)
 
 
-@pytest.mark.parametrize("arguments", [("import", "none.bin", "-o", "net"), ("mate", "--file", "none.bin")])
+@pytest.mark.parametrize("arguments", [("import", "none.bin", "-o", "net.safetensors"), ("mate", "--file", "none.bin")])
 def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

@@ -112,18 +112,24 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     assert truth["rows"].shape == (2325, 72)
     part = positions.part(0, 2000)
     assert np.abs(quantised_logits(found, part) - fold(net).logits(part)).max() < 0.5
-    Fold(tmp_path / "network.safetensors", output, positions=100, cp_per_logit=500.0).run()
+    with pytest.raises(ValueError, match="is there already; add --overwrite"):
+        fold_file(tmp_path / "network.safetensors", output, positions=100)
+    Fold(str(tmp_path / "network.safetensors"), output, positions=100, cp_per_logit=500.0, overwrite=True).run()
     assert "equals the trained module" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
 
 
 def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        fold_file(tmp_path / "none", tmp_path / "out", positions=0)
+        fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     with pytest.raises(FileNotFoundError):
-        fold_file(tmp_path / "missing.safetensors", tmp_path / "out")
+        fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
     fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
     with pytest.raises(ValueError, match="this is liteshogi evaluation network"):
-        fold_file(tmp_path / "net.safetensors", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors")
+    with pytest.raises(
+        ValueError, match=r"mine\.png: what is written here ends in \.safetensors; call it mine\.safetensors"
+    ):
+        fold_file(tmp_path / "network.safetensors", tmp_path / "mine.png")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["net.safetensors", "network.safetensors"]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from export.nnue import nnue_bytes, write_nnue
+from export.nnue import import_nnue, nnue_bytes, write_nnue
 from liteshogi.commands.export import Command as Export
 from liteshogi.commands.import_ import Command as Import
 from search.evaluation.bench import random_network
@@ -41,10 +41,10 @@ def test_the_verbs_give_the_same_bytes(
     figures = json.loads(capsys.readouterr().out)
     assert figures["architecture"] == f"{'HalfKP' if features == 'half_kp' else 'K+P'} {width}x2-{first}-{second}"
     assert figures["fv_scale"] == 16
-    Export(tmp_path / "net.safetensors", tmp_path / "again.bin", nnue=True, json=True).run()
+    Export(str(tmp_path / "net.safetensors"), tmp_path / "again.bin", json=True).run()
     assert json.loads(capsys.readouterr().out)["bytes"] == len(content)
     assert (tmp_path / "again.bin").read_bytes() == content
-    Export(tmp_path / "nn.bin", tmp_path / "copy.bin", nnue=True).run()
+    Export(str(tmp_path / "nn.bin"), tmp_path / "copy.bin").run()
     assert (tmp_path / "copy.bin").read_bytes() == content
     assert "FV_SCALE to 16" in capsys.readouterr().out
 
@@ -109,10 +109,16 @@ def test_what_has_no_place_in_an_nn_bin_is_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_wants_one_format(tmp_path: Path) -> None:
-    for onnx in (False, True):
-        with pytest.raises(ValueError, match="name a format"):
-            Export(tmp_path / "net", tmp_path / "out", onnx=onnx, nnue=onnx).run()
+def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 8))
+    with pytest.raises(ValueError, match=r"call it net\.safetensors"):
+        import_nnue(tmp_path / "nn.bin", tmp_path / "net.bin")
+    (tmp_path / "net.safetensors").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"net.safetensors: is there already; add --overwrite"):
+        import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
+    assert (tmp_path / "net.safetensors").read_bytes() == b"mine"
+    import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", overwrite=True)
+    assert load_network(tmp_path / "net.safetensors").width == 32
 
 
 @pytest.mark.slow
@@ -123,5 +129,5 @@ def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path) -> 
         pytest.skip("the maker of the recorded networks is not at hand")
     subprocess.run([sys.executable, maker, *name.split(), tmp_path / "nn.bin"], check=True)
     Import(tmp_path / "nn.bin", tmp_path / "net.safetensors").run()
-    Export(tmp_path / "net.safetensors", tmp_path / "again.bin", nnue=True).run()
+    Export(str(tmp_path / "net.safetensors"), tmp_path / "again.bin").run()
     assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()

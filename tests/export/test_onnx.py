@@ -54,9 +54,11 @@ def test_a_differing_export_leaves_no_file(
 
 def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
-    Export(tmp_path / "network.safetensors", tmp_path / "net.onnx", onnx=True, json=True).run()
+    Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx", json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert figures["max_error"] < 1e-5
     assert figures["bytes"] == (tmp_path / "net.onnx").stat().st_size
-    with pytest.raises(ValueError, match="name a format"):
-        Export(tmp_path / "network.safetensors", tmp_path / "net.onnx").run()
+    with pytest.raises(ValueError, match="is there already; add --overwrite"):
+        Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx").run()
+    with pytest.raises(ValueError, match=r"written as \.onnx; for an nn.bin fold it first"):
+        Export(str(tmp_path / "network.safetensors"), tmp_path / "nn.bin").run()

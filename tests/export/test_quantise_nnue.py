@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from export.export import export_nn_bin, export_onnx_file
+from experiments.nets import export
 from export.fold import fold_checked, fold_file
 from export.positions import Sample
 from export.quantise import measure_cost
@@ -85,7 +85,7 @@ def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     figures = fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=2000)
     assert figures["float64_max_error"] < 1e-12
     assert figures["shape"] == [1710, 64, 8, 32, 1]
-    export_nn_bin(tmp_path / "net.safetensors", tmp_path / "nn.bin")
+    export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin")
     folded, exported = load_network(tmp_path / "net.safetensors"), load_network(tmp_path / "nn.bin")
     assert folded.cp_per_logit == 480.0
     assert exported.provenance["nn_bin"]["architecture"].startswith("Features=K+P[1710->32x2]")
@@ -97,5 +97,5 @@ def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
 def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:
     save_model(tmp_path / "network.safetensors", made("k_p"), {})
     with pytest.raises(ValueError, match="ONNX export takes nets over piece_square"):
-        export_onnx_file(tmp_path / "network.safetensors", tmp_path / "net.onnx", ())
+        export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["network.safetensors"]

@@ -268,7 +268,7 @@ def test_a_font_that_has_only_frames_for_japanese_is_none(monkeypatch):
 
 def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
-    Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
+    Analyse("default", DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
     report = json.loads(capsys.readouterr().out)
     assert report["complete"]
     assert report["result"] == "black wins"
@@ -279,7 +279,9 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     assert sorted(file.name for file in output.parent.iterdir()) == ["game.kif", "game.png"]
     assert find_game(output, 1).scored.all()
     monkeypatch.setattr("experiments.analyse.analyse.japanese_font", lambda: None)
-    Analyse(DATA / "wcsc28.ki2", output, nodes=300, hash=4).run()
+    with pytest.raises(ValueError, match=r"game\.kif: is there already; add --overwrite"):
+        Analyse("default", DATA / "wcsc28.ki2", output, nodes=300).run()
+    Analyse("default", DATA / "wcsc28.ki2", output, nodes=300, hash=4, overwrite=True).run()
     printed = capsys.readouterr()
     assert "black wins" in printed.out
     assert "▲５二金" in printed.err
@@ -294,18 +296,20 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
         ({"number": 0}, "counts from 1"),
         ({"threads": 0}, "must be at least 1"),
         ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
-        ({"eval_file": "nowhere.safetensors"}, "no such network"),
+        ({"net": "nowhere.safetensors"}, "no such network"),
+        ({"output": Path("game.png")}, r"ends in \.kif or \.kifu; call it game\.kif"),
     ],
 )
 def test_what_cannot_be_done_is_said(options, complaint):
     with pytest.raises((ValueError, OSError), match=complaint):
-        Analyse(DATA / "wcsc28.kif", **options).run()
+        Analyse(**{"net": "default", "game": DATA / "wcsc28.kif"} | options).run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_what_is_done(tmp_path):
     output = tmp_path / "game.kif"
-    command = [sys.executable, "-m", "liteshogi", "analyse", str(DATA / "wcsc28.csa"), "-o", str(output), "--json"]
+    command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
+    command += ["--json"]
     with subprocess.Popen(
         [*command, "--nodes", "1000", "--hash", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

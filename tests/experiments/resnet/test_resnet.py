@@ -18,7 +18,7 @@ from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import load_model
 from lite.training.log import read_log
 from lite.training.train import MIRRORED_SQUARE
-from liteshogi.commands.test_resnet import Command as JudgeNet
+from liteshogi.commands.test import Command as JudgeNet
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
+from experiments.nets import export
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
-from experiments.resnet.onnx import export_resnet_file
 from export.positions import random_sample
 from search.puct.onnx_network import OnnxNetwork
 from search.puct.planes import make_planes
@@ -39,7 +39,7 @@ def test_the_file_says_what_the_network_says(
     trained: tuple[PolicyValueNetwork, Path], draw: bool, tmp_path: Path
 ) -> None:
     net, path = trained
-    figures = export_resnet_file(path, tmp_path / "net.onnx", draw=draw)
+    figures = export(str(path), tmp_path / "net.onnx", draw=draw)
     assert figures["max_error"] < 1e-4
     session = onnxruntime.InferenceSession(str(tmp_path / "net.onnx"), providers=["CPUExecutionProvider"])
     assert [(one.name, one.type, one.shape[1:]) for one in session.get_inputs()] == [
@@ -138,8 +138,8 @@ def test_broken_files_are_refused(trained: tuple[PolicyValueNetwork, Path], tmp_
     for name in ("text.onnx", "cut.onnx"):
         with pytest.raises(ValueError, match="not an ONNX file"):
             OnnxNetwork(tmp_path / name)
-    with pytest.raises(ValueError, match="not a safetensors file"):
-        export_resnet_file(tmp_path / "text.onnx", tmp_path / "net.onnx")
+    with pytest.raises(ValueError, match="not an ONNX file"):
+        export(str(tmp_path / "text.onnx"), tmp_path / "net.onnx")
 
 
 def test_nothing_is_left_where_the_file_differs(
@@ -147,5 +147,5 @@ def test_nothing_is_left_where_the_file_differs(
 ) -> None:
     monkeypatch.setattr("experiments.resnet.onnx.TOLERANCE", -1.0)
     with pytest.raises(ValueError, match="would differ from the trained one"):
-        export_resnet_file(trained[1], tmp_path / "folder" / "net.onnx")
+        export(str(trained[1]), tmp_path / "folder" / "net.onnx")
     assert not list((tmp_path / "folder").iterdir())

@@ -267,7 +267,7 @@ def test_warmed_up_it_compiles_nothing_in_a_game(tiny_onnx: Path, tmp_path: Path
     def compiled() -> dict[Path, int]:
         return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
 
-    liteshogi("warmup", "--puct")
+    liteshogi("warmup")
     before = compiled()
     assert before
     options = "setoption name Threads value 2\nsetoption name MultiPV value 2\nisready\nusinewgame\n"

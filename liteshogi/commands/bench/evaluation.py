@@ -1,11 +1,13 @@
-"""`liteshogi bench --eval`: nanoseconds of an incremental update, of the layers after it, and of a refresh."""
+"""`liteshogi bench evaluation`: nanoseconds of an incremental update, of the layers after it, and of a refresh."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import tyro
 
 from liteshogi.commands.arguments import Json
 from search.evaluation.bench import bench_evaluation
@@ -15,7 +17,7 @@ from search.evaluation.bench import bench_evaluation
 class Command:
     """Measure the evaluation along recorded games: nanoseconds of update, layers, refresh; NNUE's size beside."""
 
-    net: str | None = None
+    net: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="NET")] = None
     """Network file to measure, or `default`; without it the dimensions of (16, 4, 32), and the default net beside."""
     games: Path | None = None
     """Games from the start position: JSON lines with `moves`, or lines `startpos moves ...`, packed by xz or not.

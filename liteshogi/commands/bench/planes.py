@@ -1,4 +1,4 @@
-"""`liteshogi bench --planes`: microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
+"""`liteshogi bench planes`: microseconds a position of dlshogi's input planes, cshogi's beside, equality checked."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""`liteshogi bench --steps`: what each step of the search saves, as nodes to a fixed depth with and without it."""
+"""`liteshogi bench steps`: what each step of the search saves, as nodes to a fixed depth with and without it."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
-from liteshogi.commands.arguments import Json
+from liteshogi.commands.arguments import Json, Net
 from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
 
 
@@ -13,8 +13,8 @@ from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
 class Command:
     """Leave out one step of the search at a time and count the nodes to a fixed depth."""
 
-    net: str = "default"
-    """Network to search with."""
+    net: Net = "default"
+    """Network to search with: a folded network file, an nn.bin, or `default`."""
     depth: int = 12
     """Depth of each search."""
     most_nodes: int = 30_000_000

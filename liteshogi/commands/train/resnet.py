@@ -1,4 +1,4 @@
-"""`liteshogi train --resnet`: the policy-value network of the comparisons, by the loop of `liteshogi train`."""
+"""`liteshogi train resnet`: the policy-value network of the comparisons."""
 
 from __future__ import annotations
 

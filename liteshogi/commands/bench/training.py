@@ -1,4 +1,4 @@
-"""`liteshogi bench --train`: positions a second of a training step, by summed rows and by the module as listed."""
+"""`liteshogi bench training`: positions a second of a training step, by summed rows and by the module as listed."""
 
 from __future__ import annotations
 

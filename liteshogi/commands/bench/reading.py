@@ -1,4 +1,4 @@
-"""`liteshogi bench --read`: positions a second of decoding records, and of whole shuffled epochs, on one core."""
+"""`liteshogi bench reading`: positions a second of decoding records, and of whole shuffled epochs, on one core."""
 
 from __future__ import annotations
 

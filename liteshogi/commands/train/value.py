@@ -1,4 +1,4 @@
-"""`liteshogi train`: a value network, from records to a run's directory."""
+"""What the commands that train value networks have in common."""
 
 from __future__ import annotations
 
@@ -9,25 +9,22 @@ from typing import Annotated
 
 import tyro
 
-from lite.networks.lite_value import LiteConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
 from liteshogi.commands.arguments import Json, Output, part
 
+NNUE_OPTIMISER = OptimiserConfig(learning_rate=0.001)
+
 
 @dataclass(frozen=True)
-class Command(ValueTraining):
-    """Train a network on game records and write it, tested on held-out games, into a run's directory.
-
-    `train --resnet` trains the policy-value network of the comparisons.
-    """
+class ValueCommand(ValueTraining):
+    """Train a value network. A kind adds its network and its defaults."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/lite")
     optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
-    network: Annotated[LiteConfig, tyro.conf.arg(name="")] = field(default_factory=LiteConfig)
     json: Json = False
 
     def run(self) -> None:

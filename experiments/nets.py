@@ -1,0 +1,204 @@
+"""What a network's file is, and what every kind of network can do: be tested, evaluate positions, leave, play.
+
+Callers name a file and need not know its kind. What a kind needs is imported when a file is of that kind.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from search.evaluation.network_file import load_network
+from search.evaluation.nnue_file import is_nnue
+from search.evaluation.static_evaluation import evaluate_sfens, set_game_with_kings
+from search.machine.files import check_output
+from search.rules.position import new_position
+from search.score import CP_PER_LOGIT, win_rate
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+
+class Kind(Enum):
+    """A network's kind, in words."""
+
+    FOLDED = "a network of the engine's"
+    VALUE = "a trained value network"
+    POLICY_VALUE = "a trained policy-value network"
+    VALUE_ONNX = "a value network in ONNX"
+    POLICY_VALUE_ONNX = "a policy-value network in ONNX"
+
+
+_FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": Kind.POLICY_VALUE}
+
+
+def network_path(net: str) -> Path:
+    """The file of a network: a training run's directory stands for the one in it."""
+    path = Path(net)
+    return path / "network.safetensors" if path.is_dir() else path
+
+
+def kind_of(net: str) -> Kind:
+    """What a path, or `default`, is: the engine's where nothing says otherwise. Raises OSError or ValueError."""
+    path = network_path(net)
+    if path.suffix.lower() == ".onnx":
+        from search.puct.onnx_file import open_session
+
+        planes = any(given.name == "input1" for given in open_session(path).get_inputs())
+        return Kind.POLICY_VALUE_ONNX if planes else Kind.VALUE_ONNX
+    if path != Path(net) and not path.is_file():
+        raise FileNotFoundError(f"{net}: holds no network.safetensors: it is no directory of a training run")
+    if path.suffix == ".safetensors" and path.is_file():
+        try:
+            with safe_open(path, "numpy") as file:
+                return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)
+        except SafetensorError as error:
+            raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
+    return Kind.FOLDED
+
+
+def judge(
+    net: str,
+    data: tuple[Path, ...],
+    positions: int | None = None,
+    batch_size: int | None = None,
+    precision: Precision = "float32",
+    threads: int = 1,
+) -> dict[str, Any]:
+    """How well a network of any kind predicts held-out records: the report of `lite.training.metrics.Metrics`, and for
+    a policy-value network that of `experiments.resnet.judge.PolicyMetrics`.
+
+    positions: stop after about so many. batch_size: positions at a time, what suits the kind where None. precision: of
+    a policy-value network. Raises OSError or ValueError in words.
+    """
+    if not data:
+        raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+    import torch
+
+    torch.set_num_threads(threads)
+    if kind_of(net) in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX):
+        from experiments.resnet.judge import judge_resnet
+
+        return judge_resnet(net, data, batch_size or 512, positions, precision)
+    from lite.training.testing import judge_net
+
+    return judge_net(net, data, batch_size or 8192, positions)
+
+
+def evaluate(net: str, sfens: Sequence[str]) -> list[dict[str, Any]]:
+    """What a network of any kind says of positions (as `evaluate_sfens` takes them) without a search, by the mover.
+
+    {sfen, score_cp, win_rate}, `output`, the raw integer, of a network of the engine's, and `draw` of one that tells
+    it. Raises OSError or ValueError in words.
+    """
+    kind = kind_of(net)
+    if kind is Kind.FOLDED:
+        found = [asdict(one) for one in evaluate_sfens(load_network(net), sfens)]
+        return [{name: value for name, value in one.items() if value is not None} for one in found]
+    batch, scale = _batch(sfens), CP_PER_LOGIT
+    draws: np.ndarray | None = None
+    if kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX):
+        from experiments.resnet.judge import load_predictor
+        from experiments.resnet.network import load_resnet
+
+        if kind is Kind.POLICY_VALUE:
+            scale = float(load_resnet(net)[1].get("cp_per_logit", CP_PER_LOGIT))
+        said = load_predictor(net)(batch)
+        logits, draws = said.value, said.draw
+    else:
+        from lite.training.checkpoint import load_model
+        from lite.training.testing import load_predictor as load_value_predictor
+
+        if kind is Kind.VALUE:
+            scale = float(load_model(net)[1].get("cp_per_logit", CP_PER_LOGIT))
+        logits = load_value_predictor(net)(batch)
+    rows = []
+    for number, (sfen, logit) in enumerate(zip(sfens, logits.tolist(), strict=True)):
+        row = {"sfen": sfen, "score_cp": round(logit * scale), "win_rate": win_rate(logit * scale, scale)}
+        rows.append(row if draws is None else row | {"draw": 1 / (1 + math.exp(-float(draws[number])))})
+    return rows
+
+
+def _batch(sfens: Sequence[str]) -> Any:
+    """The positions as a batch of records of which nothing else is known."""
+    from lite.records.decode import as_batch, labelled_dtype
+    from search.puct.planes import view_position
+
+    batch, pos = as_batch(np.zeros(len(sfens), labelled_dtype)), new_position()
+    for number, sfen in enumerate(sfens):
+        set_game_with_kings(pos, sfen)
+        view_position(pos, batch.pieces, batch.hands, batch.in_check, np.int64(number))
+    return batch
+
+
+def export(
+    net: str, output: Path, data: Sequence[Path] = (), draw: bool = True, overwrite: bool = False
+) -> dict[str, Any]:
+    """Write a network for other programs: a trained one as ONNX, one of the engine's as an nn.bin.
+
+    {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions, and
+    {architecture, fv_scale} of an nn.bin. draw: whether a policy-value network's draw head becomes an output.
+    overwrite: whether a file that is there is replaced. Raises OSError or ValueError in words.
+    """
+    kind = kind_of(net)
+    if kind in (Kind.VALUE_ONNX, Kind.POLICY_VALUE_ONNX):
+        raise ValueError(f"{net}: is ONNX already")
+    wanted = ".bin" if kind is Kind.FOLDED else ".onnx"
+    if output.suffix.lower() != wanted:
+        remedy = f"end it in {wanted}"
+        if kind is Kind.VALUE and output.suffix.lower() == ".bin":
+            remedy = f"for an nn.bin fold it first: liteshogi fold {net} -o net.safetensors"
+        raise ValueError(f"{output}: {net} is {kind.value}, which is written as {wanted}; {remedy}")
+    check_output(output, overwrite=overwrite)
+    if kind is Kind.FOLDED:
+        from export.nnue import nnue_architecture, write_nnue
+
+        network = load_network(net)
+        size = write_nnue(network, output)
+        architecture = str(nnue_architecture(network))
+        return {"format": "nn.bin", "architecture": architecture, "fv_scale": network.output_divisor, "bytes": size}
+    from export.positions import read_sample
+
+    if kind is Kind.VALUE:
+        from export.onnx_export import CHECKED, export_onnx
+        from lite.training.checkpoint import load_model
+
+        error, checked = export_onnx(load_model(net)[0], output, read_sample(data, CHECKED)), CHECKED
+    else:
+        from experiments.resnet.network import load_resnet
+        from experiments.resnet.onnx import CHECKED as PLANES_CHECKED
+        from experiments.resnet.onnx import export_resnet
+
+        sample = read_sample(data, PLANES_CHECKED)
+        error, checked = export_resnet(load_resnet(net)[0], output, sample, draw), PLANES_CHECKED
+    return {"format": "onnx", "max_error": error, "positions": checked, "bytes": output.stat().st_size}
+
+
+def as_player(command: str) -> tuple[str, tuple[str, ...]]:
+    """The command and the options of a USI engine; a network's file, or `default`, stands for this engine with it.
+
+    Raises OSError or ValueError in words for a network that no engine here plays.
+    """
+    path = Path(command)
+    binary = path.suffix == ".bin" and path.is_file() and is_nnue(path)
+    if command != "default" and path.suffix not in (".safetensors", ".onnx") and not binary and not path.is_dir():
+        return command, ()
+    kind = kind_of(command)
+    if kind is Kind.FOLDED:
+        load_network(command)  # rather now than as a loss in every game
+        return "liteshogi", (f"EvalFile={command if command == 'default' else path.absolute()}",)
+    if kind is Kind.POLICY_VALUE_ONNX:
+        return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()
+    remedies = {
+        Kind.VALUE: f"fold it first: liteshogi fold {command} -o net.safetensors",
+        Kind.POLICY_VALUE: f"write it as ONNX first: liteshogi export {command} -o net.onnx",
+        Kind.VALUE_ONNX: "play with the folded network that it was made from",
+    }
+    raise ValueError(f"{command}: is {kind.value}, which does not play; {remedies[kind]}")

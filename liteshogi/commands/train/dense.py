@@ -1,0 +1,25 @@
+"""`liteshogi train dense`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from lite.networks.dense import DenseConfig
+from lite.training.optimiser import OptimiserConfig
+from liteshogi.commands.arguments import Output
+from liteshogi.commands.train.value import ValueCommand
+
+DENSE_OPTIMISER = OptimiserConfig(learning_rate=0.005)
+
+
+@dataclass(frozen=True)
+class Command(ValueCommand):
+    """Train a plain table of rows, one a feature, to measure the others against."""
+
+    output: Output = Path("runs/dense")
+    network: Annotated[DenseConfig, tyro.conf.arg(name="")] = field(default_factory=DenseConfig)
+    optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = DENSE_OPTIMISER
