@@ -154,7 +154,7 @@ def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess,
     assert "there is no such file; going on with the model of the command line" in session.until("info string")[-1]
     (tmp_path / "text.onnx").write_text("this is no network")
     session.send(f"setoption name DNN_Model value {tmp_path / 'text.onnx'}")
-    assert "onnxruntime cannot read it" in session.until("info string")[-1]
+    assert "not an ONNX file" in session.until("info string")[-1]
     session.send("setoption name DNN_Batch_Size value 0")
     assert "outside 1 to 256" in session.until("info string")[-1]
     session.send("setoption name USI_Hash value 1048576")
@@ -232,7 +232,7 @@ def test_without_a_usable_model_the_verb_ends_in_one_line(fault: str, tmp_path: 
     assert done.stderr.count("\n") == 1
     expected = {
         "missing": "there is no such file",
-        "text": "onnxruntime cannot read it",
+        "text": "not an ONNX file",
         "names": "no output output_value",
     }
     assert done.stderr.startswith(f"error: {path}: ")
