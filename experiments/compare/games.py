@@ -44,7 +44,7 @@ def play_games(run: Path, options: GameOptions, place: Path) -> dict[str, Any]:
         games=options.games,
         byoyomi=PATIENCE,
         openings=options.openings,
-        first_option=(f"NodesLimit={options.playouts}", "Root_Mate_Nodes=0"),
+        first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
         second_option=(f"DepthLimit={options.opponent_depth}",),
         output=place,
     )
