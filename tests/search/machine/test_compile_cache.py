@@ -10,8 +10,9 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -279,49 +280,54 @@ def test_an_edit_compiles_anew_what_could_see_it_and_nothing_else(tmp_path):
     assert answer("one") == ["1", "0"]
 
 
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A directory that every user may enter, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
+
+
 @posix
 @as_root
-def test_without_a_home_there_is_a_directory_of_the_user_s_own(tmp_path):
-    (tmp_path / "tiny.py").write_text(TINY)
-    open_to_all = tmp_path / "temporary"
+def test_without_a_home_there_is_a_directory_of_the_user_s_own(open_path):
+    (open_path / "tiny.py").write_text(TINY)
+    open_to_all = open_path / "temporary"
     open_to_all.mkdir()
     open_to_all.chmod(0o1777)
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
-        parent.chmod(0o755)
     nowhere = {"HOME": "", "XDG_CACHE_HOME": "", "LITESHOGI_CACHE": "", "TMPDIR": str(open_to_all)}
     for misses in (2, 0):
-        done = run(AS_NOBODY + SHOW, tmp_path, CHECKOUT, **nowhere)
+        done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
         assert done.stdout.split() == ["40", str(misses)], done.stderr
     place = open_to_all / f"liteshogi-{NOBODY}"
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     shutil.rmtree(place)
     place.mkdir(mode=0o777)  # root's own, so trusted and not writable: then nothing is kept
-    done = run(AS_NOBODY + SHOW, tmp_path, CHECKOUT, **nowhere)
+    done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
     assert "not kept" in done.stderr
     os.chown(place, 12345, -1)
-    done = run(AS_NOBODY + SHOW, tmp_path, CHECKOUT, **nowhere)
+    done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
     assert "belongs to another user" in done.stderr
     assert not list(place.iterdir())
-    assert not list(tmp_path.rglob("*.nbi")), "Numba fell back to a directory of its own"
+    assert not list(open_path.rglob("*.nbi")), "Numba fell back to a directory of its own"
 
 
 @posix
 @as_root
-def test_a_cache_that_can_only_be_read_is_read(tmp_path):
-    (tmp_path / "tiny.py").write_text(TINY)
-    cache = tmp_path / "cache"
-    assert run("import tiny; tiny.double(5)", tmp_path, CHECKOUT, LITESHOGI_CACHE=cache).returncode == 0
+def test_a_cache_that_can_only_be_read_is_read(open_path):
+    (open_path / "tiny.py").write_text(TINY)
+    cache = open_path / "cache"
+    assert run("import tiny; tiny.double(5)", open_path, CHECKOUT, LITESHOGI_CACHE=cache).returncode == 0
     for path in (cache, *cache.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
-        parent.chmod(0o755)
     before = sorted(cache.rglob("*"))
-    complete = run(AS_NOBODY + "import tiny; print(tiny.double(5))", tmp_path, CHECKOUT, LITESHOGI_CACHE=cache)
+    complete = run(AS_NOBODY + "import tiny; print(tiny.double(5))", open_path, CHECKOUT, LITESHOGI_CACHE=cache)
     assert (complete.stdout, complete.stderr) == ("10\n", "")
-    missing = run(AS_NOBODY + SHOW, tmp_path, CHECKOUT, LITESHOGI_CACHE=cache)
-    assert missing.stdout.split() == ["40", "1"]
+    missing = run(AS_NOBODY + SHOW, open_path, CHECKOUT, LITESHOGI_CACHE=cache)
+    assert missing.stdout.split() == ["40", "1"], missing.stderr
     assert len(missing.stderr.splitlines()) == 1
     assert "not kept" in missing.stderr
     assert sorted(cache.rglob("*")) == before
