@@ -20,7 +20,7 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/liteshogi warmup
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses 2
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow --timeout 7200
