@@ -20,7 +20,7 @@ from search.rules.shogi import EMPTY, SQUARES
 class DenseConfig(NetworkConfig):
     """What a dense network looks like."""
 
-    name: ClassVar = "dense"
+    name: ClassVar[str] = "dense"
 
     width: int = 64
     """Numbers per row."""

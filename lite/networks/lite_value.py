@@ -29,7 +29,7 @@ Layout = Literal["board", "blog"]
 class LiteConfig(NetworkConfig):
     """What a lite value network looks like."""
 
-    name: ClassVar = "lite"
+    name: ClassVar[str] = "lite"
 
     dims: tuple[int, int, int] = (16, 4, 32)
     """Embedding, channels of each of the two convolutions (18 outputs each pair), hidden layer."""

@@ -38,6 +38,8 @@ from search.evaluation.network import LANES, MAX_WIDTH
 from search.machine.jit import jit
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUARES
 
+Features = Literal["half_kp", "k_p"]
+
 WEIGHT_SCALE = 64
 """An nn.bin's int8 weights of hidden layers, of one."""
 ACTIVATION_SCALE = 127
@@ -219,7 +221,7 @@ class _SumFactoredRows(torch.autograd.Function):
 class NnueConfig(NetworkConfig):
     """What an NNUE looks like, whose feature set a subclass names."""
 
-    name: ClassVar[Literal["half_kp", "k_p"]]
+    name: ClassVar[Features]
 
     width: int = 256
     """Numbers per row, a multiple of 32."""
@@ -240,14 +242,14 @@ class NnueConfig(NetworkConfig):
 class HalfKpConfig(NnueConfig):
     """What a HalfKP network looks like."""
 
-    name: ClassVar = "half_kp"
+    name: ClassVar[Features] = "half_kp"
 
 
 @dataclass(frozen=True)
 class KpConfig(NnueConfig):
     """What a K+P network looks like."""
 
-    name: ClassVar = "k_p"
+    name: ClassVar[Features] = "k_p"
 
 
 class NnueNetwork(ValueNetwork):
@@ -255,9 +257,7 @@ class NnueNetwork(ValueNetwork):
 
     activation = "clipped_relu"
 
-    def __init__(
-        self, features: Literal["half_kp", "k_p"] = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)
-    ) -> None:
+    def __init__(self, features: Features = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)) -> None:
         config = HalfKpConfig if features == "half_kp" else KpConfig
         super().__init__(config(width, tuple(hidden)), perspectives=2)
         self.feature_set = features

@@ -15,7 +15,7 @@ from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 class UntiedConfig(LiteConfig):
     """What such a network looks like."""
 
-    name: ClassVar = "untied"
+    name: ClassVar[str] = "untied"
 
     def build(self) -> UntiedNetwork:
         return UntiedNetwork(self.dims, self.layout, self.perspectives)
