@@ -187,8 +187,8 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     Raises OSError or ValueError in words for a network that no engine here plays.
     """
     path = Path(command)
-    binary = path.suffix == ".bin" and path.is_file() and is_nnue(path)
-    if command != "default" and path.suffix not in (".safetensors", ".onnx") and not binary and not path.is_dir():
+    is_network = path.is_file() and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
+    if command != "default" and not is_network and not path.is_dir():
         return command, ()
     kind = kind_of(command)
     if kind is Kind.FOLDED:

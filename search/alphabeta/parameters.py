@@ -1,6 +1,6 @@
 """What can be changed about the search without compiling: the numbers that games tune, and steps to leave out.
 
-The numbers are tuned by SPSA (`liteshogi tune`); `bench --steps` leaves out one step at a time and counts what it
+The numbers are tuned by SPSA (`liteshogi tune`); `bench steps` leaves out one step at a time and counts what it
 saved. Both lie in the thread's record, so one compiled search serves all values.
 """
 

@@ -1,0 +1,130 @@
+"""A network's file says what it is: every kind is told apart, tested, asked, exported and played by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from experiments.nets import Kind, as_player, evaluate, export, judge, kind_of
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
+from export.fold import fold_file
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import KpConfig
+from lite.training.checkpoint import save_model
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
+SFENS = (
+    "startpos",
+    "startpos moves 7g7f",
+    "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28",
+)
+KINDS = {
+    "value": Kind.VALUE,
+    "value/network.safetensors": Kind.VALUE,
+    "policy": Kind.POLICY_VALUE,
+    "policy/network.safetensors": Kind.POLICY_VALUE,
+    "value.onnx": Kind.VALUE_ONNX,
+    "policy.onnx": Kind.POLICY_VALUE_ONNX,
+    "folded.safetensors": Kind.FOLDED,
+    "nn.bin": Kind.FOLDED,
+}
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a network of every kind; value.onnx and folded.safetensors are made from `value`."""
+    place = tmp_path_factory.mktemp("nets")
+    torch.manual_seed(3)
+    save_model(place / "value" / "network.safetensors", LiteConfig((4, 2, 8)).build().eval(), {"cp_per_logit": 400.0})
+    save_model(place / "k_p" / "network.safetensors", KpConfig(32, (8, 8)).build().eval(), {})
+    policy = PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8, draw=True))
+    save_resnet(place / "policy" / "network.safetensors", policy.eval(), {"cp_per_logit": 500.0})
+    fold_file(place / "value", place / "folded.safetensors", positions=500)
+    fold_file(place / "k_p", place / "k_p.safetensors", positions=500)
+    export(str(place / "k_p.safetensors"), place / "nn.bin")
+    export(str(place / "value"), place / "value.onnx")
+    export(str(place / "policy"), place / "policy.onnx")
+    return place
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) -> None:
+    assert kind_of(str(nets / name)) is kind
+    report = judge(str(nets / name), (SAMPLE,), positions=200, batch_size=100)
+    assert report["positions"] == 200
+    assert 0 < report["log_loss"] < 2
+    has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
+    assert ("policy_accuracy" in report) == ("draw" in report) == has_policy
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("value", "value.onnx"), ("value", "folded.safetensors"), ("policy", "policy.onnx")]
+)
+def test_a_network_says_the_same_in_every_form(one: str, other: str, nets: Path) -> None:
+    for mine, theirs in zip(evaluate(str(nets / one), SFENS), evaluate(str(nets / other), SFENS), strict=True):
+        assert mine["sfen"] == theirs["sfen"]
+        assert mine["win_rate"] == pytest.approx(theirs["win_rate"], abs=0.02)
+        assert ("draw" in mine) == ("draw" in theirs) == (one == "policy")
+        if one == "policy":
+            assert mine["draw"] == pytest.approx(theirs["draw"], abs=1e-4)
+        assert ("output" in theirs) == (other == "folded.safetensors")
+
+
+def test_a_score_is_on_the_scale_of_the_training(nets: Path) -> None:
+    from search.score import win_rate
+
+    for name, scale in (("value", 400.0), ("policy", 500.0)):
+        for row in evaluate(str(nets / name), SFENS):
+            assert win_rate(row["score_cp"], scale) == pytest.approx(row["win_rate"], abs=0.001)
+
+
+def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
+    for name in ("default", str(nets / "value"), str(nets / "policy.onnx")):
+        with pytest.raises(ValueError, match="no black king"):
+            evaluate(name, ("4k4/9/9/9/9/9/9/9/9 b - 1",))
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "words"),
+    [
+        ("value", "nn.bin", "is a trained value network, which is written as .onnx; for an nn.bin fold it first"),
+        ("policy", "net.bin", "is a trained policy-value network, which is written as .onnx; end it in .onnx"),
+        ("folded.safetensors", "net.onnx", "is a network of the engine's, which is written as .bin"),
+        ("policy.onnx", "net.onnx", "is ONNX already"),
+        ("value", "value.onnx", "is there already; add --overwrite"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(name: str, output: str, words: str, nets: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in nets.rglob("*")}
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the words are looked at below)
+        export(str(nets / name), nets / output if words.startswith("is there") else nets / f"other-{output}")
+    assert words in str(refused.value)
+    assert {path: path.stat().st_mtime_ns for path in nets.rglob("*")} == before
+
+
+def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(nets)
+    assert as_player("default") == ("liteshogi", ("EvalFile=default",))
+    assert as_player("folded.safetensors") == ("liteshogi", (f"EvalFile={nets / 'folded.safetensors'}",))
+    assert as_player("nn.bin") == ("liteshogi", (f"EvalFile={nets / 'nn.bin'}",))
+    assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
+    for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast"):
+        assert as_player(command) == (command, ())
+    for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
+        with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
+            as_player(name)
+
+
+def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no directory of a training run"):
+        kind_of(str(tmp_path))
+    (tmp_path / "cut.safetensors").write_bytes(b"1234")
+    with pytest.raises(ValueError, match="not a safetensors file"):
+        kind_of(str(tmp_path / "cut.safetensors"))
+    with pytest.raises(ValueError, match="no data: name at least one"):
+        judge("default", ())
