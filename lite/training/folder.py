@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from search.machine.folder_lock import FolderLock
@@ -22,14 +23,24 @@ class RunFolder:
         self.log = path / "log.jsonl"
         self.tensorboard = path / "tensorboard"
         self._lock = FolderLock(path)
+        self._made = False
 
     def lock(self) -> None:
         """Make the directory, and take it. Raises ValueError if another run is at work in it."""
+        self._made = not self.path.exists()
         self._lock.take()
 
     def release(self) -> None:
         """Leave the directory to others."""
         self._lock.release()
+
+    def abandon(self) -> None:
+        """Leave no directory behind where `lock` made one: the run could not begin."""
+        if self._made:
+            self._lock.file.unlink(missing_ok=True)
+            with suppress(OSError):  # something lies in it already
+                self.path.rmdir()
+        self.release()
 
     def remove(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""

@@ -61,7 +61,7 @@ class Run:
         try:
             self._begin()
         except BaseException:
-            self.folder.release()
+            self.folder.abandon()
             raise
 
     def _begin(self) -> None:

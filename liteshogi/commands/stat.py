@@ -51,14 +51,17 @@ def as_text(report: dict[str, Any]) -> str:
             f"{'' if number else 'results':<11}{count:>10,} {count / total:6.1%} {name}"
             for number, (name, count) in enumerate(report["results"].items())
         ),
-        f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
-        "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in SCORE_BOUNDS),
     ]
-    if report["without_score"]:
-        share = report["without_score"] / report["positions"]
-        lines.append(f"           {report['without_score']:,} positions ({share:.1%}) have none")
+    if "p50" in score:
+        lines += [
+            f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
+            "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in SCORE_BOUNDS),
+        ]
     if (agrees := report["score_sign_agrees_with_result"]) is not None:
         lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
+    if report["without_score"]:
+        share = report["without_score"] / report["positions"]
+        lines.append(f"no score   {report['without_score']:,} positions ({share:.1%})")
     lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
     return "\n".join(lines)
 

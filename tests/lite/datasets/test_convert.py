@@ -27,7 +27,7 @@ from liteshogi.commands.stat import as_text as stat_text
 
 
 def run(output: Path, *inputs: Path, **options: Any) -> dict[str, Any]:
-    return convert(Conversion(tuple(inputs), output, **options))
+    return convert(Conversion(tuple(inputs), output, **({"overwrite": True} | options)))
 
 
 def differing(first: Batch, second: Batch) -> set[str]:

@@ -145,3 +145,12 @@ def test_a_digest_is_of_every_byte(tmp_path: Path) -> None:
     raw[1_700_001] ^= 1
     path.write_bytes(bytes(raw))
     assert HeldFile(path).digest != before
+
+
+@pytest.mark.slow
+def test_no_index_leaves_its_array(tmp_path: Path) -> None:
+    """All tests of records again, with Numba's bounds checks in everything that is compiled."""
+    checked = os.environ | {"NUMBA_BOUNDSCHECK": "1", "LITESHOGI_CACHE": str(tmp_path)}
+    command = [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent)]
+    found = subprocess.run(command, env=checked, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout

@@ -114,6 +114,17 @@ def test_a_killed_run_holds_no_lock(tmp_path):
         folder.release()
 
 
+def test_a_run_that_cannot_begin_leaves_nothing(options, records, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        train_value(options(tmp_path / "none.hcpe", tmp_path / "run"))
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        train_value(options(tmp_path / "none.hcpe", tmp_path / "run"))
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+
+
 def test_removing_a_run_leaves_other_files(options, records, held_out, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes.txt").write_text("mine")
