@@ -113,12 +113,12 @@ def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
 
 
 def find_games(path: Path | None, count: int) -> Games:
-    """The games of a file; else of the shared data folder (`LITESHOGI_DATA`) if it is there, else random ones."""
+    """The games of a file; else those below the folder that LITESHOGI_DATA names, else random ones."""
     if path is not None:
         return read_games(path, count)
-    shared = Path(os.environ.get("LITESHOGI_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    recorded = shared / "games" / "games.jsonl.xz"
-    return read_games(recorded, count) if recorded.is_file() else random_games(min(count, 200))
+    if data := os.environ.get("LITESHOGI_DATA"):
+        return read_games(Path(data) / "games" / "games.jsonl.xz", count)
+    return random_games(min(count, 200))
 
 
 def random_network(
