@@ -5,25 +5,20 @@ A draw head becomes a third output, `output_draw`; auxiliary heads are left out.
 
 from __future__ import annotations
 
-import logging
-import warnings
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
 from experiments.resnet.network import PolicyValueNetwork
+from export.onnx_file import write_onnx
 from export.positions import Sample
-from search.machine.files import WholeFile
-from search.puct.onnx_network import DRAW_OUTPUT, INPUTS, OUTPUTS, OnnxNetwork
+from search.puct.onnx_network import DRAW_OUTPUT, INPUTS, OUTPUTS
 from search.puct.planes import make_planes
 
 TOLERANCE = 1e-4
 """Largest difference from the module, of the largest output."""
 CHECKED = 256
-OPSET = 18
-"""The oldest that torch's exporter writes without converting: runtimes of some years ago read it."""
 
 
 class _Exported(nn.Module):
@@ -47,54 +42,9 @@ def export_resnet(model: PolicyValueNetwork, path: Path, sample: Sample, draw: b
     draw: whether a draw head becomes an output. Raises ValueError, and leaves no file, if the exporter is not
     installed or the file differs from the module by more than TOLERANCE.
     """
-    try:
-        import onnxscript  # noqa: F401  (torch's exporter needs it and says so less plainly)
-    except ImportError as missing:
-        raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
     module = _Exported(model.float().eval().to(memory_format=torch.contiguous_format), draw)  # type: ignore[call-overload]
     part = sample.part(0, CHECKED)
     planes = make_planes(part.pieces, part.hands, part.in_check)
-    inputs = (torch.from_numpy(planes[0]), torch.from_numpy(planes[1]))
-    with WholeFile(path) as file:
-        file.write(_serialised(module, inputs))
-        file.finish()
-        network = OnnxNetwork(file.part)
-        with torch.no_grad():
-            truth = [output.numpy() for output in module(*inputs)]
-        error = 0.0
-        for size in sorted({1, len(part)}):  # the file must not be tied to a number of positions
-            found = network(planes[0][:size], planes[1][:size])
-            for mine, theirs in zip(found, truth, strict=False):
-                if mine is not None:
-                    scale = max(1.0, float(np.abs(theirs).max()))
-                    error = max(error, float(np.abs(mine.reshape(size, -1) - theirs[:size]).max()) / scale)
-        if not error <= TOLERANCE:
-            raise ValueError(f"{path}: not written: as ONNX the network would differ from the trained one by {error:g}")
-    return error
-
-
-def _serialised(module: _Exported, inputs: tuple[torch.Tensor, torch.Tensor]) -> bytes:
-    names = list(OUTPUTS)
-    if module.draw and module.network.network_config.draw:
-        names.append(DRAW_OUTPUT)
-    positions = torch.export.Dim("positions", min=1)
-    noisy = logging.getLogger("torch.onnx")
-    level = noisy.level
-    noisy.setLevel(logging.ERROR)  # the exporter reports on packages that have nothing to do with this
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = torch.onnx.export(
-                module,
-                inputs,
-                input_names=list(INPUTS),
-                output_names=names,
-                dynamic_shapes={name: {0: positions} for name in INPUTS},
-                dynamo=True,
-                opset_version=OPSET,
-                verbose=False,
-            )
-        assert program is not None
-        return program.model_proto.SerializeToString()
-    finally:
-        noisy.setLevel(level)
+    inputs = {name: torch.from_numpy(plane) for name, plane in zip(INPUTS, planes, strict=True)}
+    outputs = [*OUTPUTS, DRAW_OUTPUT] if draw and model.network_config.draw else list(OUTPUTS)
+    return write_onnx(module, path, inputs, outputs, TOLERANCE)

@@ -38,15 +38,15 @@ def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_pa
 def test_a_differing_export_leaves_no_file(
     make_net, positions: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another(module, inputs):
+    def another(module, inputs, outputs):
         torch.nn.init.constant_(module.l4.bias, 9.0)
-        content = serialised(module, inputs)
+        content = serialised(module, inputs, outputs)
         torch.nn.init.constant_(module.l4.bias, 0.0)
         return content
 
-    from export.onnx_export import _serialised as serialised
+    from export.onnx_file import _serialised as serialised
 
-    monkeypatch.setattr("export.onnx_export._serialised", another)
+    monkeypatch.setattr("export.onnx_file._serialised", another)
     with pytest.raises(ValueError, match="differ from the trained"):
         export_onnx(make_net("odd"), tmp_path / "net.onnx", positions)
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,72 @@
+"""A torch module as an ONNX file, checked against the module in onnxruntime before anyone gets to see the file."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from search.machine.files import WholeFile
+from search.puct.onnx_file import open_session
+
+OPSET = 18
+"""The oldest that torch's exporter writes without converting: runtimes of some years ago read it."""
+
+
+def write_onnx(
+    module: nn.Module, path: Path, inputs: dict[str, torch.Tensor], outputs: Sequence[str], tolerance: float
+) -> float:
+    """Write a module, in evaluation mode, as an ONNX file for any number of positions; its largest difference from it.
+
+    inputs: what the file is checked on, by name, positions first. The difference is in units of an output's largest
+    number, of 1 if that is smaller. Raises ValueError, and leaves no file, if the exporter is not installed or the
+    difference is more than `tolerance`.
+    """
+    try:
+        import onnxscript  # noqa: F401  (torch's exporter needs it and says so less plainly)
+    except ImportError as missing:
+        raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
+    with WholeFile(path) as file:
+        file.write(_serialised(module, inputs, outputs))
+        file.finish()
+        session = open_session(file.part)
+        with torch.no_grad():
+            truth = module(*inputs.values())
+        truth = [output.numpy() for output in (truth if isinstance(truth, tuple) else (truth,))]
+        error = 0.0
+        for size in sorted({1, len(truth[0])}):  # the file must not be tied to a number of positions
+            found = session.run(list(outputs), {name: given[:size].numpy() for name, given in inputs.items()})
+            for mine, theirs in zip(found, truth, strict=True):
+                error = max(error, float(np.abs(mine - theirs[:size]).max()) / max(1.0, float(np.abs(theirs).max())))
+        if not error <= tolerance:
+            raise ValueError(f"{path}: not written: as ONNX the network would differ from the trained one by {error:g}")
+    return error
+
+
+def _serialised(module: nn.Module, inputs: dict[str, torch.Tensor], outputs: Sequence[str]) -> bytes:
+    positions = torch.export.Dim("positions", min=1)
+    noisy = logging.getLogger("torch.onnx")
+    level = noisy.level
+    noisy.setLevel(logging.ERROR)  # the exporter reports on packages that have nothing to do with this
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = torch.onnx.export(
+                module,
+                tuple(inputs.values()),
+                input_names=list(inputs),
+                output_names=list(outputs),
+                dynamic_shapes={name: {0: positions} for name in inputs},
+                dynamo=True,
+                opset_version=OPSET,
+                verbose=False,
+            )
+        assert program is not None
+        return program.model_proto.SerializeToString()
+    finally:
+        noisy.setLevel(level)
