@@ -19,6 +19,7 @@ import numpy as np
 from export.folded import FoldedNetwork
 from export.positions import Sample
 from lite.training.metrics import log_losses
+from lite.training.targets import sigmoid
 from search.evaluation.network import ACTIVATION_LIMIT, LANES, MAX_LAYER, MAX_LAYERS, EvalNetwork, Layer
 from search.evaluation.static_evaluation import evaluate_batch
 from search.score import CP_PER_LOGIT
@@ -166,10 +167,6 @@ def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, exact:
     )
 
 
-def _win_rate(logits: np.ndarray) -> np.ndarray:
-    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -700, 700))))
-
-
 def quantise(
     folded: FoldedNetwork,
     sample: Sample,
@@ -188,7 +185,7 @@ def quantise(
     folded = _with_lanes(folded)
     largest, _ = largest_scales(folded)
     *hidden, outputs = folded.activations(sample)
-    rate = _win_rate(outputs[:, 0])
+    rate = sigmoid(outputs[:, 0])
     margin = 1.0 if sample.result is not None else UNSEEN_MARGIN
     rest = {"cp_per_logit": float(cp_per_logit), "provenance": provenance or {}}
     first, *ranges = (_ranges(inputs, margin) for inputs in hidden)
@@ -197,7 +194,7 @@ def quantise(
     for input_shift, extra_shift in product(INPUT_SHIFTS, EXTRA_SHIFTS if ranges else (0,)):
         scales = np.minimum(largest, (ACTIVATION_LIMIT << input_shift) / lane_range)
         net = _quantise_at(folded, scales, input_shift, extra_shift, ranges, **rest)
-        error = float(((_win_rate(quantised_logits(net, sample)) - rate) ** 2).mean())
+        error = float(((sigmoid(quantised_logits(net, sample)) - rate) ** 2).mean())
         if best is None or error < best[0]:
             best = error, net
     assert best is not None

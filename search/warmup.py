@@ -18,33 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from search.alphabeta.see import PIECE_VALUE
-from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import LANES, EvalNetwork, Layer
+from search.evaluation.material import material_network
 from search.machine.cache_directory import make_directory, note_use
 from search.machine.jit import CACHE_DIRECTORY, KERNELS, LOCK
 from search.machine.source_digest import code_name
-from search.rules.shogi import KINDS, SQUARES
 
 _UNUSED_DAYS = 30
 _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
 _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
-
-
-def small_network() -> EvalNetwork:
-    """A network that counts material on the board in steps of ten centipawns, for an engine without a file."""
-    features = feature_set("piece_square")
-    rows = np.zeros((features.rows, LANES), np.int16)
-    for piece in range(2 * KINDS):
-        kind = piece % KINDS
-        if kind != 7:
-            worth = int(PIECE_VALUE[kind]) // 10 * (1 if piece < KINDS else -1)
-            rows[piece * SQUARES : (piece + 1) * SQUARES, :2] = (worth, -worth)
-    hidden = np.zeros((2, LANES), np.int8)
-    hidden[0, 0] = hidden[1, 1] = 64
-    output = np.array([[100, -100]], np.int8)
-    layers = (Layer(hidden, np.zeros(2, np.int32), 6), Layer(output, np.zeros(1, np.int32)))
-    return EvalNetwork(features, rows, np.zeros(LANES, np.int16), layers, logit_per_output=1 / 6000)
 
 
 def compile_beside() -> None:
@@ -52,7 +33,7 @@ def compile_beside() -> None:
     from search.evaluation.static_evaluation import evaluate_sfens
     from search.mate.solver import MateSolver
 
-    evaluate_sfens(small_network(), ["startpos"])
+    evaluate_sfens(material_network(), ["startpos"])
     _find_mates()
     MateSolver(1).solve(_MATE_PROBLEM)
 
@@ -77,7 +58,7 @@ def _find_mates() -> None:
     from search.alphabeta.transposition import TranspositionTable
     from search.rules.sfen import set_sfen
 
-    thread, root = SearchThread(small_network(), TranspositionTable(1)), np.int64(0)
+    thread, root = SearchThread(material_network(), TranspositionTable(1)), np.int64(0)
     set_sfen(thread.position, _BUSY_POSITION)
     find_mate_here(thread.position, thread.record, root)
     find_mate_in_three(thread.position, thread.record, root)
@@ -135,7 +116,7 @@ def warm_up() -> float:
     with _second_process():
         from search.alphabeta.engine import AlphaBetaEngine
 
-        engine = AlphaBetaEngine(small_network(), hash_mb=1, threads=1)
+        engine = AlphaBetaEngine(material_network(), hash_mb=1, threads=1)
         for sfen in ("startpos", _BUSY_POSITION):
             engine.analyse(sfen, depth=5)
     return time.perf_counter() - begun

@@ -14,6 +14,7 @@ from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_res
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.metrics import Metrics, log_losses, require_finite
+from lite.training.targets import sigmoid
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,
@@ -117,7 +118,7 @@ def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
     `calibration` compares foretold and true rates from the least likely positions to the likeliest hundredth.
     """
     logits = logits.astype(np.float64)
-    rate = 1 / (1 + np.exp(-np.clip(logits, -700, 700)))
+    rate = sigmoid(logits)
     base = float(happened.mean())
     said = rate >= 0.5
     hits = int((said & happened).sum())

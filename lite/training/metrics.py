@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from search.rules.shogi import EMPTY
+from lite.training.targets import sigmoid
+from search.evaluation.material import PIECE_VALUE
+from search.rules.shogi import EMPTY, HAND_KINDS
 
 PLY_BANDS = (0, 20, 40, 60, 80, 100, 120, 160)
 PIECE_BANDS = (0, 20, 24, 28, 32, 36, 38, 40)
@@ -19,14 +21,11 @@ PIECE_BANDS = (0, 20, 24, 28, 32, 36, 38, 40)
 SCORE_BANDS = (0, 100, 300, 600, 1000, 2000, 30000)
 CALIBRATION_BINS = 10
 
-MATERIAL = np.array([90, 315, 405, 495, 855, 990, 540, 0, 540, 540, 540, 540, 945, 1395], np.int64)
-"""Centipawns of the kinds P L N S B R G K +P +L +N +S +B +R (Bonanza's, as in YaneuraOu's evaluate.h)."""
-
 
 def material(pieces: np.ndarray, hands: np.ndarray) -> np.ndarray:
     """Mover's material less the enemy's in centipawns, i8 (B,), from a batch's pieces (B, 81) and hands (B, 14)."""
-    by_piece = np.concatenate((MATERIAL, -MATERIAL, [0]))
-    by_hand = np.concatenate((MATERIAL[:7], -MATERIAL[:7]))
+    by_piece = np.concatenate((PIECE_VALUE, -PIECE_VALUE, [0]))
+    by_hand = np.concatenate((PIECE_VALUE[:HAND_KINDS], -PIECE_VALUE[:HAND_KINDS]))
     return np.asarray(by_piece[pieces].sum(1) + hands.astype(np.int64) @ by_hand)
 
 
@@ -58,7 +57,7 @@ def summarise(logits: np.ndarray, result: np.ndarray) -> dict[str, Any]:
     if not len(logits):
         return dict.fromkeys(("accuracy", "accuracy_draw_as_win", "log_loss", "brier")) | {"positions": 0}
     decided = result != 0.5
-    rate = 1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700)))
+    rate = sigmoid(logits)
     return {
         "positions": len(logits),
         "accuracy": _rate((logits[decided] >= 0) == (result[decided] > 0.5)),
@@ -70,7 +69,7 @@ def summarise(logits: np.ndarray, result: np.ndarray) -> dict[str, Any]:
 
 def calibrate(logits: np.ndarray, result: np.ndarray) -> list[dict[str, Any]]:
     """Predicted against actual mean result in equal bins of the predicted win rate; empty bins are left out."""
-    rate = 1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700)))
+    rate = sigmoid(logits)
     bins = np.minimum((rate * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
     return [
         {

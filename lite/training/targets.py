@@ -15,11 +15,16 @@ MATE_SCORE = 30000
 """Scores at least this far from zero are found mates (stored as +-32000): certain, and no evidence for a scale."""
 
 
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """The logistic function f8 of logits of any size."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits.astype(np.float64), -700, 700))))
+
+
 def win_rate(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
     """Expected result 0..1, f8, of scores in centipawns; a found mate is 0 or 1."""
     logit = np.asarray(score, np.float64) / cp_per_logit
-    rate = 1 / (1 + np.exp(-np.clip(logit, -700, 700)))
-    return np.where(np.abs(np.asarray(score, np.int64)) >= MATE_SCORE, (logit > 0).astype(np.float64), rate)
+    mate = np.abs(np.asarray(score, np.int64)) >= MATE_SCORE
+    return np.where(mate, (logit > 0).astype(np.float64), sigmoid(logit))
 
 
 def blend(result: np.ndarray, score: np.ndarray, scored: np.ndarray, lambda_: float, cp_per_logit: float) -> np.ndarray:
@@ -43,7 +48,7 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
         raise ValueError("no scores to fit a scale to: leave --fit-scale out")
     slope = 0.0
     for _ in range(100):
-        rate = 1 / (1 + np.exp(-np.clip(slope * x, -700, 700)))
+        rate = sigmoid(slope * x)
         curvature = float(np.sum(x * x * rate * (1 - rate))) + 1e-12
         change = float(np.sum(x * (y - rate))) / curvature
         slope += np.clip(change, -2, 2)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
 from search.mate.in_one import find_mate
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
+from search.rules.position import in_check
 from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
-from search.score import MATE
+from search.score import MATE, MAX_PLY
 
 PATH_SCORE_FREE = -(1 << 20)
 """Not a score: the position is to be searched."""
@@ -27,6 +29,20 @@ def find_mate_here(pos, thread, ply):
         thread.pv[ply, 0] = move
         thread.pv_length[ply] = 1
     return move
+
+
+@jit
+def enter_node(pos, thread, accumulators, network, ply):
+    """Arrive at a node: the score (int64) of one that is not to be searched, else PATH_SCORE_FREE."""
+    thread.pv_length[ply] = 0
+    if thread.stop:
+        return np.int64(0)
+    if ply > thread.seldepth:
+        thread.seldepth = ply
+    score = path_score(pos, thread, ply)
+    if score == PATH_SCORE_FREE and ply >= MAX_PLY:
+        return np.int64(0) if in_check(pos) else evaluate(pos, accumulators, network)
+    return score
 
 
 @jit

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.parameters import CAPTURE_HISTORY, CONTINUATION_HISTORY, QUIET_HISTORY, REFUTATIONS
-from search.alphabeta.see import PIECE_VALUE, exchange_wins
+from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.machine.jit import jit
-from search.rules.bitboard import NONE
 from search.rules.movegen import QUIET, TACTICAL, generate, is_legal
+from search.rules.position import in_check
 from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PROMOTE, SQUARES
 
 TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, KNOWN_GOOD, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL = range(7)
@@ -47,8 +47,7 @@ def start_picking(pos, thread, ply, table_move, tactical_only):
     """Prepare a node; the table's move (int64, 0: none) may be illegal here or anything at all."""
     if table_move and (not is_legal(pos, table_move) or (tactical_only and not is_tactical(pos, table_move))):
         table_move = np.int64(0)
-    checked = (pos.checkers[0] | pos.checkers[1]) != NONE
-    stage = EVASION_TABLE_MOVE if checked else TABLE_MOVE
+    stage = EVASION_TABLE_MOVE if in_check(pos) else TABLE_MOVE
     thread.pick_stage[ply] = stage if table_move else stage + 1
     thread.pick_table_move[ply] = table_move
     thread.pick_cursor[ply] = 0
@@ -62,7 +61,7 @@ def _score_tactical(pos, thread, ply, count):
         move = np.int64(thread.moves[ply, index])
         taken = np.int64(pos.board[move & 127])
         kind = taken % KINDS if taken != EMPTY else KINDS
-        value = PIECE_VALUE[kind] if taken != EMPTY else 0
+        value = EXCHANGE_VALUE[kind] if taken != EMPTY else 0
         if move & PROMOTE:
             value += 300
         history = np.int64(0)
@@ -111,8 +110,8 @@ def _score_evasions(pos, thread, ply, count):
         move = np.int64(thread.moves[ply, index])
         taken = np.int64(pos.board[move & 127])
         if taken != EMPTY:
-            moved = PIECE_VALUE[moved_piece(pos, move) % KINDS]
-            _rank(thread, ply, index, (1 << 20) + 16 * PIECE_VALUE[taken % KINDS] - min(moved, np.int64(2000)))
+            moved = EXCHANGE_VALUE[moved_piece(pos, move) % KINDS]
+            _rank(thread, ply, index, (1 << 20) + 16 * EXCHANGE_VALUE[taken % KINDS] - min(moved, np.int64(2000)))
         else:
             _rank(thread, ply, index, quiet_history(pos, thread, ply, move))
 
@@ -124,20 +123,24 @@ def _rank(thread, ply, index, score):
 
 
 @jit
-def _take_best(thread, ply, first, count):
-    """Index (int64) of the best move not taken yet, and mark it taken; -1 if none is left.
+def _take_best(thread, ply):
+    """The best move (int64) not taken yet and not the table's, and mark it taken; 0 if none is left.
 
     A scan for the largest key is one vector instruction for eight moves: cheaper than sorting what is never asked for.
     """
-    keys = thread.keys[ply]
-    best = np.int64(TAKEN)
-    for index in range(np.uint64(first), np.uint64(count)):  # unsigned: spares Numba's wraparound test
-        best = max(best, keys[index])
-    if best == TAKEN:
-        return np.int64(-1)
-    index = best & 0xFFFF
-    thread.keys[ply, index] = TAKEN
-    return index
+    keys, table_move = thread.keys[ply], np.int64(thread.pick_table_move[ply])
+    count = np.uint64(thread.pick_count[ply])
+    while True:
+        best = np.int64(TAKEN)
+        for index in range(np.uint64(0), count):  # unsigned: spares Numba's wraparound test
+            best = max(best, keys[index])
+        if best == TAKEN:
+            return np.int64(0)
+        index = best & 0xFFFF
+        keys[index] = TAKEN
+        move = np.int64(thread.moves[ply, index])
+        if move != table_move:
+            return move
 
 
 @jit
@@ -189,14 +192,11 @@ def next_move(pos, thread, ply, tactical_only):
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = GOOD_TACTICAL
         elif stage == GOOD_TACTICAL:
-            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
-            if index < 0:
+            move = _take_best(thread, ply)
+            if move == 0:
                 thread.pick_stage[ply] = KNOWN_GOOD
                 if tactical_only:
                     return np.int64(0)
-                continue
-            move = np.int64(thread.moves[ply, index])
-            if move == table_move:
                 continue
             if exchange_wins(pos, move, np.int64(0)):
                 return move
@@ -218,13 +218,12 @@ def next_move(pos, thread, ply, tactical_only):
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = QUIET_MOVES
         elif stage == QUIET_MOVES:
-            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
-            if index < 0:
+            move = _take_best(thread, ply)
+            if move == 0:
                 thread.pick_stage[ply] = BAD_TACTICAL
                 thread.pick_cursor[ply] = 0
                 continue
-            move = np.int64(thread.moves[ply, index])
-            if move != table_move and not _was_refutation(thread, ply, move):
+            if not _was_refutation(thread, ply, move):
                 return move
         elif stage == BAD_TACTICAL:
             cursor = np.int64(thread.pick_cursor[ply])
@@ -238,9 +237,4 @@ def next_move(pos, thread, ply, tactical_only):
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = EVASIONS
         else:
-            index = _take_best(thread, ply, np.int64(0), np.int64(thread.pick_count[ply]))
-            if index < 0:
-                return np.int64(0)
-            move = np.int64(thread.moves[ply, index])
-            if move != table_move:
-                return move
+            return _take_best(thread, ply)

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.game_end import PATH_SCORE_FREE, path_score
+from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node
 from search.alphabeta.parameters import DELTA_PRUNING
 from search.alphabeta.picker import next_move, start_picking
 from search.alphabeta.see import capture_gain
-from search.alphabeta.thread import NO_CONTINUATION
+from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
     NO_EVALUATION,
     UPPER,
+    betters,
     data_bound,
     data_move,
     data_score,
     prefetch_cluster,
     probe,
+    settles,
     store,
 )
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
 from search.rules.position import do_move, in_check, undo_move
-from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
+from search.score import INFINITE, MATE, MATE_BOUND
 
 EVASION_DEPTH = -6
 """Deeper checks are not followed: the position counts as quiet."""
@@ -33,17 +35,10 @@ EVASION_DEPTH = -6
 @jit
 def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
     """Score (int64) of a position in which only tactical moves are tried; depth is 0 and falls."""
-    thread.pv_length[ply] = 0
-    if thread.stop:
-        return np.int64(0)
-    if ply > thread.seldepth:
-        thread.seldepth = ply
-    score = path_score(pos, thread, ply)
+    score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
     checked = in_check(pos)
-    if ply >= MAX_PLY:
-        return np.int64(0) if checked else evaluate(pos, accumulators, network)
     key = pos.key
     prefetch_cluster(thread.table, key)
     best = np.int64(-INFINITE)
@@ -61,15 +56,9 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
         table_move = data_move(data)
         table_score = data_score(data, ply)
         bound = data_bound(data)
-        if beta - alpha == 1 and (
-            bound == EXACT or (bound == LOWER and table_score >= beta) or (bound == UPPER and table_score <= alpha)
-        ):
+        if beta - alpha == 1 and settles(bound, table_score, alpha, beta):
             return table_score
-        if (
-            not checked
-            and abs(table_score) < MATE_BOUND
-            and ((bound == LOWER and table_score > best) or (bound == UPPER and table_score < best) or bound == EXACT)
-        ):
+        if not checked and abs(table_score) < MATE_BOUND and betters(bound, table_score, best):
             best = table_score
             if best >= beta:
                 return best
@@ -106,11 +95,7 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
                 best_move = move
                 alpha = score
                 if beta - first_alpha > 1:
-                    thread.pv[ply, 0] = move
-                    length = np.int64(thread.pv_length[ply + 1])
-                    for index in range(length):
-                        thread.pv[ply, index + 1] = thread.pv[ply + 1, index]
-                    thread.pv_length[ply] = length + 1
+                    copy_pv(thread, ply, move)
                 if score >= beta:
                     break
     if checked and moves_tried == 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.picker import is_tactical
-from search.alphabeta.search import copy_pv, late_move_reduction, play, search_node
-from search.alphabeta.thread import NO_CONTINUATION
+from search.alphabeta.search import late_move_reduction, play, search_node
+from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import EXACT, LOWER, NO_EVALUATION, UPPER, store
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit

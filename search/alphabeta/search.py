@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.game_end import PATH_SCORE_FREE, find_mate_here, path_score
+from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
 from search.alphabeta.history import correct, learn_correction, learn_quiet_cut, learn_tactical_cut
 from search.alphabeta.mate_in_three import find_mate_in_three
 from search.alphabeta.parameters import (
@@ -35,12 +35,13 @@ from search.alphabeta.parameters import (
 from search.alphabeta.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.see import exchange_wins
-from search.alphabeta.thread import NO_CONTINUATION
+from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
     NO_EVALUATION,
     UPPER,
+    betters,
     data_bound,
     data_depth,
     data_evaluation,
@@ -48,6 +49,7 @@ from search.alphabeta.transposition import (
     data_score,
     prefetch_cluster,
     probe,
+    settles,
     store,
 )
 from search.evaluation.accumulator import bring_up, evaluate
@@ -65,16 +67,6 @@ TRIED_LIMIT = 64
 def late_move_reduction(thread, depth, number):
     """Plies (int64) by which the move of this number at a node of this depth is to be searched less deeply."""
     return np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
-
-
-@jit
-def copy_pv(thread, ply, move):
-    """The line of the child behind a move becomes the node's."""
-    thread.pv[ply, 0] = move
-    length = np.int64(thread.pv_length[ply + 1])
-    for index in range(length):
-        thread.pv[ply, index + 1] = thread.pv[ply + 1, index]
-    thread.pv_length[ply] = length + 1
 
 
 @jit
@@ -149,8 +141,7 @@ def _keep(pos, thread, ply, depth, key, raw, best, best_move, bound):
         static != NO_EVALUATION
         and abs(best) < MATE_BOUND
         and not (best_move and is_tactical(pos, best_move))
-        and not (bound == LOWER and best <= static)
-        and not (bound == UPPER and best >= static)
+        and betters(bound, best, static)
     ):
         learn_correction(pos, thread, depth, best - static)
 
@@ -164,23 +155,16 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     # 1. The horizon.
     if depth <= 0:
         return quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, beta)
-    thread.pv_length[ply] = 0
-    if thread.stop:
-        return np.int64(0)
-    steps, tuned = np.int64(thread.steps), thread.parameters
-    is_pv = beta - alpha > 1
-    excluded = np.int64(thread.excluded[ply])
-    if ply > thread.seldepth:
-        thread.seldepth = ply
 
     # 2. Repetition, move limit and declaration end the line; mate distance narrows the window: a mate already found
     #    nearer to the root cannot be bettered here.
-    score = path_score(pos, thread, ply)
+    score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
+    steps, tuned = np.int64(thread.steps), thread.parameters
+    is_pv = beta - alpha > 1
+    excluded = np.int64(thread.excluded[ply])
     checked = in_check(pos)
-    if ply >= MAX_PLY:
-        return np.int64(0) if checked else evaluate(pos, accumulators, network)
     alpha = max(alpha, ply - MATE)
     beta = min(beta, MATE - ply - 1)
     if alpha >= beta:
@@ -226,19 +210,10 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             and excluded == 0
             and table_depth >= depth
             and steps & TABLE_CUT
-            and (
-                table_bound == EXACT
-                or (table_bound == LOWER and table_score >= beta)
-                or (table_bound == UPPER and table_score <= alpha)
-            )
+            and settles(table_bound, table_score, alpha, beta)
         ):
             return table_score
-        better = (
-            table_bound == EXACT
-            or (table_bound == LOWER and table_score > static)
-            or (table_bound == UPPER and table_score < static)
-        )
-        if better and not checked and abs(table_score) < MATE_BOUND:
+        if not checked and abs(table_score) < MATE_BOUND and betters(table_bound, table_score, static):
             estimate = table_score
     if (
         prunable

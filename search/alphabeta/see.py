@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.evaluation.material import PIECE_VALUE
 from search.machine.jit import jit
-from search.rules.bitboard import BIT, DRAGONS, GOLDS, HORSES, NONE
+from search.rules.bitboard import BIT, DRAGONS, GOLDS, GROUP, GROUPS, HORSES, NONE
 from search.rules.position import attackers_of_both, first_square, occupied, sliders_to
-from search.rules.shogi import BISHOP, DROP_ORIGIN, EMPTY, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE, ROOK, SILVER
+from search.rules.shogi import (
+    BISHOP,
+    DROP_ORIGIN,
+    EMPTY,
+    KINDS,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PROMOTE,
+    PROMOTION,
+    ROOK,
+    SILVER,
+)
 
-# Centipawns of each kind, near Apery's; a promoted small piece moves like a gold but comes back as what it was.
-PIECE_VALUE = np.array([90, 315, 405, 495, 855, 990, 540, 15000, 540, 540, 540, 540, 945, 1395], np.int64)
+_KING_VALUE = 15000
+EXCHANGE_VALUE = np.where(np.arange(KINDS) == KING, _KING_VALUE, PIECE_VALUE)
+"""Centipawns of each kind; the king is dearer than all else that an exchange can win."""
 # Groups from the cheapest to the dearest attacker.
 _ATTACK_ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSES, ROOK, DRAGONS, KING], np.int64)
-_GROUP_VALUE = np.array([90, 315, 405, 495, 855, 990, 540, 15000, 945, 1395], np.int64)
+_GROUP_VALUE = np.zeros(GROUPS, np.int64)
+_GROUP_VALUE[GROUP] = EXCHANGE_VALUE
 
 
 @jit
@@ -23,10 +39,10 @@ def capture_gain(pos, move):
     gain = np.int64(0)
     taken = np.int64(pos.board[target])
     if taken != EMPTY:
-        gain = PIECE_VALUE[taken % KINDS]
+        gain = EXCHANGE_VALUE[taken % KINDS]
     if move & PROMOTE:
         kind = np.int64(pos.board[origin]) % KINDS
-        gain += PIECE_VALUE[kind + 8] - PIECE_VALUE[kind]
+        gain += EXCHANGE_VALUE[kind + PROMOTION] - EXCHANGE_VALUE[kind]
     return gain
 
 
@@ -50,10 +66,10 @@ def exchange_wins(pos, move, threshold):
     else:
         kind = np.int64(pos.board[origin]) % KINDS
         if move & PROMOTE:
-            kind += 8
+            kind += PROMOTION
         low &= ~BIT[origin, 0]
         high &= ~BIT[origin, 1]
-    balance -= PIECE_VALUE[kind]
+    balance -= EXCHANGE_VALUE[kind]
     if balance >= 0:
         return True
     side = 1 - us

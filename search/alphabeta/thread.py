@@ -112,3 +112,13 @@ def reward(value, bonus):
     """An int16 statistic after a bonus (or malus), drawn toward its limit."""
     bonus = min(max(bonus, np.int64(-HISTORY_LIMIT)), np.int64(HISTORY_LIMIT))
     return np.int64(value) + bonus - np.int64(value) * abs(bonus) // HISTORY_LIMIT
+
+
+@jit
+def copy_pv(thread, ply, move):
+    """The line of the child behind a move becomes the node's."""
+    thread.pv[ply, 0] = move
+    length = np.int64(thread.pv_length[ply + 1])
+    for index in range(length):
+        thread.pv[ply, index + 1] = thread.pv[ply + 1, index]
+    thread.pv_length[ply] = length + 1

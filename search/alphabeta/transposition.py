@@ -148,6 +148,18 @@ def data_bound(data):
 
 
 @jit
+def settles(bound, score, alpha, beta):
+    """Whether a result with this bound is the score, or places it at beta and above or at alpha and below."""
+    return bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)
+
+
+@jit
+def betters(bound, score, estimate):
+    """Whether a result with this bound is nearer to the score than an estimate: it lies on the side that it bounds."""
+    return settles(bound, score, estimate - 1, estimate + 1)
+
+
+@jit
 def store(table, key, move, score, evaluation, depth, bound, ply):
     """Keep a result; mates are stored as counted from the position, so that any path to it can use them."""
     if score > MATE_BOUND:

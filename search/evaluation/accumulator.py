@@ -18,7 +18,7 @@ from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
 from search.machine.llvm import make_load, make_store
 from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, owning_record, store_word
-from search.rules.position import position_dtype
+from search.rules.position import in_check, position_dtype
 from search.rules.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
 from search.score import MAX_EVALUATION
 
@@ -260,8 +260,7 @@ def forward(pos, accumulators, net):
     """Raw value output (int64) from sums that are up to date; the draw output goes to `accumulators.draw_output`."""
     mover = np.int64(pos.turn)
     slot = np.int64(pos.ply) & (SLOTS - 1)
-    checked = (pos.checkers[0] | pos.checkers[1]) != np.uint64(0)
-    extra = net.check_row if checked else net.zero_row
+    extra = net.check_row if in_check(pos) else net.zero_row
     inputs = accumulators.inputs
     activate(sums_address(accumulators, slot, mover), extra, net.input_shift, inputs, net.width)
     if net.perspectives == 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,7 +54,7 @@ def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
         score = int(centipawns(np.int64(output), weights))
         draw = None
         if len(net.outputs) == 2:
-            draw = 1 / (1 + math.exp(-max(-50.0, min(50.0, net.logit(int(record["draw_output"]))))))
+            draw = win_rate(net.logit(int(record["draw_output"])), 1.0)
         rate = win_rate(net.logit(output) * net.cp_per_logit, net.cp_per_logit)
         found.append(Evaluation(sfen, output, score, rate, draw))
     return found

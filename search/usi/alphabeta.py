@@ -51,13 +51,14 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         """Raises what compiling raises."""
         # The table comes first: its memory is backed while code is loaded or compiled.
         table = self._first_table(values, say)
-        from search.warmup import small_network, warm_up
+        from search.evaluation.material import material_network
+        from search.warmup import warm_up
 
         warm_up()
         from search.alphabeta.engine import AlphaBetaEngine
 
         # Until a file is read, a network that counts material: an engine without one could not answer at all.
-        engine = AlphaBetaEngine(small_network(), 1)
+        engine = AlphaBetaEngine(material_network(), 1)
         engine.use_table(table)
         return engine
 

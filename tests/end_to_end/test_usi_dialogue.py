@@ -106,11 +106,11 @@ def test_bytes_that_are_no_text_and_lines_without_end(engine):
 
 
 def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
-    from search.warmup import small_network
+    from search.evaluation.material import material_network
 
     path = tmp_path / "評価 関数" / "駒得.safetensors"
     path.parent.mkdir()
-    save_network(small_network(), path)
+    save_network(material_network(), path)
     engine = start(PYTHONIOENCODING="cp932", PYTHONUTF8="1")
     engine.send("usi", f"setoption name EvalFile value {path}", "isready")
     assert any(str(path) in line and "piece_square" in line for line in engine.until("readyok"))

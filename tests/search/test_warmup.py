@@ -6,8 +6,6 @@ import os
 import time
 
 from search import warmup
-from search.evaluation.network import EvalNetwork
-from search.evaluation.static_evaluation import evaluate_sfens
 from search.machine.cache_directory import note_use
 
 
@@ -33,12 +31,3 @@ def test_a_use_is_noted_once_a_day(tmp_path):
         os.utime(tmp_path, (now - age, now - age))
         note_use(tmp_path, tmp_path.stat())
         assert (tmp_path.stat().st_mtime >= now) == changed
-
-
-def test_the_small_network_counts_material():
-    network = warmup.small_network()
-    assert isinstance(network, EvalNetwork)
-    ahead_by_a_rook = "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-    even, ahead = evaluate_sfens(network, ["startpos", ahead_by_a_rook])
-    assert abs(even.score_cp) < 20
-    assert ahead.score_cp > 500

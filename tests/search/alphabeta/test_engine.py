@@ -14,12 +14,12 @@ import liteshogi
 from search.alphabeta.engine import AlphaBetaEngine
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
+from search.evaluation.material import material_network
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.score import is_mate, mate_plies
-from search.warmup import small_network
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
@@ -30,7 +30,7 @@ ONE_MOVE = "8k/9/8R/9/9/9/9/9/K8 w - 1"
 
 @pytest.fixture(scope="module")
 def engine() -> AlphaBetaEngine:
-    return AlphaBetaEngine(small_network(), hash_mb=8)
+    return AlphaBetaEngine(material_network(), hash_mb=8)
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_analysis_to_a_depth_is_repeatable(engine):
     engine.new_game()
     again = engine.analyse(MIDDLE, depth=7)
     assert (again.nodes, again.pv, again.score) == (found.nodes, found.pv, found.score)
-    assert AlphaBetaEngine(small_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
+    assert AlphaBetaEngine(material_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
 
 
 def test_nodes_are_a_limit(engine):
@@ -270,13 +270,14 @@ compiled = []
 class Listener(event.Listener):
     def on_start(self, what): compiled.append(what.data["dispatcher"])
     def on_end(self, what): pass
-from search.warmup import small_network, warm_up
+from search.evaluation.material import material_network
+from search.warmup import warm_up
 warm_up()
 event.register("numba:compile", Listener())
 from search.alphabeta.engine import AlphaBetaEngine
 from search.engine import Limits, Rules
 from search.evaluation.static_evaluation import evaluate_sfens
-for network in (small_network(), "default"):
+for network in (material_network(), "default"):
     engine = AlphaBetaEngine(network, 1, 2)
     for rule in range(4):
         engine.rules, engine.multi_pv = Rules(rule, 300, (10, -10)), 1 + rule % 2

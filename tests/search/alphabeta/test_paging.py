@@ -12,7 +12,7 @@ import search.alphabeta.paging
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table, grow_table
 from search.alphabeta.transposition import TranspositionTable
-from search.warmup import small_network
+from search.evaluation.material import material_network
 
 
 def until_backed(table: TranspositionTable, clusters: int) -> None:
@@ -39,7 +39,7 @@ def test_a_large_table_grows_between_searches(monkeypatch):
     whole = int(table.record["clusters"])
     assert back_table(table).wait(60)
     assert int(table.record["clusters"]) in (2 << 14, whole)
-    engine = AlphaBetaEngine(small_network(), 1)
+    engine = AlphaBetaEngine(material_network(), 1)
     engine.use_table(table)
     first = engine.analyse("startpos", nodes=2000)
     assert first.best_move
@@ -76,7 +76,7 @@ def test_systems_that_cannot_do_it(monkeypatch):
 @pytest.mark.slow
 def test_the_first_search_with_many_gigabytes_is_no_slower():
     """Not a matter of percents: it used to see a hundred nodes a second."""
-    engine = AlphaBetaEngine(small_network(), 1)
+    engine = AlphaBetaEngine(material_network(), 1)
     try:
         engine.set_hash(6144)
     except MemoryError as error:

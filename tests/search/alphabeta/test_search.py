@@ -11,36 +11,13 @@ from search.alphabeta.game_end import path_score
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.root import search_root
 from search.alphabeta.search import search_node
-from search.alphabeta.see import PIECE_VALUE
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
-from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import EvalNetwork, Layer
+from search.evaluation.material import material_network
 from search.rules.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
-from search.rules.shogi import KINDS, SQUARES
 from search.score import INFINITE, MATE, is_mate, mate_plies
-
-
-def material_network() -> EvalNetwork:
-    """A network that counts material: two lanes, one for each sign, and an output that subtracts them."""
-    features = feature_set("piece_square")
-    rows = np.zeros((features.rows, 32), np.int16)
-    for piece in range(2 * KINDS):
-        if piece % KINDS != 7:
-            value = PIECE_VALUE[piece % KINDS] // 10 * (1 if piece < KINDS else -1)
-            rows[piece * SQUARES : (piece + 1) * SQUARES, :2] = (value, -value)
-    row = 2 * KINDS * SQUARES
-    for sign in (1, -1):
-        for kind, count in zip((0, 1, 2, 3, 6, 4, 5), (8, 4, 4, 4, 4, 2, 2), strict=True):
-            value = PIECE_VALUE[kind] * 11 // 100 * sign
-            rows[row : row + count, :2] = (value, -value)
-            row += count
-    hidden, output = np.zeros((2, 32), np.int8), np.array([[100, -100]], np.int8)
-    hidden[0, 0] = hidden[1, 1] = 64
-    layers = (Layer(hidden, np.zeros(2, np.int32), 6), Layer(output, np.zeros(1, np.int32)))
-    return EvalNetwork(features, rows, np.zeros(32, np.int16), layers, logit_per_output=1 / 6000)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.alphabeta.see import PIECE_VALUE, exchange_wins
+from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.rules.movegen import MAX_MOVES, TACTICAL, generate
 from search.rules.sfen import move_from_usi, position_from_sfen
 
@@ -44,4 +44,4 @@ def test_the_verdict_falls_with_the_threshold(play_random, roots):
 
 
 def test_values_order_the_pieces():
-    assert list(PIECE_VALUE[:4]) == sorted(PIECE_VALUE[:4])
+    assert list(EXCHANGE_VALUE[:4]) == sorted(EXCHANGE_VALUE[:4])

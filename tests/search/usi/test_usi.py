@@ -398,9 +398,9 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
         # It is said once, not with every move, but the file is tried again when the GUI asks whether we are ready.
         assert session.send("position startpos", "go depth 2").until("bestmove")[0].startswith("info depth")
         assert path in "\n".join(session.send("isready").until("readyok"))
-    from search.warmup import small_network
+    from search.evaluation.material import material_network
 
-    save_network(small_network(), damaged)
+    save_network(material_network(), damaged)
     session.send(f"setoption name EvalFile value {damaged}")
     assert str(damaged) in session.words()
     session.send("go depth 2").bestmove()

@@ -1,0 +1,27 @@
+"""The network that an engine has before it reads a file counts material, and nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lite.training.bench import synthetic_batch
+from lite.training.metrics import material
+from search.evaluation.material import material_network
+from search.evaluation.network import centipawns_reference, evaluate_reference
+from search.evaluation.static_evaluation import evaluate_sfens
+
+
+def test_it_counts_pieces_on_the_board_and_a_tenth_more_in_hand() -> None:
+    batch, net = synthetic_batch(500), material_network()
+    outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
+    found = np.array(centipawns_reference(net, outputs.tolist()))
+    expected = material(batch.pieces, batch.hands)
+    near = np.abs(expected) < 800  # activations are cut at 1270
+    assert near.sum() > 50
+    assert np.abs(found - expected)[near].max() < 400
+    for sfen, score in (
+        ("startpos", 0),
+        ("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", 990),
+        ("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/7R1/LNSGKGSNL b B 1", 990 + 85),
+    ):
+        assert abs(evaluate_sfens(net, [sfen])[0].score_cp - score) <= 10, sfen
