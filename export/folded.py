@@ -20,7 +20,7 @@ from export.positions import Sample
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
 from search.machine.files import write_atomically
 from search.machine.metadata import sort_header
-from search.rules.shogi import HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, SQUARES
+from search.rules.shogi import GOLD, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, PROMOTION, SQUARES
 
 LIMITS = {"relu": np.inf, "clipped_relu": 1.0}
 """Where a net's activation is cut off."""
@@ -84,7 +84,7 @@ class FoldedNetwork:
             hand = value[HAND_CODES:].reshape(2, HAND_SLOTS, -1)
             total = sign * self.bias
             for kind in range(HAND_KINDS):
-                forms = [kind] if kind == 6 else [kind, 8 + kind]  # gold has no promotion
+                forms = [kind] if kind == GOLD else [kind, kind + PROMOTION]
                 # The best use of each square, and for each hand the best gain of holding one more.
                 places = board[:, forms].max((0, 1))
                 held = hand[:, kind == HAND_SLOT_KIND].reshape(-1, value.shape[1])

@@ -12,7 +12,8 @@ from search.machine.jit import jit
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen
-from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, SQUARES
+from search.rules.shogi import HAND_KINDS, SQUARES
+from search.rules.view import view_position
 
 GAME_PLIES = 160
 """Random games are cut here: later ones are mostly dances of kings."""
@@ -48,16 +49,7 @@ def _play(pos, choices, pieces, hands, in_check, first):
         if count == 0 or index == len(pieces):
             break
         do_move(pos, np.int64(moves[choice % count]))
-        mover = np.int64(pos.turn)
-        for square in range(SQUARES):
-            piece = np.int64(pos.board[SQUARES - 1 - square if mover else square])
-            if mover and piece != EMPTY:
-                piece = piece + KINDS if piece < KINDS else piece - KINDS
-            pieces[index, square] = piece
-        for kind in range(HAND_KINDS):
-            hands[index, kind] = pos.hands[mover, kind]
-            hands[index, HAND_KINDS + kind] = pos.hands[1 - mover, kind]
-        in_check[index] = (pos.checkers[0] | pos.checkers[1]) != np.uint64(0)
+        view_position(pos, pieces, hands, in_check, index)
         index += 1
     return index
 

@@ -13,12 +13,13 @@ from cshogi.dlshogi import make_input_features, make_move_label
 
 from lite.records.decode import Batch
 from lite.records.reader import Reader
-from search.puct.planes import PLANES1, PLANES2, move_labels, view_position, write_planes
+from search.puct.planes import PLANES1, PLANES2, move_labels, write_planes
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
-from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, WHITE
+from search.rules.shogi import HAND_KINDS, OTHER_COLOUR, WHITE
+from search.rules.view import view_position
 
 SAMPLE = Path(__file__).parents[1] / "sample" / "valid_sample.hcpe3"
 CHUNK = 64
@@ -29,7 +30,7 @@ def position_of(batch: Batch, index: int) -> np.void:
     """A position of a batch as a record of the search, on the real board."""
     pieces, hands, turn = batch.pieces[index], batch.hands[index].reshape(2, HAND_KINDS), int(batch.turn[index])
     if turn == WHITE:
-        pieces = np.where(pieces == EMPTY, EMPTY, (pieces + KINDS) % EMPTY)[::-1].astype(np.uint8)
+        pieces = OTHER_COLOUR[pieces][::-1]
         hands = hands[::-1]
     pos = new_position()
     if error := set_board(pos, pieces, hands, np.int64(turn), np.int64(1)):

@@ -19,9 +19,8 @@ from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
 from lite.training.run import Run
-from lite.training.train import MIRRORED_SQUARE
 from search.puct.planes import NO_LABEL, PLANES1, mirrored_labels, move_labels
-from search.rules.shogi import SQUARES
+from search.rules.shogi import MIRRORED_SQUARE, SQUARES
 
 MIRRORED_LABEL = np.append(mirrored_labels(), NO_LABEL)
 """NO_LABEL is -1, which so finds itself."""

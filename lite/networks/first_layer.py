@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from search.evaluation.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START
+from search.evaluation.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START, NO_ROW, piece_square
 from search.machine.jit import jit
-from search.rules.shogi import EMPTY, KINDS, SQUARES
+from search.rules.shogi import EMPTY, SQUARES
 
 ROWS = 28 * SQUARES + 57
 """Rows of the feature set `piece_square`: 2268 of the board, 56 of the hands, 1 for "in check"."""
@@ -36,10 +36,9 @@ MAX_LISTED = SQUARES + 57
 
 def _other_rows() -> np.ndarray:
     """For each row of the mover's view the row that says the same in the opponent's view; "in check" has none."""
+    own, turned = piece_square().codes_to_rows
     other = np.full(ROWS, ROWS, np.uint16)
-    pieces, squares = np.divmod(np.arange(HAND_ROWS), SQUARES)
-    other[:HAND_ROWS] = (pieces + KINDS) % (2 * KINDS) * SQUARES + (SQUARES - 1 - squares)
-    other[HAND_ROWS : HAND_ROWS + 56] = HAND_ROWS + (np.arange(56) + 28) % 56
+    other[own[own != NO_ROW]] = turned[own != NO_ROW]
     return other
 
 

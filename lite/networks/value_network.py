@@ -16,7 +16,7 @@ from torch import nn
 
 from lite.networks.config import NetworkConfig
 from lite.networks.first_layer import HAND_ROWS, list_active_rows, normalise_and_cut, sum_active_rows
-from search.rules.shogi import EMPTY, KINDS
+from search.rules.shogi import EMPTY, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
@@ -36,8 +36,7 @@ class ValueNetwork(nn.Module):
         config.check()
         self.network_config = config
         self.perspectives = perspectives
-        piece = torch.arange(29)
-        other_piece = torch.where(piece == EMPTY, piece, (piece + KINDS) % (2 * KINDS))
+        other_piece = torch.tensor(OTHER_COLOUR[: EMPTY + 1].tolist())
         hand = torch.arange(HAND_PADDING + 1)
         other_hand = torch.where(hand < 56, (hand + 28) % 56, HAND_PADDING)
         self.register_buffer("_other_piece", other_piece, persistent=False)

@@ -33,7 +33,20 @@ from search.rules.huffman import HCP, decode_position
 from search.rules.movegen import is_legal
 from search.rules.position import NO_KING, attackers, do_move, in_check, new_position
 from search.rules.set_up import BOARD_ERRORS, DEAD_PIECE, OPPONENT_IN_CHECK, TOO_MANY_PIECES, TWO_PAWNS, set_board
-from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, NO_MOVE, PAWN, PIECES_IN_BOX, SQUARES
+from search.rules.shogi import (
+    EMPTY,
+    HAND_KINDS,
+    KINDS,
+    KING,
+    KNIGHT,
+    LANCE,
+    NO_MOVE,
+    PAWN,
+    PIECES_IN_BOX,
+    SQUARES,
+    UNPROMOTED,
+)
+from search.rules.view import write_view
 
 labelled_dtype = np.dtype(
     [
@@ -132,11 +145,6 @@ _MOVE_BYTES = move_dtype.itemsize
 _CANDIDATE_BYTES = 4
 
 
-_OTHER_COLOUR = np.full(32, EMPTY, np.uint8)
-_OTHER_COLOUR[:EMPTY] = (np.arange(EMPTY) + KINDS) % EMPTY
-"""A piece with the colours swapped; a table, for which piece a square holds no branch predictor knows."""
-
-
 @jit
 def _word(raw, at):
     """Two bytes as an unsigned number."""
@@ -151,16 +159,7 @@ def _signed(word):
 @jit
 def _write_position(pos, out):
     """Board, hands, turn and check of `pos` into a record of `labelled_dtype`, as the mover sees them."""
-    us = np.int64(pos.turn) & 1
-    if us == 0:
-        for square in range(SQUARES):
-            out.pieces[square] = pos.board[square]
-    else:
-        for square in range(SQUARES):
-            out.pieces[square] = _OTHER_COLOUR[pos.board[SQUARES - 1 - square] & 31]
-    for kind in range(HAND_KINDS):
-        out.hands[kind] = pos.hands[us, kind]
-        out.hands[HAND_KINDS + kind] = pos.hands[1 - us, kind]
+    write_view(pos, out.pieces, out.hands)
     out.turn = pos.turn
     out.in_check = in_check(pos)
 
@@ -184,7 +183,7 @@ def _piece_facts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     for piece in range(EMPTY):
         colour, kind = divmod(piece, KINDS)
         groups[piece] = GROUP[kind]
-        units[piece] = 1 << 8 * (kind if kind < 8 else kind - 8)
+        units[piece] = 1 << 8 * int(UNPROMOTED[kind])
         ranks = {PAWN: 0b1, LANCE: 0b1, KNIGHT: 0b11}.get(kind, 0)
         dead[piece] = ranks if colour == 0 else int(f"{ranks:09b}"[::-1], 2)
         pawns[piece] = (kind == PAWN) << 16 * colour

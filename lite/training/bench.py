@@ -13,7 +13,7 @@ from torch import nn
 from lite.networks.lite_value import LiteValueNetwork
 from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
-from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX
+from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX, PROMOTION
 
 
 def synthetic_batch(positions: int, seed: int = 0) -> Batch:
@@ -29,7 +29,7 @@ def synthetic_batch(positions: int, seed: int = 0) -> Batch:
         np.add.at(hand, (colour * 7 + box)[held], 1)
         promoted = (rng.random(len(box)) < 0.1) & (box < GOLD)
         squares = rng.permutation(81)[: int((~held).sum())]
-        board[squares] = (colour * KINDS + box + 8 * promoted)[~held]
+        board[squares] = (colour * KINDS + box + PROMOTION * promoted)[~held]
     return Batch(
         pieces=pieces,
         hands=hands,

@@ -15,9 +15,7 @@ from lite.training.checkpoint import save_model
 from lite.training.metrics import Metrics, log_losses
 from lite.training.options import ValueTraining
 from lite.training.run import Run
-from search.rules.shogi import EMPTY, SQUARES, WHITE
-
-MIRRORED_SQUARE = (8 - np.arange(SQUARES) // 9) * 9 + np.arange(SQUARES) % 9
+from search.rules.shogi import EMPTY, MIRRORED_SQUARE, SQUARES, WHITE
 
 
 def train_value(options: ValueTraining) -> dict[str, Any]:

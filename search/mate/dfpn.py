@@ -36,7 +36,7 @@ from search.rules.checks import generate_checks
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import STACK, between, do_move, first_square, undo_move
 from search.rules.repetition import hand_covers
-from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, KING, PROMOTE
+from search.rules.shogi import BISHOP, DROP_ORIGIN, EMPTY, KINDS, LANCE, PAWN, PROMOTE, ROOK, UNPROMOTED
 
 DEPTHS = 512
 """Plies that the search can go down; a refutation that needed more is none."""
@@ -144,8 +144,7 @@ def _hand_before(pos, move, hand):
         return hand + (ONE << _FIELD_SHIFT[origin - DROP_ORIGIN])
     captured = np.int64(pos.board[target])
     if captured != EMPTY:
-        kind = captured % KINDS
-        kind = kind if kind < KING else kind - 8
+        kind = UNPROMOTED[captured % KINDS]
         if (hand >> _FIELD_SHIFT[kind]) & _FIELD_MASK[kind]:
             return hand - (ONE << _FIELD_SHIFT[kind])
     return hand
@@ -173,7 +172,7 @@ def _link(pos, solver, depth, count):
                 before -= 1
         elif move & PROMOTE == 0:
             kind = np.int64(pos.board[origin]) % KINDS
-            if kind == 0 or kind == 1 or kind == 4 or kind == 5:
+            if kind == PAWN or kind == LANCE or kind == BISHOP or kind == ROOK:
                 before = index - 1
                 while before >= 0 and (np.int64(moves[before]) >> 7) & 127 == origin:
                     if np.int64(moves[before]) == move | PROMOTE:

@@ -8,7 +8,7 @@ from search.machine.bits import popcount
 from search.machine.jit import jit
 from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, NONE, ONE, STEP
 from search.rules.checks import generate_checks
-from search.rules.movegen import MAX_MOVES, is_drop_pawn_mate, pinned
+from search.rules.movegen import MAX_MOVES, is_drop_pawn_mate, pinned, unattacked
 from search.rules.position import (
     NO_KING,
     attackers,
@@ -19,7 +19,7 @@ from search.rules.position import (
     occupied,
     undo_move,
 )
-from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE
+from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE, PROMOTION
 
 
 @jit
@@ -96,17 +96,7 @@ def _free_squares(pos, us, king):
     high &= ~BIT[king, 1]
     a = STEP[KING, king, 0] & ~pos.colours[1 - us, 0]
     b = STEP[KING, king, 1] & ~pos.colours[1 - us, 1]
-    free_low, free_high = NONE, NONE
-    while (a | b) != NONE:
-        square = np.int64(first_square(a, b))
-        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
-        a &= ~bit_low
-        b &= ~bit_high
-        c, d = attackers(pos, us, square, low, high)
-        if (c | d) == NONE:
-            free_low |= bit_low
-            free_high |= bit_high
-    return free_low, free_high
+    return unattacked(pos, us, a, b, low, high)
 
 
 @jit
@@ -122,7 +112,7 @@ def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
     else:
         piece = np.int64(pos.board[origin])
         if move & PROMOTE:
-            piece += 8
+            piece += PROMOTION
         left_low, left_high = BIT[origin, 0], BIT[origin, 1]
         low &= ~left_low
         high &= ~left_high

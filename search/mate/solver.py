@@ -23,7 +23,7 @@ from search.mate.table import MateTable
 from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
 from search.rules.position import do_move, in_check, new_position, undo_move
 from search.rules.sfen import get_sfen, move_to_usi
-from search.rules.shogi import KINDS, KING
+from search.rules.shogi import KINDS, KING, UNPROMOTED
 
 _SHORTENING_NODES = 20_000
 _EXTRACTION_NODES = 200_000
@@ -225,7 +225,7 @@ def _salt(pos: np.void) -> int:
     for piece in pos["board"].tolist():
         kind = piece % KINDS
         if piece < 2 * KINDS and kind != KING:
-            counts[kind if kind < KING else kind - 8] += 1
+            counts[UNPROMOTED[kind]] += 1
     word = int(pos["turn"])
     for count in counts:
         word = (word * 0x9E3779B97F4A7C15 + count + 1) & 0xFFFFFFFFFFFFFFFF

@@ -21,25 +21,15 @@ from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
 from search.puct.memory import MOST_VISITS, Tree
 from search.puct.onnx_network import OnnxNetwork
-from search.puct.planes import LABELS, PLANES1, PLANES2, move_labels, view_position, write_planes
+from search.puct.planes import LABELS, PLANES1, PLANES2, move_labels, write_planes
+from search.puct.playout import COLLISION, FULL, LEAF, SETTLED, abandon, absorb, retreat, select_leaf
 from search.puct.report import RootMove, best_lines, list_root_moves
-from search.puct.tree import (
-    COLLISION,
-    EXPANDED,
-    FULL,
-    LEAF,
-    SETTLED,
-    UNPROVED,
-    abandon,
-    absorb,
-    retreat,
-    select_leaf,
-    slot_dtype,
-)
+from search.puct.tree import EXPANDED, UNPROVED, slot_dtype
 from search.rules.movegen import MAX_MOVES
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import HAND_KINDS, SQUARES
+from search.rules.view import view_position
 from search.score import MATE, win_rate
 
 MATE_MEGABYTES = 8

@@ -1,6 +1,6 @@
 """The memory of a PUCT tree: how much it takes, what is kept from move to move, and what it says when it is read.
 
-The jitted steps are in puct_tree.py. Whoever calls a method here holds the tree's lock.
+The jitted steps are in playout.py and compaction.py. Whoever calls a method here holds the tree's lock.
 """
 
 from __future__ import annotations
@@ -10,19 +10,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from search.machine.memory import aligned_zeros
-from search.puct.tree import (
-    EXPANDED,
-    NONE,
-    PROVED_LOSS,
-    PROVED_WIN,
-    UNPROVED,
-    compact,
-    edge_dtype,
-    mark,
-    node_dtype,
-    prove,
-    tree_dtype,
-)
+from search.puct.compaction import compact, mark
+from search.puct.playout import prove
+from search.puct.tree import EXPANDED, NONE, PROVED_LOSS, PROVED_WIN, UNPROVED, edge_dtype, node_dtype, tree_dtype
 
 NODE_SHARE = 12
 """A node has about 90 moves; one part in so many of the memory is nodes, the rest edges."""

@@ -23,7 +23,7 @@ from search.machine.jit import jit
 from search.machine.llvm import constant, i8, i64, splat, vector
 from search.rules.bitboard import ALL_HIGH, ALL_LOW, NONE, ONE
 from search.rules.position import attacks
-from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, NO_MOVE, SQUARES
+from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, MIRRORED_SQUARE, NO_MOVE, SQUARES
 
 PLANES1 = 62
 PLANES2 = 57
@@ -179,21 +179,6 @@ def write_held_features(hands, in_check, out):
             out[position, plane] = (word >> np.uint64(plane)) & ONE
 
 
-@jit
-def view_position(pos, pieces, hands, in_check, row):
-    """Enter a position of the search into row `row` of the arrays that `write_planes` takes, as its mover sees it."""
-    us = np.int64(pos.turn) & 1
-    for square in range(SQUARES):
-        piece = np.int64(pos.board[SQUARES - 1 - square if us else square])
-        if us and piece != EMPTY:
-            piece = piece + KINDS if piece < KINDS else piece - KINDS
-        pieces[row, square] = piece
-    for kind in range(HAND_KINDS):
-        hands[row, kind] = pos.hands[us, kind]
-        hands[row, HAND_KINDS + kind] = pos.hands[1 - us, kind]
-    in_check[row] = (pos.checkers[0] | pos.checkers[1]) != NONE
-
-
 def make_planes(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """input1 f4 (B, 62, 9, 9) and input2 f4 (B, 57, 9, 9) of a batch's arrays, as ONNX files of dlshogi's take them."""
     out1, out2 = (np.empty((len(pieces), planes, 9, 9), np.float32) for planes in (PLANES1, PLANES2))
@@ -254,5 +239,4 @@ def mirrored_labels() -> np.ndarray:
     """i8 [2187]: the label of the same move on the board reversed left and right."""
     direction_of = np.array([0, 2, 1, 4, 3, 5, 7, 6, 9, 8])
     directions = np.concatenate((direction_of, direction_of + 10, np.arange(20, 27)))
-    square = np.arange(SQUARES)
-    return np.asarray((directions[:, None] * SQUARES + (8 - square // 9) * 9 + square % 9).reshape(-1), np.int64)
+    return np.asarray((directions[:, None] * SQUARES + MIRRORED_SQUARE).reshape(-1), np.int64)

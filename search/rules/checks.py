@@ -18,7 +18,6 @@ from search.rules.bitboard import (
     BIT,
     DEAD_ONE,
     DEAD_TWO,
-    DIAGONAL_LINES,
     DIRECTION,
     DRAGONS,
     FILES,
@@ -29,13 +28,12 @@ from search.rules.bitboard import (
     PROMOTION_ZONE,
     RAYS,
     STEP,
-    STRAIGHT_LINES,
     N,
     S,
     words,
 )
-from search.rules.movegen import is_drop_pawn_mate, pinned, write_moves
-from search.rules.position import NO_KING, attackers, attacks, between, first_square, occupied
+from search.rules.movegen import is_drop_pawn_mate, king_moves, pinned, single_blockers, write_moves
+from search.rules.position import NO_KING, attacks, between, first_square, occupied
 from search.rules.shogi import (
     BISHOP,
     DRAGON,
@@ -48,6 +46,7 @@ from search.rules.shogi import (
     LANCE,
     PAWN,
     PROMOTE,
+    PROMOTION,
     ROOK,
     SILVER,
     SQUARES,
@@ -87,36 +86,6 @@ def _check_origins() -> np.ndarray:
 
 
 CHECK_ORIGINS = _check_origins()
-
-
-@jit
-def single_blockers(pos, colour):
-    """Pieces of either colour that alone stand between the king of `colour` and a slider of the other: two words."""
-    king = np.int64(pos.king[colour]) & 127
-    them = 1 - colour
-    g = pos.groups
-    snipers_low = (DIAGONAL_LINES[king, 0] & (g[BISHOP, 0] | g[HORSES, 0])) | (
-        STRAIGHT_LINES[king, 0] & (g[ROOK, 0] | g[DRAGONS, 0])
-    )
-    snipers_high = (DIAGONAL_LINES[king, 1] & (g[BISHOP, 1] | g[HORSES, 1])) | (
-        STRAIGHT_LINES[king, 1] & (g[ROOK, 1] | g[DRAGONS, 1])
-    )
-    front = N if colour == 0 else S
-    snipers_low = (snipers_low | (RAYS[front, king, 0] & g[LANCE, 0])) & pos.colours[them, 0]
-    snipers_high = (snipers_high | (RAYS[front, king, 1] & g[LANCE, 1])) & pos.colours[them, 1]
-    low, high = occupied(pos)
-    found_low, found_high = NONE, NONE
-    while (snipers_low | snipers_high) != NONE:
-        square = np.int64(first_square(snipers_low, snipers_high))
-        snipers_low &= ~BIT[square, 0]
-        snipers_high &= ~BIT[square, 1]
-        a, b = between(king, square)
-        a &= low
-        b &= high
-        if popcount(a) + popcount(b) == ONE:
-            found_low |= a
-            found_high |= b
-    return found_low, found_high
 
 
 @jit
@@ -182,28 +151,6 @@ def _checking_drops(pos, moves, count, king, lines, empty_low, empty_high):
 
 
 @jit
-def _discovering_king_moves(pos, moves, count, enemy_king):
-    """Append the moves by which the mover's own king leaves the line between its slider and the enemy king."""
-    us = np.int64(pos.turn) & 1
-    king = np.int64(pos.king[us]) & 127
-    low, high = occupied(pos)
-    low &= ~BIT[king, 0]
-    high &= ~BIT[king, 1]
-    line = DIRECTION[enemy_king, king]
-    a = STEP[KING, king, 0] & ~pos.colours[us, 0] & ~RAYS[line, enemy_king, 0]
-    b = STEP[KING, king, 1] & ~pos.colours[us, 1] & ~RAYS[line, enemy_king, 1]
-    while (a | b) != NONE:
-        square = np.int64(first_square(a, b))
-        a &= ~BIT[square, 0]
-        b &= ~BIT[square, 1]
-        c, d = attackers(pos, 1 - us, square, low, high)
-        if (c | d) == NONE:
-            moves[count] = square | king << 7
-            count += 1
-    return count
-
-
-@jit
 def generate_checks(pos, moves, count):
     """Append every legal move that gives check, from index `count` (int64) of `moves` (uint16); the new count.
 
@@ -221,7 +168,9 @@ def generate_checks(pos, moves, count):
     blockers_high &= own_high
     own_king = np.int64(pos.king[us]) & 127
     if own_king != NO_KING and ((BIT[own_king, 0] & blockers_low) | (BIT[own_king, 1] & blockers_high)) != NONE:
-        count = _discovering_king_moves(pos, moves, count, king)
+        # The king itself leaves the line between its slider and the enemy king.
+        line = DIRECTION[king, own_king]
+        count = king_moves(pos, moves, count, ~own_low & ~RAYS[line, king, 0], ~own_high & ~RAYS[line, king, 1])
     mask_low, mask_high = ALL_LOW, ALL_HIGH
     checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
     if (checkers_low | checkers_high) != NONE:
@@ -266,7 +215,7 @@ def generate_checks(pos, moves, count):
         c |= off_low
         d |= off_high
         if kind < GOLD:
-            e, f = _direct(us, np.int64(kind + 8) if kind >= BISHOP else np.int64(GOLD), king, lines)
+            e, f = _direct(us, np.int64(kind + PROMOTION) if kind >= BISHOP else np.int64(GOLD), king, lines)
             e = (e | off_low) & a
             f = (f | off_high) & b
             if ((bit_low & zone_low) | (bit_high & zone_high)) == NONE:

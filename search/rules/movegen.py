@@ -63,12 +63,12 @@ EVERY = TACTICAL | QUIET | INFERIOR
 
 
 @jit
-def pinned(pos, colour):
-    """Pieces of `colour` that shield their own king from a slider: two words."""
+def single_blockers(pos, colour):
+    """Pieces of either colour that alone stand between the king of `colour` and a slider of the other: two words."""
     king = np.int64(pos.king[colour]) & 127
-    pins_low, pins_high = NONE, NONE
+    found_low, found_high = NONE, NONE
     if king == NO_KING:
-        return pins_low, pins_high
+        return found_low, found_high
     them = 1 - colour
     g = pos.groups
     snipers_low = (DIAGONAL_LINES[king, 0] & (g[BISHOP, 0] | g[HORSES, 0])) | (
@@ -89,9 +89,32 @@ def pinned(pos, colour):
         a &= low
         b &= high
         if popcount(a) + popcount(b) == ONE:
-            pins_low |= a & pos.colours[colour, 0]
-            pins_high |= b & pos.colours[colour, 1]
-    return pins_low, pins_high
+            found_low |= a
+            found_high |= b
+    return found_low, found_high
+
+
+@jit
+def pinned(pos, colour):
+    """Pieces of `colour` that shield their own king from a slider: two words."""
+    low, high = single_blockers(pos, colour)
+    return low & pos.colours[colour, 0], high & pos.colours[colour, 1]
+
+
+@jit
+def unattacked(pos, colour, a, b, low, high):
+    """Of the squares (a, b) those that no piece of `colour` attacks, over the occupied (low, high): two words."""
+    free_low, free_high = NONE, NONE
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
+        a &= ~bit_low
+        b &= ~bit_high
+        c, d = attackers(pos, colour, square, low, high)
+        if (c | d) == NONE:
+            free_low |= bit_low
+            free_high |= bit_high
+    return free_low, free_high
 
 
 @jit
@@ -182,24 +205,18 @@ def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
 
 
 @jit
-def _king_moves(pos, moves, count, goal_low, goal_high):
+def king_moves(pos, moves, count, goal_low, goal_high):
+    """Append the king's moves to the goal squares; returns the new count."""
     us = np.int64(pos.turn) & 1
-    king = np.int64(pos.king[us])
+    king = np.int64(pos.king[us]) & 127
     if king == NO_KING:
         return count
     low, high = occupied(pos)
     low &= ~BIT[king, 0]  # a slider sees through the square that the king leaves
     high &= ~BIT[king, 1]
     a, b = STEP[KING, king, 0] & goal_low, STEP[KING, king, 1] & goal_high
-    while (a | b) != NONE:
-        square = np.int64(first_square(a, b))
-        a &= ~BIT[square, 0]
-        b &= ~BIT[square, 1]
-        c, d = attackers(pos, 1 - us, square, low, high)
-        if (c | d) == NONE:
-            moves[count] = square | king << 7
-            count += 1
-    return count
+    a, b = unattacked(pos, 1 - us, a, b, low, high)
+    return write_moves(moves, count, king << 7, a, b)
 
 
 @jit
@@ -281,7 +298,7 @@ def generate(pos, moves, count, which):
         wanted_low, wanted_high = pos.colours[them, 0], pos.colours[them, 1]
     if which & QUIET:
         wanted_low, wanted_high = wanted_low | (ALL_LOW & ~low), wanted_high | (ALL_HIGH & ~high)
-    count = _king_moves(pos, moves, count, wanted_low, wanted_high)
+    count = king_moves(pos, moves, count, wanted_low, wanted_high)
     mask_low, mask_high = ALL_LOW, ALL_HIGH
     checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
     if (checkers_low | checkers_high) != NONE:

@@ -31,6 +31,7 @@ from search.rules.bitboard import (
 )
 from search.rules.shogi import (
     BISHOP,
+    DRAGON,
     DROP_ORIGIN,
     EMPTY,
     GOLD,
@@ -38,6 +39,7 @@ from search.rules.shogi import (
     HAND_KINDS,
     HAND_OFFSET,
     HAND_SLOTS,
+    HORSE,
     KINDS,
     KING,
     KNIGHT,
@@ -45,9 +47,11 @@ from search.rules.shogi import (
     NO_CODE,
     PAWN,
     PROMOTE,
+    PROMOTION,
     ROOK,
     SILVER,
     SQUARES,
+    UNPROMOTED,
 )
 from search.rules.sliders import bishop_attacks, lance_attacks, rook_attacks
 
@@ -139,13 +143,19 @@ def attacks(piece, square, low, high):
     if kind == LANCE:
         return lance_attacks(colour, square, low, high)
     a, b = STEP[piece, square, 0], STEP[piece, square, 1]
-    if kind == BISHOP or kind == KINDS - 2:
+    if kind == BISHOP or kind == HORSE:
         c, d = bishop_attacks(square, low, high)
         return a | c, b | d
-    if kind == ROOK or kind == KINDS - 1:
+    if kind == ROOK or kind == DRAGON:
         c, d = rook_attacks(square, low, high)
         return a | c, b | d
     return a, b
+
+
+@jit
+def slides(kind):
+    """Whether a kind reaches further than its steps."""
+    return kind == LANCE or kind == BISHOP or kind == ROOK or kind >= HORSE
 
 
 @jit
@@ -302,8 +312,7 @@ def _checkers_after(pos, piece, origin, target):
         return NONE, NONE
     low, high = occupied(pos)
     a, b = NONE, NONE
-    kind = piece % KINDS
-    if kind == LANCE or kind == BISHOP or kind == ROOK or kind >= KINDS - 2:
+    if slides(piece % KINDS):
         if DIRECTION[king, target] != UNALIGNED:
             c, d = attacks(piece, target, low, high)
             if ((c & BIT[king, 0]) | (d & BIT[king, 1])) != NONE:
@@ -332,14 +341,12 @@ def gives_check(pos, move):
         piece = us * KINDS + origin - DROP_ORIGIN
     else:
         piece = np.int64(pos.board[origin])
-        piece = piece + 8 if move & PROMOTE else piece
+        piece = piece + PROMOTION if move & PROMOTE else piece
         low &= ~BIT[origin, 0]
         high &= ~BIT[origin, 1]
-    kind = piece - us * KINDS
     if ((STEP[piece, target, 0] & BIT[king, 0]) | (STEP[piece, target, 1] & BIT[king, 1])) != NONE:
         return True
-    slides = kind == LANCE or kind == BISHOP or kind == ROOK or kind >= KINDS - 2
-    if slides and DIRECTION[king, target] != UNALIGNED:
+    if slides(piece - us * KINDS) and DIRECTION[king, target] != UNALIGNED:
         a, b = attacks(piece, target, low, high)
         if ((a & BIT[king, 0]) | (b & BIT[king, 1])) != NONE:
             return True
@@ -374,13 +381,12 @@ def do_move(pos, move):
         pos.removed[ply, 0] = hand_code(us, kind, held)
     else:
         moved = np.int64(pos.board[origin])
-        piece = moved + 8 if move & PROMOTE else moved
+        piece = moved + PROMOTION if move & PROMOTE else moved
         pos.removed[ply, 0] = moved * SQUARES + origin
         captured = pos.board[target]
         if captured != EMPTY:
             taken = np.int64(captured)
-            kind = taken - (1 - us) * KINDS
-            kind = kind if kind < KING else kind - 8
+            kind = UNPROMOTED[taken % KINDS]
             toggle(pos, taken, target)
             change ^= PIECE_KEYS[taken, target]
             pos.removed[ply, 1] = taken * SQUARES + target
@@ -430,7 +436,7 @@ def undo_move(pos, move):
         pos.board[target] = EMPTY
         pos.hands[us, origin - DROP_ORIGIN] += 1
     else:
-        moved = piece - 8 if move & PROMOTE else piece
+        moved = piece - PROMOTION if move & PROMOTE else piece
         toggle(pos, moved, origin)
         pos.board[origin] = moved
         captured = pos.captured[ply]
@@ -438,8 +444,7 @@ def undo_move(pos, move):
         if captured != EMPTY:
             taken = np.int64(captured)
             toggle(pos, taken, target)
-            kind = taken - them * KINDS
-            pos.hands[us, kind if kind < KING else kind - 8] -= 1
+            pos.hands[us, UNPROMOTED[taken % KINDS]] -= 1
         if moved == us * KINDS + KING:
             pos.king[us] = origin
     _step_back(pos, ply - 1)

@@ -17,7 +17,7 @@ from search.rules.position import (
     toggle,
     write_no_change,
 )
-from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PIECES_IN_BOX, SQUARES
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PIECES_IN_BOX, SQUARES, UNPROMOTED
 
 # Numbers that `set_board` returns.
 BOARD_OK, BAD_PIECE, TOO_MANY_PIECES, TWO_KINGS, TWO_PAWNS, DEAD_PIECE, OPPONENT_IN_CHECK, BAD_TURN = range(8)
@@ -56,8 +56,7 @@ def set_board(pos, board, hands, turn, game_ply):
         if board[square] > EMPTY:
             return BAD_PIECE
         if board[square] < EMPTY:
-            kind = board[square] % KINDS
-            counts[kind if kind <= KING else kind - 8] += 1
+            counts[UNPROMOTED[board[square] % KINDS]] += 1
     for kind in range(HAND_KINDS):
         counts[kind] += np.int64(hands[0, kind]) + np.int64(hands[1, kind])
     for kind in range(KING + 1):

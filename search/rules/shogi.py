@@ -19,6 +19,15 @@ SQUARES = 81
 HAND_KINDS = 7
 """Hands hold the kinds PAWN..GOLD, indexed by kind: P L N S B R G."""
 
+PROMOTION = 8
+"""What promotion adds to a kind, and to a piece."""
+UNPROMOTED = np.array([*range(8), *range(6)], np.int64)
+"""By kind: what it is once it is captured, and before it promotes."""
+OTHER_COLOUR = np.array([*range(KINDS, EMPTY), *range(KINDS), *[EMPTY] * 4], np.uint8)
+"""By piece: the same kind of the other colour; an empty square stays one (32 entries, so that a mask bounds them)."""
+MIRRORED_SQUARE = np.array([(8 - square // 9) * 9 + square % 9 for square in range(SQUARES)], np.int64)
+"""By square: the one that it becomes when left and right change places."""
+
 PIECES_IN_BOX = np.array([18, 4, 4, 4, 2, 2, 4, 2], np.int64)
 """How many pieces of each unpromoted kind a set has, both colours together."""
 
@@ -49,5 +58,5 @@ def rotate_code(code: int) -> int:
         return NO_CODE
     if code < HAND_CODES:
         piece, square = divmod(code, SQUARES)
-        return (piece + KINDS) % (2 * KINDS) * SQUARES + (SQUARES - 1 - square)
+        return int(OTHER_COLOUR[piece]) * SQUARES + (SQUARES - 1 - square)
     return HAND_CODES + (code - HAND_CODES + HAND_SLOTS) % (2 * HAND_SLOTS)

@@ -17,10 +17,10 @@ from lite.records.decode import Batch
 from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import load_model
 from lite.training.log import read_log
-from lite.training.train import MIRRORED_SQUARE
 from liteshogi.commands.test import Command as JudgeNet
 from search.puct.planes import make_planes, mirrored_labels, move_labels
 from search.rules.sfen import move_from_usi
+from search.rules.shogi import MIRRORED_SQUARE
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 ALL_TARGETS = ("sennichite", "declaration", "move_limit", "entered")

@@ -17,11 +17,11 @@ from search.puct.planes import (
     PLANES2,
     make_planes,
     move_labels,
-    view_position,
     write_held_features,
     write_planes,
 )
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.view import view_position
 
 SFENS = {
     "the start": "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from search.clock import Budget
 from search.engine import Limits, Rules
-from search.puct import tree as puct_tree
+from search.puct import compaction, playout
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.memory import Tree
 from search.puct.planes import LABELS, move_label
@@ -403,7 +403,9 @@ def test_outputs_that_are_no_numbers_do_no_harm() -> None:
 
 
 def test_each_function_is_compiled_once() -> None:
-    compiled: list[Callable] = [value for value in vars(puct_tree).values() if hasattr(value, "overloads")]
-    own = [function for function in compiled if function.__module__ == puct_tree.__name__]
+    compiled: list[Callable] = [
+        value for file in (playout, compaction) for value in vars(file).values() if hasattr(value, "overloads")
+    ]
+    own = [function for function in compiled if function.__module__ in (playout.__name__, compaction.__name__)]
     assert len(own) > 10
     assert {function.__name__: len(function.overloads) for function in own if len(function.overloads) > 1} == {}
