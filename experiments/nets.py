@@ -5,7 +5,6 @@ Callers name a file and need not know its kind. What a kind needs is imported wh
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -122,14 +121,14 @@ def evaluate(net: str, sfens: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
     for number, (sfen, logit) in enumerate(zip(sfens, logits.tolist(), strict=True)):
         row = {"sfen": sfen, "score_cp": round(logit * scale), "win_rate": win_rate(logit * scale, scale)}
-        rows.append(row if draws is None else row | {"draw": 1 / (1 + math.exp(-float(draws[number])))})
+        rows.append(row if draws is None else row | {"draw": win_rate(float(draws[number]), 1.0)})
     return rows
 
 
 def _batch(sfens: Sequence[str]) -> Any:
     """The positions as a batch of records of which nothing else is known."""
     from lite.records.decode import as_batch, labelled_dtype
-    from search.puct.planes import view_position
+    from search.rules.view import view_position
 
     batch, pos = as_batch(np.zeros(len(sfens), labelled_dtype)), new_position()
     for number, sfen in enumerate(sfens):
