@@ -17,7 +17,6 @@ from experiments.pictures import draw_training
 from export.fold import fold_file
 from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
-from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
 from lite.training.testing import judge_net
@@ -35,9 +34,8 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     begun = time.perf_counter()
     train, valid = SAMPLE / "teacher_sample.hcpe3", SAMPLE / "valid_sample.hcpe3"
     run = output / "run"
-    RunFolder(run).remove()
     _say("1. Train a (16, 4, 32) lite value network on the sample games")
-    train_value(ValueTraining(data=(train,), valid=(valid,), output=run, epochs=epochs, threads=1))
+    train_value(ValueTraining(data=(train,), valid=(valid,), output=run, epochs=epochs, threads=1, overwrite=True))
 
     _say("\n2. Test it on games that it has not seen")
     reports = {"demo": judge_net(str(run), (valid,)), "default": judge_net("default", (valid,))}

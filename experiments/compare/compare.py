@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,14 +21,13 @@ import torch
 
 from experiments.arena.strength import in_words
 from experiments.compare.comparison import (
-    Variant,
     choose_games,
     finish_run,
-    measure_inference,
     measure_steps,
     summarise_runs,
 )
 from experiments.compare.games import GameOptions, play_games
+from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
@@ -134,16 +133,17 @@ class Comparison:
         valid = choose_games(self.valid, self.valid_positions, 0, self.output / f"valid-{suffix}.hcpe3")
         if {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
             raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
-        variants = [replace(one, options=replace(one.options, data=(data,), valid=(valid,))) for one in self.variants()]
+        variants = [one.with_options(data=(data,), valid=(valid,)) for one in self.variants()]
         results: dict[str, list[dict[str, Any]]] = {variant.name: [] for variant in variants}
         for seed in self.seeds:  # all variants of a seed first: a comparison that was cut can be looked at
             for variant in variants:
-                options = variant.seeded(seed, self.output / "runs")
-                print(f"{variant.name}, seed {seed} ({options.output})", file=sys.stderr, flush=True)
-                results[variant.name].append(finish_run(options))
-        played = {variant.name: self._games(variant) for variant in variants} if self.play.games else {}
+                seeded = variant.seeded(seed, self.output / "runs")
+                print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
+                results[variant.name].append(finish_run(seeded))
+        players = [variant for variant in variants if variant.plays] if self.play.games else []
+        played = {variant.name: self._games(variant) for variant in players}
         print("measuring times", file=sys.stderr, flush=True)
-        variants = [_with_targets(variant, results[variant.name][0]["figures"]) for variant in variants]
+        variants = [variant.as_trained(results[variant.name][0]["figures"]) for variant in variants]
         steps = measure_steps(variants, self.time_rounds)
         baseline = steps[variants[0].name]
         rows = [
@@ -153,7 +153,7 @@ class Comparison:
                 "training_us": steps[variant.name],
                 "training_positions_per_s": 1e6 / steps[variant.name],
                 "training_time_ratio": steps[variant.name] / baseline,
-                "evaluation_us": measure_inference(variant),
+                "evaluation_us": variant.evaluation_us(),
                 "log": [run["log"] for run in results[variant.name]],
                 "calibration": [run["figures"].get("draw", {}).get("calibration") for run in results[variant.name]],
                 "games": played.get(variant.name),
@@ -175,12 +175,10 @@ class Comparison:
             "rows": [row | {"figures": summary[row["variant"]]} for row in rows],
         }
 
-    def _games(self, variant: Variant) -> dict[str, Any] | None:
-        """The games of a residual network's first seed; None for other networks."""
-        if isinstance(variant.options, ValueTraining):
-            return None
+    def _games(self, variant: Variant) -> dict[str, Any]:
+        """The games of a network's first seed."""
         print(f"{variant.name}: {self.play.games} games", file=sys.stderr, flush=True)
-        run = variant.seeded(self.seeds[0], self.output / "runs").output
+        run = variant.seeded(self.seeds[0], self.output / "runs").options.output
         folder = f"{variant.name}-{self.play.playouts}-against-depth-{self.play.opponent_depth}"
         return play_games(run, self.play, self.output / "games" / folder)
 
@@ -208,7 +206,7 @@ class Comparison:
         common = (POLICY_ACCURACY, POLICY_LOSS, VALUE_ACCURACY, VALUE_LOSS)
         return common + DRAW_COLUMNS if self.preset == "draw" else common
 
-    def _resnet(self, suffix: str, **changes: Any) -> Variant:
+    def _resnet(self, suffix: str, **changes: Any) -> ResnetVariant:
         network = ResnetConfig(blocks=self.blocks, channels=self.channels, **changes)
         options = ResnetTraining(
             data=(),
@@ -221,23 +219,22 @@ class Comparison:
             device=self.device,
             threads=self.threads,
         )
-        return Variant(f"resnet-{self.blocks}x{self.channels}{suffix}", options)
+        return ResnetVariant(f"resnet-{self.blocks}x{self.channels}{suffix}", options)
 
-    def _lite(self) -> Variant:
+    def _lite(self) -> ValueVariant:
         options = ValueTraining(data=(), epochs=self.value_epochs, lambda_=self.lambda_, threads=self.threads)
-        return Variant("lite-16-4-32", options)
+        return ValueVariant("lite-16-4-32", options)
 
-    def _half_kp(self) -> Variant:
-        optimiser = OptimiserConfig(learning_rate=0.001)
+    def _half_kp(self) -> ValueVariant:
         options = ValueTraining(
             data=(),
             network=HalfKpConfig(),
-            optimiser=optimiser,
+            optimiser=OptimiserConfig(learning_rate=0.001),
             epochs=self.value_epochs,
             lambda_=self.lambda_,
             threads=self.threads,
         )
-        return Variant("half-kp-256x2-32-32", options)
+        return ValueVariant("half-kp-256x2-32-32", options)
 
 
 def compare(comparison: Comparison) -> dict[str, Any]:
@@ -258,15 +255,6 @@ def compare(comparison: Comparison) -> dict[str, Any]:
     write_atomically(place.with_suffix(".md"), as_markdown(report).encode())
     draw_comparison(report, place.with_suffix(".png"))
     return report
-
-
-def _with_targets(variant: Variant, figures: dict[str, Any]) -> Variant:
-    """The variant as it was trained: auxiliary targets without positives in the data were left out."""
-    options = variant.options
-    if isinstance(options, ValueTraining):
-        return variant
-    targets = tuple(name for name in options.network.auxiliary if name in figures)
-    return replace(variant, options=replace(options, network=replace(options.network, auxiliary=targets)))
 
 
 COLUMNS = {column.key: column for column in (POLICY_ACCURACY, POLICY_LOSS, VALUE_ACCURACY, VALUE_LOSS, BRIER)}

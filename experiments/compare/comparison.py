@@ -1,4 +1,4 @@
-"""What a comparison is made of: trained variants of a network over several seeds, judged on the same held-out games.
+"""How a comparison is made: variants of a network are trained with several seeds and judged on the same held-out games.
 
 A variant and a seed are one run in a directory of its own, named after both, so that comparisons share the runs they
 have in common, and whatever was cut goes on where it stopped: a finished run holds `result.json`, an unfinished one its
@@ -12,53 +12,27 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
-from experiments.resnet.train import ResnetRun, ResnetTraining
+from experiments.compare.variants import Variant
 from lite.records.decode import scan_games
 from lite.records.formats import HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.log import read_log
-from lite.training.options import TrainingOptions, ValueTraining
-from lite.training.run import Run
-from lite.training.testing import judge_net
-from lite.training.train import ValueRun
-from search.evaluation.bench import find_games, random_network
-from search.evaluation.bench import measure as measure_evaluation
 from search.machine.files import write_atomically
 
-INFERENCE_BATCH = 256
 
-
-@dataclass(frozen=True)
-class Variant:
-    """One way of several: its name in tables and directories, and how it is trained."""
-
-    name: str
-    options: ValueTraining | ResnetTraining
-
-    def seeded(self, seed: int, runs: Path) -> TrainingOptions:
-        """The options of its run with a seed, below the directory `runs`."""
-        return replace(self.options, seed=seed, output=runs / f"{self.name}-seed{seed}")
-
-
-def make_run(options: TrainingOptions) -> Run:
-    """The kind of training that the options are for."""
-    return ResnetRun(options) if isinstance(options, ResnetTraining) else ValueRun(options)
-
-
-def finish_run(options: TrainingOptions) -> dict[str, Any]:
+def finish_run(variant: Variant) -> dict[str, Any]:
     """The result of a run, from its file or by training what is left of it and judging it.
 
     {figures of the held-out games, parameters, log: [figures after each epoch]}. Raises ValueError if the directory
     holds a run of other options, KeyboardInterrupt if the training was stopped.
     """
+    options = variant.options
     path = options.output / "result.json"
     made_with = {"options": options.fixed_options(), "data": [file.name for file in options.data]}
     if path.is_file():
@@ -67,15 +41,14 @@ def finish_run(options: TrainingOptions) -> dict[str, Any]:
             raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
         return result
     started = (options.output / "state.safetensors").exists()
-    run = make_run(replace(options, resume=started))
+    run = variant.with_options(resume=started).begin()
     if run.extended:
         run.folder.release()
         raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
     run.train()
     if run.step < run.steps:
         raise KeyboardInterrupt
-    judge = judge_resnet if isinstance(options, ResnetTraining) else judge_net
-    figures = judge(str(options.output), options.valid)
+    figures = variant.judge()
     log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]
     kept = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
     result = made_with | {
@@ -129,7 +102,7 @@ def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, flo
     taken: dict[str, list[float]] = {variant.name: [] for variant in variants}
     with tempfile.TemporaryDirectory() as folder:
         runs = {
-            variant.name: make_run(replace(variant.options, output=Path(folder) / variant.name, threads=1))
+            variant.name: variant.with_options(output=Path(folder) / variant.name, threads=1).begin()
             for variant in variants
         }
         batches = {
@@ -144,37 +117,6 @@ def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, flo
                     taken[name].append((time.process_time() - begun) / len(batches[name]) * 1e6)
     torch.set_num_threads(threads)
     return {name: statistics.median(times) for name, times in taken.items()}
-
-
-def measure_inference(variant: Variant, rounds: int = 3) -> float:
-    """CPU microseconds of one evaluation on one core: of the engine's update and layers, or of the trunk in batches.
-
-    A value network is measured along games with random weights of its dimensions, a policy-value network on batches of
-    256 positions, planes included, in the numbers that are faster here.
-    """
-    options = variant.options
-    if isinstance(options, ValueTraining):
-        network = options.network.build()
-        hidden = [len(bias) for _, bias in network.layers()[:-1]]
-        inputs = network.layers()[0][0].shape[1]
-        width = -(-inputs // network.perspectives // 32) * 32
-        random = random_network(network.feature_set, width, tuple(hidden), network.perspectives)
-        figures = measure_evaluation(random, find_games(None, 200), 3)
-        return float(figures["update_ns"] + figures["forward_ns"]) / 1000
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        model = ResnetRun(replace(options, output=Path(folder) / "run", device="cpu")).model.eval()
-    batch = next(iter(Reader(options.data, INFERENCE_BATCH)))
-    bfloat16 = uses_bfloat16(options.precision, "cpu")
-    times = []
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-        for _ in range(rounds + 1):
-            begun = time.process_time()
-            model.heads(*plane_tensors(batch.pieces, batch.hands, batch.in_check, bfloat16))
-            times.append((time.process_time() - begun) / len(batch) * 1e6)
-    torch.set_num_threads(threads)
-    return statistics.median(times[1:])
 
 
 def mean_and_error(values: Sequence[float | None]) -> dict[str, float | None]:

@@ -42,9 +42,9 @@ class RunFolder:
                 self.path.rmdir()
         self.release()
 
-    def remove(self) -> None:
+    def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""
-        for path in (self.network, self.best, self.state, self.log, self._lock.file):
+        for path in (self.network, self.best, self.state, self.log):
             path.unlink(missing_ok=True)
         for events in self.tensorboard.glob("events.out.tfevents.*"):
             events.unlink()

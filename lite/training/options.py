@@ -46,6 +46,8 @@ class TrainingOptions:
     """Minutes between saved states; one is saved at every epoch's end, too."""
     resume: bool = False
     """Go on with the run in the output directory, with the same options."""
+    overwrite: bool = False
+    """Begin anew where a run is in the output directory, and remove that one."""
     max_steps: int | None = None
     """Save and stop after so many steps of this call."""
 
@@ -55,6 +57,8 @@ class TrainingOptions:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
         if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
+        if self.resume and self.overwrite:
+            raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
         if not 0 <= self.lambda_ <= 1:
             raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
         for name in ("epochs", "batch_size", "threads", "save_minutes", "cp_per_logit"):
@@ -63,7 +67,7 @@ class TrainingOptions:
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
-        free = ("output", "resume", "max_steps", "save_minutes", "threads", "valid", "data")
+        free = ("output", "resume", "overwrite", "max_steps", "save_minutes", "threads", "valid", "data")
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 

@@ -66,8 +66,11 @@ class Run:
 
     def _begin(self) -> None:
         options = self.options
-        if not options.resume and self.folder.state.exists():
-            raise ValueError(f"{options.output}: a run is there; add --resume to go on with it, or choose another -o")
+        if not options.resume and not options.overwrite and self.folder.state.exists():
+            raise ValueError(
+                f"{options.output}: a run is there; add --resume to go on with it or --overwrite to begin anew, "
+                "or choose another -o"
+            )
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)
         self.model = self.build()
@@ -88,6 +91,8 @@ class Run:
             self._restore()
         elif options.fit_scale:
             self.cp_per_logit = self._fitted_scale()
+        if options.overwrite:
+            self.folder.clear()  # late: what cannot be trained costs nobody a run
 
     def untrained(self) -> nn.Module:
         """The network that the options describe, with random weights."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from experiments.compare import comparison
+from experiments.compare import variants
 from experiments.compare.compare import SAMPLE
-from experiments.compare.comparison import Variant, choose_games, finish_run, mean_and_error, summarise_runs
+from experiments.compare.comparison import choose_games, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
+from experiments.compare.variants import ResnetVariant
 from experiments.resnet.network import ResnetConfig
-from experiments.resnet.train import ResnetRun, ResnetTraining
+from experiments.resnet.train import ResnetTraining
 from lite.records.reader import read_all
 from liteshogi.commands.compare import Command as Compare
 
@@ -57,14 +57,14 @@ def test_a_comparison_is_written_shared_and_resumed(
     assert (tmp_path / "draw.png").read_bytes()[:4] == b"\x89PNG"
 
     begun = []
-    begin = comparison.make_run
+    begin = ResnetVariant.begin
 
-    def count(options: ResnetTraining) -> object:
-        begun.append(options.output.name)
-        return begin(options)
+    def count(variant: ResnetVariant) -> object:
+        begun.append(variant.options.output.name)
+        return begin(variant)
 
-    monkeypatch.setattr(comparison, "make_run", count)
-    monkeypatch.setattr(comparison, "measure_evaluation", lambda *_: pytest.fail("no value network here"))
+    monkeypatch.setattr(ResnetVariant, "begin", count)
+    monkeypatch.setattr(variants, "measure_evaluation", lambda *_: pytest.fail("no value network here"))
     tiny("auxiliary", tmp_path, seeds=(0,)).run()
     said = capsys.readouterr()
     assert "resnet-1x8-aux4" in said.out
@@ -81,19 +81,19 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
     options = ResnetTraining(
         data=(data,), valid=(valid,), network=ResnetConfig(1, 8), epochs=2, batch_size=256, device="cpu"
     )
-    variant = Variant("tiny", options)
+    variant = ResnetVariant("tiny", options)
     whole = finish_run(variant.seeded(0, tmp_path / "whole"))
     cut = variant.seeded(0, tmp_path / "cut")
-    ResnetRun(dataclasses.replace(cut, max_steps=3)).train()  # type: ignore[arg-type]
+    cut.with_options(max_steps=3).begin().train()
     with pytest.raises(KeyboardInterrupt):
-        finish_run(dataclasses.replace(cut, max_steps=2))
+        finish_run(cut.with_options(max_steps=2))
     resumed = finish_run(cut)
     for figures in (whole["figures"], resumed["figures"]):
         del figures["net"]
     assert resumed["figures"] == whole["figures"]
     assert resumed["log"] == whole["log"]
-    assert finish_run(cut) == json.loads((cut.output / "result.json").read_text())
-    assert not (cut.output / "state.safetensors").exists()
+    assert finish_run(cut) == json.loads((cut.options.output / "result.json").read_text())
+    assert not (cut.options.output / "state.safetensors").exists()
 
 
 def test_games_are_drawn_whole(tmp_path: Path) -> None:

@@ -125,12 +125,23 @@ def test_a_run_that_cannot_begin_leaves_nothing(options, records, tmp_path):
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
 
 
-def test_removing_a_run_leaves_other_files(options, records, held_out, tmp_path):
+def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes.txt").write_text("mine")
-    train_value(options(records, tmp_path / "run", valid=(held_out,), epochs=1))
-    RunFolder(tmp_path / "run").remove()
-    assert [path.name for path in (tmp_path / "run").rglob("*") if path.is_file()] == ["notes.txt"]
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=1)
+    train_value(run)
+    before = (tmp_path / "run" / "state.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="a run is there; add --resume to go on with it or --overwrite to begin anew"):
+        train_value(run)
+    with pytest.raises(ValueError, match="choose one"):
+        train_value(dataclasses.replace(run, resume=True, overwrite=True))
+    with pytest.raises(FileNotFoundError):
+        train_value(dataclasses.replace(run, data=(tmp_path / "none.hcpe",), overwrite=True))
+    assert (tmp_path / "run" / "state.safetensors").read_bytes() == before
+    train_value(dataclasses.replace(run, valid=(), epochs=2, overwrite=True))
+    assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    assert not (tmp_path / "run" / "best.safetensors").exists()  # of the run that is gone
+    assert len(list((tmp_path / "run" / "tensorboard").iterdir())) == 1
 
 
 def test_other_content_under_the_same_name_is_refused(options, records, tmp_path):
