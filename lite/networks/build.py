@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from lite.networks.config import NetworkConfig, briefly, check_choice
 from lite.networks.dense import DenseConfig
+from lite.networks.limits import briefly, check_choice
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
-from lite.networks.value_network import ValueNetwork
+from lite.networks.value_network import NetworkConfig, ValueNetwork
 
 CONFIGS: dict[str, type[NetworkConfig]] = {
     config.name: config for config in (LiteConfig, UntiedConfig, DenseConfig, HalfKpConfig, KpConfig)

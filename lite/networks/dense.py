@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import nn
 
-from lite.networks.config import NetworkConfig, check_choice, check_hidden, check_size
 from lite.networks.first_layer import HAND_ROWS, ROWS
-from lite.networks.value_network import ValueNetwork, exporting, sum_rows_to_export
+from lite.networks.limits import check_choice, check_hidden, check_size
+from lite.networks.value_network import NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_WIDTH
 from search.rules.shogi import EMPTY, SQUARES
 

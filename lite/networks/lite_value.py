@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import nn
 
-from lite.networks.config import NetworkConfig, briefly, check_choice, check_size
 from lite.networks.first_layer import HAND_ROWS
-from lite.networks.value_network import HAND_PADDING, ValueNetwork, exporting, sum_rows_to_export
+from lite.networks.limits import briefly, check_choice, check_size
+from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
 from search.rules.shogi import EMPTY, SQUARES
 

@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.config import NetworkConfig, check_hidden, check_size
 from lite.networks.first_layer import MAX_LISTED, _in_parts, _scatter_rows, _sum_rows
-from lite.networks.value_network import ValueNetwork
+from lite.networks.limits import check_hidden, check_size
+from lite.networks.value_network import NetworkConfig, ValueNetwork
 from search.evaluation.feature_sets import (
     BONA_END,
     HAND_SLOT_COUNT,

@@ -1,4 +1,4 @@
-"""What every network here can do.
+"""What every network here is built from, and what it can do.
 
 A network's first layer is a sum of table rows. It speaks one protocol, `ValueNetwork`: `forward(x1, x2)` is the slow
 reference path over the listing's inputs, `logits(pieces, hands, in_check)` the same function by summed rows, for
@@ -8,18 +8,38 @@ training; `first_layer()` and `layers()` are what export folds. All values are t
 from __future__ import annotations
 
 import copy
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.config import NetworkConfig
 from lite.networks.first_layer import HAND_ROWS, list_active_rows, normalise_and_cut, sum_active_rows
 from search.rules.shogi import EMPTY, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """What a network looks like; every kind of network has a subclass of its own."""
+
+    name: ClassVar[str]
+    """The kind, as network files and the command line call it."""
+
+    def build(self) -> ValueNetwork:
+        """The untrained network. Raises ValueError as `check` does."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raises ValueError for what cannot be built, or could never be evaluated by the search."""
+        raise NotImplementedError
+
+    def as_json(self) -> dict[str, Any]:
+        """The kind and its fields, as they stand in a network file."""
+        return {"network": self.name} | asdict(self)
 
 
 class ValueNetwork(nn.Module):

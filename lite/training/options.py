@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lite.networks.config import NetworkConfig
 from lite.networks.lite_value import LiteConfig
+from lite.networks.value_network import NetworkConfig
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.score import CP_PER_LOGIT

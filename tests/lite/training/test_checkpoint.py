@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from lite.networks.config import NetworkConfig
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig
 from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import NetworkConfig
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import (
     NETWORK,

@@ -1,34 +1,10 @@
-"""What a network is built from: one frozen dataclass for every kind."""
+"""What a network's configuration may say: choices and sizes, checked before anything is built."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS
-
-if TYPE_CHECKING:
-    from lite.networks.value_network import ValueNetwork
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """What a network looks like; every kind of network has a subclass of its own."""
-
-    name: ClassVar[str]
-    """The kind, as network files and the command line call it."""
-
-    def build(self) -> ValueNetwork:
-        """The untrained network. Raises ValueError as `check` does."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """Raises ValueError for what cannot be built, or could never be evaluated by the search."""
-        raise NotImplementedError
-
-    def as_json(self) -> dict[str, Any]:
-        """The kind and its fields, as they stand in a network file."""
-        return {"network": self.name} | asdict(self)
 
 
 def check_choice(name: str, found: Any, choices: tuple[Any, ...]) -> None:
