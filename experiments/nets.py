@@ -180,6 +180,23 @@ def export(
     return {"format": "onnx", "max_error": error, "positions": checked, "bytes": output.stat().st_size}
 
 
+def bench(net: str, depth: int | None = None) -> dict[str, Any]:
+    """The speed of the search that plays with a network: the figures of `search.alphabeta.bench`, to a depth, or those
+    of `search.puct.bench`. Raises OSError or ValueError in words for a network that no engine here plays."""
+    kind = kind_of(net)
+    if kind is Kind.FOLDED:
+        from search.alphabeta.bench import DEPTH, signature
+
+        return signature(net, DEPTH if depth is None else depth)
+    if kind is not Kind.POLICY_VALUE_ONNX:
+        raise ValueError(_unplayable(net, kind))
+    if depth is not None:
+        raise ValueError(f"{net}: PUCT searches it, whose searches have no --depth")
+    from search.puct.bench import measure_playouts
+
+    return measure_playouts(Path(net))
+
+
 def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     """The command and the options of a USI engine; a network's file, or `default`, stands for this engine with it.
 
@@ -195,9 +212,14 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
         return "liteshogi", (f"EvalFile={command if command == 'default' else path.absolute()}",)
     if kind is Kind.POLICY_VALUE_ONNX:
         return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()
+    raise ValueError(_unplayable(command, kind))
+
+
+def _unplayable(net: str, kind: Kind) -> str:
+    """Why no engine here plays with a network, and what to do."""
     remedies = {
-        Kind.VALUE: f"fold it first: liteshogi fold {command} -o net.safetensors",
-        Kind.POLICY_VALUE: f"write it as ONNX first: liteshogi export {command} -o net.onnx",
+        Kind.VALUE: f"fold it first: liteshogi fold {net} -o net.safetensors",
+        Kind.POLICY_VALUE: f"write it as ONNX first: liteshogi export {net} -o net.onnx",
         Kind.VALUE_ONNX: "play with the folded network that it was made from",
     }
-    raise ValueError(f"{command}: is {kind.value}, which does not play; {remedies[kind]}")
+    return f"{net}: is {kind.value}, which does not play; {remedies[kind]}"

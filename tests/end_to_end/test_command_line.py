@@ -29,6 +29,26 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
     assert done.stderr.strip() == f"error: this needs {module}: pip install 'liteshogi[{extra}]'"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["eval", "default", "startpos"],
+        ["perft", "startpos", "2"],
+        ["bench", "--depth", "2"],
+        ["bench", "evaluation", "-h"],
+    ],
+)
+def test_the_engines_own_verbs_need_no_extra(arguments):
+    script = (
+        "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n"
+        "        if name in ('torch', 'cshogi', 'onnx', 'onnxruntime', 'matplotlib', 'shogiarena', 'rsshogi'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\nsys.meta_path.insert(0, Missing())\n"
+        f"sys.argv = ['liteshogi', *{arguments!r}]\n{MAIN}"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_tune_misses_shogiarena_before_it_misses_openings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

@@ -162,3 +162,19 @@ def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monke
     done = liteshogi(*arguments)
     assert done.returncode == 1
     assert done.stderr == "error: none.bin: no such file or directory\n"
+
+
+def test_training_prints_its_figures_as_json(tmp_path, capsys):
+    sample = str(Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3")
+    arguments = ["train", "lite", sample, "-o", str(tmp_path / "run"), "--dims", "2", "1", "4", "--max-steps", "2"]
+    assert _run([*arguments, "--batch-size", "256", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["step"] == 2
+    assert _run([*arguments, "--batch-size", "256", "--json"]) == 1
+    assert "a run is there" in capsys.readouterr().err
+
+
+def test_training_on_games_says_how_to_convert_them(tmp_path, capsys):
+    (tmp_path / "0.csa").write_text("V2.2\n")
+    assert _run(["train", "k_p", str(tmp_path / "0.csa"), "-o", str(tmp_path / "run")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"convert it first: liteshogi convert {tmp_path / '0.csa'} -o 0.hcpe3" in line

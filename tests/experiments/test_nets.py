@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.nets import Kind, as_player, evaluate, export, judge, kind_of
+from experiments.nets import Kind, as_player, bench, evaluate, export, judge, kind_of
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 from export.fold import fold_file
 from lite.networks.lite_value import LiteConfig
@@ -118,6 +118,15 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
         with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
             as_player(name)
+
+
+def test_bench_searches_as_the_network_is_played(nets: Path) -> None:
+    assert bench(str(nets / "folded.safetensors"), 2)["signature"] > 0
+    assert bench(str(nets / "policy.onnx"))["playouts"] >= 1500
+    with pytest.raises(ValueError, match="have no --depth"):
+        bench(str(nets / "policy.onnx"), 2)
+    with pytest.raises(ValueError, match=r"which does not play; fold it first"):
+        bench(str(nets / "value"))
 
 
 def test_what_is_no_network_is_refused(tmp_path: Path) -> None:

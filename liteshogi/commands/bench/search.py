@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from experiments.nets import bench
 from liteshogi.commands.arguments import Json, Net
-from search.alphabeta.bench import DEPTH, signature
 
 
 @dataclass(frozen=True)
@@ -14,14 +14,16 @@ class Command:
     """Measure the search: its node signature and its speed."""
 
     net: Net = "default"
-    """Network to search with: a folded network file, an nn.bin, or `default`."""
-    depth: int = DEPTH
-    """Depth of each search; other depths have other signatures."""
+    """Network to search with: a folded network file, an nn.bin, `default`, or an ONNX file that PUCT plays with."""
+    depth: int | None = None
+    """Depth of each search, where it is alpha-beta's; other depths than that of the signature have other ones."""
     json: Json = False
 
     def run(self) -> None:
-        figures = signature(self.net, self.depth)
+        figures = bench(self.net, self.depth)
         if self.json:
             print(json.dumps(figures))
-        else:
+        elif "signature" in figures:
             print(f"signature {figures['signature']}  {figures['nps']:,} nodes/s (one thread, CPU time)")
+        else:
+            print(f"{figures['playouts']:,} playouts, {figures['playouts_per_s']:,} a second (one thread, CPU time)")

@@ -387,3 +387,13 @@ def test_a_disk_that_fills_up_is_told_with_the_file(tmp_path: Path, data_directo
     assert caught.value.filename == str(path)
     assert [child.name for child in path.parent.iterdir()] == ["a.hcpe"]
     assert path.read_bytes() == before
+
+
+def test_what_is_there_is_not_overwritten_unasked(games: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.test.hcpe3").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"a\.test\.hcpe3: is there already; add --overwrite"):
+        run(tmp_path / "a.hcpe3", games, test_share=0.5, overwrite=False)
+    assert not (tmp_path / "a.train.hcpe3").exists()
+    assert (tmp_path / "a.test.hcpe3").read_bytes() == b"mine"
+    run(tmp_path / "a.hcpe3", games, test_share=0.5)
+    assert len(read_all([tmp_path / "a.test.hcpe3"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from search.evaluation.bench import read_games
 from search.machine.jit import jit
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
-from search.rules.perft import make_leaves, perft
+from search.rules.perft import make_leaves, perft, timed_perft
 from search.rules.position import (
     do_move,
     do_null_move,
@@ -193,6 +194,23 @@ PERFT = {
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1": (207, 28684, 4809015),
     "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1": (593, 105677),
 }
+
+
+def test_perft_is_timed_without_compiling(monkeypatch):
+    waits = [0.6]
+
+    def compiled_at_first(sfen, depth):
+        time.sleep(waits.pop() if waits else 0)
+        return perft(sfen, depth)
+
+    monkeypatch.setattr("search.rules.perft.perft", compiled_at_first)
+    nodes, seconds, below = timed_perft("startpos", 2)
+    assert (nodes, below) == (900, {})
+    assert not waits
+    assert seconds < 0.5
+    nodes, _, below = timed_perft("startpos", 2, divided=True)
+    assert nodes == sum(below.values()) == 900
+    assert below["7g7f"] == 30
 
 
 def test_perft_reference_counts():
