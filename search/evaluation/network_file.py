@@ -23,6 +23,8 @@ from search.machine.metadata import parse_json, sort_header
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"
 VERSION = "1"
+_LONGEST_COMPLAINT = 250
+"""Characters: what a forged file holds is repeated no further."""
 DEFAULT_NETWORK = Path(__file__).parents[1] / "networks" / "default.safetensors"
 
 
@@ -56,7 +58,7 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
     for name in sorted(tensors):
         array = tensors[name]
         total = zlib.crc32(f"\0{name} {array.dtype.str} {array.shape}\0".encode(), total)
-        total = zlib.crc32(np.ascontiguousarray(array).data.cast("B"), total)
+        total = zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, total)
     return f"{total:08x}"
 
 
@@ -126,7 +128,7 @@ def load_network(path: Path | str = "default", fv_scale: int | None = None) -> E
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             raise ValueError(f"{path}: not a {FORMAT}: {error}") from None
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: {str(error)[:_LONGEST_COMPLAINT]}") from None
     except KeyError as error:
         raise ValueError(f"{path}: not a {FORMAT}: {error} is missing in it") from None
     except (SafetensorError, TypeError, AttributeError, OverflowError, MemoryError) as error:

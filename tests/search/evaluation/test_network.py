@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import time
 import zlib
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from safetensors.numpy import save_file
 from search.evaluation.bench import random_network
 from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference
-from search.evaluation.network_file import FORMAT, load_network, save_network
+from search.evaluation.network_file import FORMAT, _checksum, _description, _tensors, load_network, save_network
 
 SMALL = ("k_p", 32, (8,), 2)
 
@@ -65,6 +67,60 @@ def test_equal_networks_give_equal_files(tmp_path: Path, small: EvalNetwork) -> 
         save_network(dataclasses.replace(small, provenance={"b": 1, "a": "一"}), tmp_path / f"{number}")
         contents.add((tmp_path / f"{number}").read_bytes())
     assert len(contents) == 1
+
+
+STRANGE = (None, True, -1, 0, 3, 1 << 40, 10**400, 0.5, 1e300, float("nan"), float("inf"), "", "x" * 99, [], {}, [[]])
+
+
+USABLE = {("provenance", "{}"), ("input_shift", "0"), ("input_shift", "3"), ("output_divisor", "3")}
+USABLE |= {("cp_per_logit", "3"), ("cp_per_logit", "0.5"), ("logit_per_output", "0.5")}
+
+
+@pytest.mark.parametrize("name", sorted(_description(random_network(*SMALL))))
+def test_a_strange_description_is_refused_in_a_line_and_at_once(name: str, tmp_path: Path, small: EvalNetwork) -> None:
+    tensors, path = _tensors(small), tmp_path / "forged.safetensors"
+    for value in (*STRANGE, [1_000_000] * 1000):
+        data = json.dumps(_description(small) | {name: value})
+        header = {"format": FORMAT, "version": "1", "data": data, "checksum": _checksum(tensors, data)}
+        save_file(tensors, path, header)
+        if (name, repr(value)) in USABLE:
+            load_network(path)
+            continue
+        start = time.perf_counter()
+        with pytest.raises(ValueError, match="forged") as caught:
+            load_network(path)
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < len(str(path)) + 300
+        assert time.perf_counter() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("rows", np.zeros((0, 32), np.int16)),
+        ("rows", np.zeros((1710, 0), np.int16)),
+        ("rows", np.zeros((1710, 33), np.int16)),
+        ("rows", np.zeros((1710, 32), np.float32)),
+        ("rows", np.zeros((1711, 32), np.int16)),
+        ("rows", np.zeros(1710 * 32, np.int16)),
+        ("bias", np.zeros(31, np.int16)),
+        ("bias", np.zeros((), np.int16)),
+        ("layer1.weight", np.zeros((8, 65), np.int8)),
+        ("layer1.weight", np.zeros((8, 64), np.uint8)),
+        ("layer1.weight", np.zeros((0, 64), np.int8)),
+        ("layer1.weight", np.zeros((1025, 64), np.int8)),
+        ("layer2.bias", np.zeros(2, np.int32)),
+        ("layer3.weight", np.zeros((1, 1), np.int8)),
+        ("king_buckets", np.zeros(81, np.int32)),
+    ],
+)
+def test_arrays_of_other_shapes_are_refused(name: str, array: np.ndarray, tmp_path: Path, small: EvalNetwork) -> None:
+    tensors, data = _tensors(small) | {name: array}, json.dumps(_description(small))
+    header = {"format": FORMAT, "version": "1", "data": data, "checksum": _checksum(tensors, data)}
+    save_file(tensors, tmp_path / "forged.safetensors", header)
+    with pytest.raises(ValueError, match="forged") as caught:
+        load_network(tmp_path / "forged.safetensors")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
