@@ -8,7 +8,7 @@ from search.machine.bits import popcount
 from search.machine.jit import jit
 from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, NONE, ONE, STEP
 from search.rules.checks import generate_checks
-from search.rules.movegen import MAX_MOVES, is_drop_pawn_mate, pinned, unattacked
+from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate, pinned, unattacked
 from search.rules.position import (
     NO_KING,
     attackers,
@@ -58,13 +58,8 @@ def has_evasion(pos):
     low, high = occupied(pos)
     bare_low, bare_high = low & ~BIT[king, 0], high & ~BIT[king, 1]
     a, b = STEP[KING, king, 0] & ~pos.colours[us, 0], STEP[KING, king, 1] & ~pos.colours[us, 1]
-    while (a | b) != NONE:
-        square = np.int64(first_square(a, b))
-        a &= ~BIT[square, 0]
-        b &= ~BIT[square, 1]
-        c, d = attackers(pos, them, square, bare_low, bare_high)
-        if (c | d) == NONE:
-            return True
+    if has_unattacked(pos, them, a, b, bare_low, bare_high):
+        return True
     checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
     if popcount(checkers_low) + popcount(checkers_high) > ONE:
         return False

@@ -35,19 +35,23 @@ def _search_again(pos, solver, depth):
 
 
 @jit
+def _winning_move(pos, solver, depth, limit):
+    """The move by which the mover has its way, mate or none within `limit` plies; 0 if it cannot be found again."""
+    solver.limit = limit
+    pn, dn, move, _ = _probe(pos, solver, depth)
+    if (dn if depth & 1 else pn) != 0:
+        pn, dn, move, _ = _search_again(pos, solver, depth)
+    return move if (dn if depth & 1 else pn) == 0 else np.int64(0)
+
+
+@jit
 def _attack(pos, solver, depth, plies):
     """A move that mates within `plies - depth` plies; 0 if the proof cannot be found again."""
     if plies - depth == 1:
         return find_mate(pos, solver.moves[depth])[0]
     solver.limit = 0
     pn, _, move, length = _probe(pos, solver, depth)
-    if pn == 0 and length <= plies - depth:
-        return move
-    solver.limit = plies
-    pn, _, move, _ = _probe(pos, solver, depth)
-    if pn != 0:
-        pn, _, move, _ = _search_again(pos, solver, depth)
-    return move if pn == 0 else np.int64(0)
+    return move if pn == 0 and length <= plies - depth else _winning_move(pos, solver, depth, plies)
 
 
 @jit
@@ -55,11 +59,7 @@ def _defence(pos, solver, depth, plies):
     """A reply to which no mate is shorter than `plies - depth - 1`: what refutes one that is two plies shorter."""
     if plies - depth == 2:  # the mate comes next whatever one plays
         return np.int64(solver.moves[depth, 0]) if legal_moves(pos, solver.moves[depth]) else np.int64(0)
-    solver.limit = plies - 2
-    _, dn, move, _ = _probe(pos, solver, depth)
-    if dn != 0:
-        _, dn, move, _ = _search_again(pos, solver, depth)
-    return move if dn == 0 else np.int64(0)
+    return _winning_move(pos, solver, depth, plies - 2)
 
 
 @jit

@@ -205,6 +205,19 @@ def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
 
 
 @jit
+def has_unattacked(pos, colour, a, b, low, high):
+    """Whether `unattacked` would find a square."""
+    while (a | b) != NONE:
+        square = np.int64(first_square(a, b))
+        a &= ~BIT[square, 0]
+        b &= ~BIT[square, 1]
+        c, d = attackers(pos, colour, square, low, high)
+        if (c | d) == NONE:
+            return True
+    return False
+
+
+@jit
 def king_moves(pos, moves, count, goal_low, goal_high):
     """Append the king's moves to the goal squares; returns the new count."""
     us = np.int64(pos.turn) & 1
@@ -273,14 +286,7 @@ def is_drop_pawn_mate(pos, square):
     low &= ~BIT[king, 0]
     high &= ~BIT[king, 1]
     a, b = STEP[KING, king, 0] & ~pos.colours[them, 0], STEP[KING, king, 1] & ~pos.colours[them, 1]
-    while (a | b) != NONE:
-        target = np.int64(first_square(a, b))
-        a &= ~BIT[target, 0]
-        b &= ~BIT[target, 1]
-        c, d = attackers(pos, us, target, low, high)
-        if (c | d) == NONE:
-            return False
-    return True
+    return not has_unattacked(pos, us, a, b, low, high)
 
 
 @jit
