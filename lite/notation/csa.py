@@ -60,6 +60,7 @@ _START_ROWS = (
     "P9+KY+KE+GI+KI+OU+KI+GI+KE+KY",
 )
 _MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})(?:,.*)?")
+_TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)(?:\s*$|,)")
 _ENDINGS = {
     "TORYO": MOVER_LOSES,
     "TIME_UP": MOVER_LOSES,
@@ -142,32 +143,24 @@ class _Reader:
 
     def line(self, line: str) -> None:
         mark = line[:1]
-        if mark == "'":
+        if mark in "+-" and len(line) > 1:
+            self._statements(line)
+        elif mark == "T":
+            self._time(line)
+        elif mark == "'":
             self._remark(line)
         elif line.startswith(("N+", "N-")):
             self.names["+-".index(line[1])] = line[2:]
         elif mark == "$":
             self._header(line)
-        elif mark == "T":
-            self._time(line)
         elif mark == "V" or line.startswith("N"):
             pass
-        elif mark == "P" or line in ("+", "-"):
+        elif mark in "P+-":
             if self.builder is not None:
                 raise GameError(f"a position in the middle of it: {line[:30]!r}")
             self.setup.append(line)
             if mark != "P":
                 self.builder = GameBuilder(self.place, _start(self.setup))
-        elif mark in "+-":
-            # Several statements may share a line, and a comment, which may hold commas, is the last of them.
-            statements, _, remark = line.partition(",'")
-            for part in statements.split(","):
-                if part[:1] in ("+", "-"):
-                    _play(part, self.builder)
-                elif part[:1] == "T":
-                    self._time(part)
-            if remark:
-                self._remark("'" + remark)
         elif mark == "%":
             if self.builder is None:
                 raise GameError("an ending before the first position")
@@ -176,6 +169,20 @@ class _Reader:
         else:
             raise GameError(f"cannot read the line {line[:30]!r}")
 
+    def _statements(self, line: str) -> None:
+        """A move, and what else stands on its line; a comment, which may hold commas, is the last of it."""
+        if "," not in line:
+            _play(line, self.builder)
+            return
+        statements, _, remark = line.partition(",'")
+        for part in statements.split(","):
+            if part[:1] in ("+", "-"):
+                _play(part, self.builder)
+            elif part[:1] == "T":
+                self._time(part)
+        if remark:
+            self._remark("'" + remark)
+
     def _header(self, line: str) -> None:
         key, _, value = line[1:].partition(":")
         if key in _HEADERS:
@@ -183,30 +190,30 @@ class _Reader:
 
     def _time(self, line: str) -> None:
         """`T12` after a move or an ending: seconds."""
-        match = re.fullmatch(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*", line.split(",")[0])
-        if self.builder is None or match is None:
+        match, builder = _TIME.match(line), self.builder
+        if builder is None or match is None:
             return
-        milliseconds = round(1000 * float(match.group(1)))
+        milliseconds, plies = round(1000 * float(match.group(1))), builder.plies_told
         if self.ending:
-            self.builder.time_of_ending(milliseconds)
-        elif self.timed < self.builder.plies_told:
-            self.timed = self.builder.plies_told
-            self.builder.time_of_last(milliseconds)
+            builder.time_of_ending(milliseconds)
+        elif self.timed < plies:
+            self.timed = plies
+            builder.time_of_last(milliseconds)
         else:
             raise _disagrees(f"after move {self.timed} stands a time {line.strip()[:12]!r} without its move")
 
     def _remark(self, line: str) -> None:
         """A comment: floodgate's ratings, turn and summary, scores, and words for readers."""
-        if match := re.match(r"'(black|white)_rate:.*:([0-9]+(?:\.[0-9]+)?)\s*$", line):
-            self.ratings[("black", "white").index(match.group(1))] = float(match.group(2))
-        elif line.startswith("'$"):
-            self._header(line[1:])
-        elif line.startswith("'*"):
+        if line.startswith("'*"):
             if self.builder is None:
                 self.early_comments.append(line[1:])
                 return
             self.builder.comment(line[1:])
             read_comment(line[2:] if line.startswith("'*#") else line[1:].replace("**", "*", 1), self.builder)
+        elif match := re.match(r"'(black|white)_rate:.*:([0-9]+(?:\.[0-9]+)?)\s*$", line):
+            self.ratings[("black", "white").index(match.group(1))] = float(match.group(2))
+        elif line.startswith("'$"):
+            self._header(line[1:])
         elif line.rstrip() in ("'+", "'-") and self.builder is not None:
             if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
                 raise _disagrees(f"after {len(self.builder.moves)} moves {line.rstrip()!r} is the other side's")

@@ -285,6 +285,8 @@ def _plain(text: str) -> list[str]:
 
 def _abbreviate(text: str) -> str:
     """One character a piece."""
+    if "成" not in text and "王" not in text and "竜" not in text:  # which is most moves
+        return text
     for long, short in _ABBREVIATIONS:
         text = text.replace(long, short)
     return text

@@ -143,7 +143,7 @@ def test_merging_takes_the_mean_of_what_was_scored(tmp_path: Path, games: Path) 
     three = records[[0, 0, 0, 9, 10]]
     three["score"], three["padding"] = [0, 100, 300, 0, 5], [NO_SCORE, 0, 0, NO_SCORE, 0]
     three.tofile(tmp_path / "three.hcpe")
-    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge")
+    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge", overwrite=True)
     merged = read_all([tmp_path / "out.hcpe"])
     assert merged.score.tolist() == [200, 0, 5]
     assert merged.scored.tolist() == [True, False, True]
@@ -266,13 +266,13 @@ def test_duplicates(games: Path, tmp_path: Path) -> None:
     three["score"], three["result"] = [100, 200, 301], [1, 2, 1]
     three.tofile(tmp_path / "three.hcpe")
     for how, score, count in (("keep", 100, 3), ("drop", 100, 1), ("merge", 200, 1)):
-        run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates=how)
+        run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates=how, overwrite=True)
         out = np.fromfile(tmp_path / "out.hcpe", hcpe_dtype)
         assert (len(out), out["score"][0]) == (count, score)
     assert out["result"][0] == int(three["result"][0])
     three["result"] = [1, 2, 0]
     three.tofile(tmp_path / "three.hcpe")
-    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge")
+    run(tmp_path / "out.hcpe", tmp_path / "three.hcpe", duplicates="merge", overwrite=True)
     assert np.fromfile(tmp_path / "out.hcpe", hcpe_dtype)["result"].tolist() == [0]
     everything = describe((games,))
     summary = run(tmp_path / "b.hcpe", games, duplicates="drop")
@@ -381,7 +381,7 @@ def test_a_disk_that_fills_up_is_told_with_the_file(tmp_path: Path, data_directo
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
         with pytest.raises(OSError, match="File too large") as caught:
-            run(path, game)
+            run(path, game, overwrite=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert caught.value.filename == str(path)
