@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -13,13 +14,15 @@ import pytest
 from search.machine.files import WholeFile, refuse_unwritable, write_atomically
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def few_bytes() -> Iterator[None]:
-    """No file may grow past 1,000 bytes: the system's own way to run out of room."""
+    """No file may grow past 1,000 bytes, pytest's own output neither: the system's own way to run out of room."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_content_takes_its_place_at_the_end(tmp_path: Path) -> None:
@@ -52,13 +55,12 @@ def test_an_error_in_the_block_is_not_reworded_and_leaves_what_was_there(tmp_pat
     assert [child.name for child in tmp_path.iterdir()] == ["a.bin"]
 
 
-@pytest.mark.usefixtures("few_bytes")
 @pytest.mark.parametrize("size", [2000, 200_000])
 def test_a_file_that_grows_too_large_is_named(tmp_path: Path, size: int) -> None:
     """2,000 bytes wait in the buffer until the end, 200,000 do not."""
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
-    with pytest.raises(OSError, match="File too large") as caught:
+    with few_bytes(), pytest.raises(OSError, match="File too large") as caught:
         write_atomically(path, bytes(size))
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
     assert path.read_bytes() == b"old"
