@@ -141,16 +141,20 @@ def _in_words(error: Exception) -> str:
 
 def _misspelled(verb: str, rest: list[str]) -> str:
     """Why these words are no command, and which ones are; empty if nothing is wrong with them so far."""
-    if verb not in VERBS:
-        import difflib
+    import difflib
 
+    if verb not in VERBS:
         close = difflib.get_close_matches(verb, VERBS, 1)
         return f"no verb {verb!r}{f'; did you mean {close[0]}? Else' if close else ';'} see liteshogi --help"
     for word in rest:
         if spelled := RESPELLED.get(verb, {}).get(word.split("=")[0]):
             return f"{verb} {word} is spelled: {spelled}"
     kinds = VERBS[verb]
-    if kinds and not (rest and rest[0] in kinds) and verb not in WITHOUT_KIND:
+    if not kinds or (rest and rest[0] in kinds):
+        return ""
+    if rest and not os.path.exists(rest[0]) and (close := difflib.get_close_matches(rest[0], kinds, 1)):
+        return f"{verb} has no kind {rest[0]!r}; did you mean {verb} {close[0]}? Else see liteshogi {verb} --help"
+    if verb not in WITHOUT_KIND:
         return f"{verb} needs a kind first, one of {', '.join(kinds)}: liteshogi {verb} {kinds[0]} ..."
     return ""
 

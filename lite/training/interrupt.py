@@ -32,5 +32,6 @@ def interrupt_flag() -> Iterator[Callable[[], bool]]:
 def how_to_resume() -> str:
     """The command that goes on; other verbs that train find their own unfinished runs."""
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    command = " ".join(sys.argv[1:]) if verb in ("train", "compare") else "train ..."
+    words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
+    command = " ".join(words) if verb in ("train", "compare") else "train ..."
     return f"go on with: liteshogi {command}" + ("" if "--resume" in command or verb == "compare" else " --resume")

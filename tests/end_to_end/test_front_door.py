@@ -55,6 +55,12 @@ def test_training_without_a_kind_says_which_there_are(capsys):
     )
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("train half-kp x", "train half_kp"), ("bench plane", "bench planes")])
+def test_a_kind_that_is_nearly_right_is_guessed(typed, meant, capsys):
+    assert _run(typed.split()) == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("old", "spelled"),
     [

@@ -141,7 +141,7 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
 def test_ctrl_c_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd):
     run = options(records, tmp_path / "run", epochs=10000)
-    monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe"])
+    monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe", "--overwrite"])
 
     def press() -> None:
         log = run.output / "log.jsonl"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from search.machine.files import WholeFile, refuse_unwritable, write_atomically
+from search.machine.files import WholeFile, check_output, refuse_unwritable, write_atomically
 
 
 @contextlib.contextmanager
@@ -121,3 +121,17 @@ def test_links_and_long_names(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="File name too long") as caught:
         write_atomically(longest.with_name(longest.name + "x"), b"content")
     assert caught.value.errno == errno.ENAMETOOLONG
+
+
+def test_an_output_is_looked_at_before_the_work(tmp_path):
+    with pytest.raises(ValueError, match=r"net\.png: what is written here ends in \.kif or \.kifu; call it net\.kif"):
+        check_output(tmp_path / "net.png", (".kif", ".kifu"))
+    (tmp_path / "net.kif").write_text("mine")
+    with pytest.raises(ValueError, match=r"net\.kif: is there already; add --overwrite"):
+        check_output(tmp_path / "net.kif", (".kif", ".kifu"))
+    check_output(tmp_path / "net.kif", (".kif", ".kifu"), overwrite=True)
+    check_output(tmp_path / "NEW.KIF", (".kif", ".kifu"))
+    with pytest.raises(OSError, match=r"net\.kif"):
+        check_output(tmp_path / "net.kif" / "a.kif")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.kif"]
+    assert (tmp_path / "net.kif").read_text() == "mine"
