@@ -21,7 +21,7 @@ from lite.notation.kif_writer import PLAYER, score_comment
 from lite.records.formats import BLACK_WINS, DRAW, WINNER_MASK
 from search.engine import Engine
 from search.rules.declaration import RULE_27, can_declare
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.repetition import LOSS, NO_REPETITION, WIN, fourfold
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import BLACK, START_SFEN
@@ -76,7 +76,7 @@ def _over(builder: GameBuilder) -> tuple[str, int] | None:
         return word, BLACK_WON if (verdict == WIN) == (builder.turn == BLACK) else WHITE_WON
     if verdict != NO_REPETITION:
         return "千日手", REPETITION
-    if legal_moves(builder.pos, np.zeros(MAX_MOVES, np.uint16)) == 0:
+    if not list_moves(builder.pos):
         return "詰み", MOVER_LOSES
     return ("入玉勝ち", MOVER_DECLARES) if can_declare(builder.pos, np.int64(RULE_27)) else None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from search.clock import Budget, SearchClock
 from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
-from search.rules.movegen import EVERY, MAX_MOVES, QUIET, TACTICAL, generate
+from search.rules.movegen import QUIET, TACTICAL, list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import STACK, new_position
 from search.rules.sfen import move_from_usi, move_to_usi
@@ -208,14 +208,6 @@ class Engine(ABC):
 
 def root_moves(pos: np.void, wanted: Sequence[str] = ()) -> np.ndarray:
     """The moves to look at, uint16: those `wanted` (USI) that are legal, else all but needless non-promotions."""
-    buffer = np.zeros(MAX_MOVES, np.uint16)
-    if wanted:
-        chosen = {move_from_usi(move) for move in wanted}
-        count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
-        found = [move for move in buffer[:count] if int(move) in chosen]
-        if found:
-            return np.array(found, np.uint16)
-    count = generate(pos, buffer, np.int64(0), np.int64(TACTICAL | QUIET))
-    if count == 0:
-        count = generate(pos, buffer, np.int64(0), np.int64(EVERY))
-    return buffer[:count].copy()
+    chosen = {move_from_usi(move) for move in wanted}
+    found = [move for move in list_moves(pos) if move in chosen] if wanted else []
+    return np.array(found or list_moves(pos, TACTICAL | QUIET) or list_moves(pos), np.uint16)

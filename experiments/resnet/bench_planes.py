@@ -14,7 +14,7 @@ from cshogi.dlshogi import make_input_features, make_move_label
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from search.puct.planes import PLANES1, PLANES2, move_labels, write_planes
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
@@ -46,7 +46,6 @@ def compare_planes(batch: Batch) -> dict[str, Any]:
     one, two = np.zeros((PLANES1, 9, 9), np.float32), np.zeros((PLANES2, 9, 9), np.float32)
     mine1, mine2 = np.empty((PLANES1, 9, 9), np.float32), np.empty((PLANES2, 9, 9), np.float32)
     pieces, hands, in_check = np.zeros((1, 81), np.uint8), np.zeros((1, 14), np.uint8), np.zeros(1, np.bool_)
-    buffer = np.zeros(MAX_MOVES, np.uint16)
     wrong_planes = wrong_labels = moves = 0
     for index in range(len(batch)):
         pos = position_of(batch, index)
@@ -58,7 +57,7 @@ def compare_planes(batch: Batch) -> dict[str, Any]:
         part = slice(index, index + 1)
         write_planes(batch.pieces[part], batch.hands[part], batch.in_check[part], mine1.reshape(-1), mine2.reshape(-1))
         wrong_planes += not (same and np.array_equal(mine1, one) and np.array_equal(mine2, two))
-        legal = buffer[: legal_moves(pos, buffer)]
+        legal = np.array(list_moves(pos), np.uint16)
         expected = {cshogi.move16(move): make_move_label(move, board.turn) for move in board.legal_moves}
         labels = move_labels(legal, np.full(len(legal), board.turn, np.uint8))
         wrong_labels += sum(

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 import torch
 from torch import nn
 
-from lite.networks.first_layer import HAND_ROWS, ROWS
+from lite.networks.first_layer import ROWS
 from lite.networks.limits import check_choice, check_hidden, check_size
 from lite.networks.value_network import NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_WIDTH
-from search.rules.shogi import EMPTY, SQUARES
+from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class DensePieceSquareNetwork(ValueNetwork):
         table = torch.cat((self.table, nothing))
         squares = torch.arange(SQUARES)
         board = torch.where(x1 == EMPTY, ROWS, x1 * SQUARES + squares)
-        rows = torch.cat((board, x2 + HAND_ROWS), 1)
+        rows = torch.cat((board, x2 + HAND_CODES), 1)
         if exporting():
             return torch.relu(self.norm(sum_rows_to_export(table, rows, ROWS)))
         return torch.relu(self.norm(nn.functional.embedding_bag(rows, table, mode="sum")))

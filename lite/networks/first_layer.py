@@ -18,19 +18,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from search.evaluation.feature_sets import HAND_ROW_LIMIT, HAND_ROW_START, NO_ROW, piece_square
+from search.evaluation.feature_sets import (
+    HAND_ROW_LIMIT,
+    HAND_ROW_START,
+    HAND_ROWS,
+    NO_ROW,
+    PIECE_SQUARE_ROWS,
+    piece_square,
+)
 from search.machine.jit import jit
-from search.rules.shogi import EMPTY, SQUARES
+from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, SQUARES
 
-ROWS = 28 * SQUARES + 57
+ROWS = PIECE_SQUARE_ROWS + 1
 """Rows of the feature set `piece_square`: 2268 of the board, 56 of the hands, 1 for "in check"."""
-HAND_ROWS = 28 * SQUARES
 CHECK_ROW = ROWS - 1
 HAND_LIMIT = np.concatenate((HAND_ROW_LIMIT, HAND_ROW_LIMIT))
 """Rows per kind in hand, by own P L N S B R G then the enemy's: pawns beyond the eighth add none."""
-HAND_START = np.concatenate((HAND_ROW_START, HAND_ROW_START + 28))
+HAND_START = np.concatenate((HAND_ROW_START, HAND_ROW_START + HAND_ROWS))
 """Where a kind's rows start among the 56 hand rows: the rows stand in the order P L N S G B R."""
-MAX_LISTED = SQUARES + 57
+MAX_LISTED = SQUARES + 2 * HAND_ROWS + 1
 """More rows than any board can make active, legal or not."""
 
 
@@ -67,14 +73,14 @@ def _list_rows(pieces, hands, in_check, perspectives, rows, start):
     for position in range(pieces.shape[0]):
         start[sample] = listed
         first = listed
-        for square in range(81):
+        for square in range(SQUARES):
             piece = np.int64(pieces[position, square])
-            rows[listed] = piece * 81 + square
+            rows[listed] = piece * SQUARES + square
             listed += piece != EMPTY
-        for slot in range(14):
+        for slot in range(2 * HAND_KINDS):
             held = min(np.int64(hands[position, slot]), HAND_LIMIT[slot])
             for nth in range(held):
-                rows[listed] = HAND_ROWS + HAND_START[slot] + nth
+                rows[listed] = HAND_CODES + HAND_START[slot] + nth
                 listed += 1
         last = listed
         if in_check[position]:

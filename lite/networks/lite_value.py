@@ -15,11 +15,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import nn
 
-from lite.networks.first_layer import HAND_ROWS
 from lite.networks.limits import briefly, check_choice, check_size
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
-from search.rules.shogi import EMPTY, SQUARES
+from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
 
 MAX_EMBEDDING = 1024
 Layout = Literal["board", "blog"]
@@ -114,6 +113,6 @@ class LiteValueNetwork(ValueNetwork):
         pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
         # The padding row is zero after any training, yet a loaded net may hold something else there; rows are then
         # differences to an empty square, and the constant is the empty board.
-        board = torch.einsum("pd,sdn->psn", pieces - empty, by_square).reshape(HAND_ROWS, width)
+        board = torch.einsum("pd,sdn->psn", pieces - empty, by_square).reshape(HAND_CODES, width)
         hands = self.l1_2.weight[:HAND_PADDING] @ lines.sum((1, 2))
         return torch.cat((board, hands)), torch.einsum("d,sdn->n", empty, by_square)

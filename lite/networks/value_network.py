@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.first_layer import HAND_ROWS, list_active_rows, normalise_and_cut, sum_active_rows
-from search.rules.shogi import EMPTY, OTHER_COLOUR
+from lite.networks.first_layer import list_active_rows, normalise_and_cut, sum_active_rows
+from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
@@ -160,7 +160,7 @@ def listed_inputs(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -
     """The listing's inputs from a batch's arrays: x1 int64 (B, 81), x2 int64 (B, 57)."""
     rows, start = list_active_rows(pieces, hands, in_check)
     sample = np.repeat(np.arange(len(pieces)), np.diff(start))
-    features = rows.astype(np.int64) - HAND_ROWS
+    features = rows.astype(np.int64) - HAND_CODES
     x2 = np.full((len(pieces), HAND_PADDING), HAND_PADDING, np.int64)
     held = features >= 0
     x2[sample[held], features[held]] = features[held]

@@ -23,7 +23,7 @@ from lite.records.formats import (
 )
 from search.rules import repetition
 from search.rules.huffman import HCP, encode
-from search.rules.movegen import is_legal, legal_moves
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check, new_position
 from search.rules.sfen import move_to_usi, set_sfen
 from search.rules.shogi import BLACK, START_SFEN
@@ -212,7 +212,7 @@ class GameBuilder:
         mover_loses = (WHITE_WINS, BLACK_WINS)[self.turn]
         if outcome is None:
             # Checkmate and the fourth repetition need nobody to say so.
-            if in_check(self.pos) and legal_moves(self.pos, np.zeros(600, np.uint16)) == 0:
+            if in_check(self.pos) and not list_moves(self.pos):
                 return mover_loses
             if repetition.fourfold(self.pos) == repetition.NO_REPETITION:
                 return None

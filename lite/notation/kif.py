@@ -35,7 +35,7 @@ from lite.notation.game import (
     read_comment,
 )
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
-from search.rules.movegen import legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
@@ -392,10 +392,8 @@ def _ki2_move(reader: _Reader, black: bool, text: str) -> None:
 
 def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str, manner: str | None) -> list[int]:
     """The legal moves that a KI2 move can mean (the federation's rules for 左直右, 上寄引, 成, 不成 and 打)."""
-    legal = np.zeros(600, np.uint16)
-    count = legal_moves(builder.pos, legal)
     drops, moves = [], []
-    for move in legal[:count].tolist():
+    for move in list_moves(builder.pos):
         if move & 127 != target:
             continue
         origin = move >> 7 & 127

@@ -26,7 +26,7 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer
 from search.evaluation.network_file import DEFAULT_NETWORK, load_network
 from search.machine.jit import KERNEL, jit
-from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, undo_move
 from search.rules.sfen import move_from_usi, position_from_sfen
 
@@ -99,14 +99,14 @@ def read_games(path: Path, count: int) -> Games:
 
 def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:
     """Seeded random legal games, where no recorded ones are at hand; their captures and drops are not natural."""
-    generator, buffer, games = random.Random(seed), np.zeros(MAX_MOVES, np.uint16), []
+    generator, games = random.Random(seed), []
     for _ in range(count):
         pos, line = position_from_sfen("startpos"), []
         for _ in range(plies):
-            found = legal_moves(pos, buffer)
-            if found == 0:
+            moves = list_moves(pos)
+            if not moves:
                 break
-            line.append(int(buffer[generator.randrange(found)]))
+            line.append(generator.choice(moves))
             do_move(pos, np.int64(line[-1]))
         games.append(line)
     return _pack(games, f"{count} random games")

@@ -20,7 +20,7 @@ from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
 from search.mate.problems import set_problem
 from search.mate.table import MateTable
-from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check, new_position, undo_move
 from search.rules.sfen import get_sfen, move_to_usi
 from search.rules.shogi import KINDS, KING, UNPROMOTED
@@ -243,7 +243,7 @@ def is_mating_line(position: np.void, line: list[int]) -> bool:
         do_move(position, np.int64(move))
         played += 1
         good = bool(in_check(position)) or index % 2 == 1
-    good = good and legal_moves(position, np.zeros(MAX_MOVES, np.uint16)) == 0
+    good = good and not list_moves(position)
     for move in reversed(line[:played]):
         undo_move(position, np.int64(move))
     return good

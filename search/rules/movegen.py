@@ -352,6 +352,12 @@ def legal_moves(pos, moves):
     return generate(pos, moves, np.int64(0), np.int64(EVERY))
 
 
+def list_moves(pos: np.void, which: int = EVERY) -> list[int]:
+    """The legal moves (16 bits) of a record, for callers that are not compiled; `which` as for `generate`."""
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    return buffer[: generate(pos, buffer, np.int64(0), np.int64(which))].tolist()
+
+
 @jit
 def is_legal(pos, move):
     """Whether any 16-bit number is a legal move here: for moves from tables, books and GUIs."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from search.machine.jit import jit
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import MAX_MOVES, legal_moves, list_moves
 from search.rules.position import do_move, undo_move
 from search.rules.sfen import move_to_usi, position_from_sfen
 from search.rules.shogi import START_SFEN
@@ -91,11 +91,11 @@ def timed_perft(sfen: str, depth: int, divided: bool = False) -> tuple[int, floa
 def divide(sfen: str, depth: int) -> dict[str, int]:
     """`perft` below each first move, which USI names; depth at least 1."""
     pos, buffers = position_from_sfen(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16)
-    moves, below = np.zeros(MAX_MOVES, np.uint16), {}
-    for move in moves[: legal_moves(pos, moves)].astype(np.int64):
-        do_move(pos, move)
-        below[move_to_usi(int(move))] = int(count_leaves(pos, np.int64(depth - 1), buffers)) if depth > 1 else 1
-        undo_move(pos, move)
+    below = {}
+    for move in list_moves(pos):
+        do_move(pos, np.int64(move))
+        below[move_to_usi(move)] = int(count_leaves(pos, np.int64(depth - 1), buffers)) if depth > 1 else 1
+        undo_move(pos, np.int64(move))
     return below
 
 

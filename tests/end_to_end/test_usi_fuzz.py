@@ -148,16 +148,16 @@ def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
 
 def played_sfen(generator: random.Random) -> str:
     """A position of a random game."""
-    from search.rules.movegen import MAX_MOVES, legal_moves
+    from search.rules.movegen import list_moves
     from search.rules.position import do_move
     from search.rules.sfen import get_sfen, position_from_sfen
 
-    position, moves = position_from_sfen(generator.choice(SFENS)), np.zeros(MAX_MOVES, np.uint16)
+    position = position_from_sfen(generator.choice(SFENS))
     for _ in range(generator.randrange(120)):
-        count = legal_moves(position, moves)
-        if count == 0:
+        moves = list_moves(position)
+        if not moves:
             break
-        do_move(position, np.int64(moves[generator.randrange(count)]))
+        do_move(position, np.int64(generator.choice(moves)))
     return get_sfen(position)
 
 
@@ -201,7 +201,7 @@ def random_sfen(generator: random.Random) -> str:
 def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
     """Send so many; returns how many were positions to the engine."""
     from search.rules.declaration import RULE_27, can_declare
-    from search.rules.movegen import MAX_MOVES, legal_moves
+    from search.rules.movegen import list_moves
     from search.rules.sfen import position_from_sfen
 
     generator = random.Random(seed)
@@ -225,7 +225,7 @@ def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
         move = answers[-1].split()[1]
         position = position_from_sfen(sfen)
         if move == "resign":
-            assert legal_moves(position, np.zeros(MAX_MOVES, np.uint16)) == 0, sfen
+            assert not list_moves(position), sfen
         elif move == "win":
             assert can_declare(position, np.int64(RULE_27)), sfen
         else:

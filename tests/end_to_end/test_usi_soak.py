@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, move_to_usi, position_from_sfen
 
@@ -23,8 +23,7 @@ def play(session, generator: random.Random, go: str, plies: int = LONGEST) -> tu
     session.send("usinewgame")
     pos, moves = position_from_sfen("startpos"), []
     for _ in range(generator.randint(2, 10)):
-        buffer = np.zeros(MAX_MOVES, np.uint16)
-        move = int(buffer[generator.randrange(int(legal_moves(pos, buffer)))])
+        move = generator.choice(list_moves(pos))
         do_move(pos, np.int64(move))
         moves.append(move_to_usi(move))
     while len(moves) < plies:

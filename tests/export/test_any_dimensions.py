@@ -20,10 +20,10 @@ from search.evaluation.accumulator import Accumulators, evaluate, evaluate_outpu
 from search.evaluation.network import EvalNetwork, evaluate_reference
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.network_record import network_record
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import do_move, undo_move
 from search.rules.sfen import position_from_sfen
-from search.rules.shogi import EMPTY, KINDS
+from search.rules.view import view_position
 
 ODD = {
     "board": lambda: LiteValueNetwork((3, 5, 13)),
@@ -48,24 +48,21 @@ def train(net: ValueNetwork, sample: Sample, steps: int = 5) -> ValueNetwork:
 def walk_and_compare(net: EvalNetwork, seed: int, plies: int = 150) -> None:
     """Along a random game, with a step aside and back at every ply, against the reference."""
     pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
-    generator, buffer = random.Random(seed), np.zeros(MAX_MOVES, np.uint16)
-    views, outputs = [], []
-    for _ in range(plies):
-        count = legal_moves(pos, buffer)
-        if count == 0:
+    generator, outputs = random.Random(seed), []
+    pieces, hands, checks = np.zeros((plies, 81), np.uint8), np.zeros((plies, 14), np.uint8), np.zeros(plies, np.bool_)
+    for ply in range(plies):
+        moves = list_moves(pos)
+        if not moves:
             break
-        aside, move = (np.int64(buffer[generator.randrange(count)]) for _ in range(2))
+        aside, move = (np.int64(generator.choice(moves)) for _ in range(2))
         do_move(pos, aside)
         evaluate_output(pos, accumulators.record, network_record(net))
         undo_move(pos, aside)
         do_move(pos, move)
         outputs.append(int(evaluate_output(pos, accumulators.record, network_record(net))))
-        board, hands = pos["board"].astype(np.int64), pos["hands"].reshape(-1).copy()
-        if pos["turn"]:
-            board, hands = np.where(board == EMPTY, EMPTY, (board + KINDS) % (2 * KINDS))[::-1], np.roll(hands, 7)
-        views.append((board.astype(np.uint8), hands, bool(pos["checkers"].any())))
-    pieces, hands, in_check = (np.array(column) for column in zip(*views, strict=True))
-    assert (evaluate_reference(net, pieces, hands, in_check)[:, 0] == outputs).all()
+        view_position(pos, pieces, hands, checks, np.int64(ply))
+    played = len(outputs)
+    assert (evaluate_reference(net, pieces[:played], hands[:played], checks[:played])[:, 0] == outputs).all()
     assert len(set(outputs)) > plies // 4
 
 

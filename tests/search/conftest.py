@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen
 
@@ -39,15 +39,14 @@ def play_random():
 
     def play(sfen: str, seed: int, plies: int) -> Iterator[tuple[np.void, list[int]]]:
         pos, generator = position_from_sfen(sfen), random.Random(seed)
-        buffer, line = np.zeros(MAX_MOVES, np.uint16), []
+        line: list[int] = []
         for _ in range(plies):
             yield pos, line
-            count = legal_moves(pos, buffer)
-            if count == 0:
+            moves = list_moves(pos)
+            if not moves:
                 return
             # Captures and checks keep hands full and positions varied; plain random games drift.
-            move = np.int64(buffer[generator.randrange(count)])
-            line.append(int(move))
-            do_move(pos, move)
+            line.append(generator.choice(moves))
+            do_move(pos, np.int64(line[-1]))
 
     return play

@@ -21,7 +21,7 @@ from search.rules.declaration import (
     points_left_out,
     try_move,
 )
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import do_move, in_check, new_position
 from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
 from search.rules.set_up import set_board
@@ -66,15 +66,15 @@ def test_one_quiet_move_in_the_cycle_makes_it_a_draw():
 def test_occurrences_agree_with_rsshogi(seed):
     """Random shuffling of two kings and a rook: rsshogi counts the same fourth occurrences."""
     generator, pos, board = random.Random(seed), position_from_sfen(TWO_KINGS_AND_A_ROOK), Board(TWO_KINGS_AND_A_ROOK)
-    buffer, found = np.zeros(MAX_MOVES, np.uint16), False
+    found = False
     for _ in range(150):
-        moves = buffer[: legal_moves(pos, buffer)].astype(np.int64)
-        if not len(moves):
+        moves = list_moves(pos)
+        if not moves:
             break
         # Few choices, so that positions recur.
         move = sorted(moves)[generator.randrange(min(2, len(moves)))]
-        board.apply_usi(move_to_usi(int(move)))
-        do_move(pos, move)
+        board.apply_usi(move_to_usi(move))
+        do_move(pos, np.int64(move))
         found = fourfold(pos) != NO_REPETITION
         assert found == board.is_repetition(3), get_sfen(pos)  # it counts the recurrences
         if found:

@@ -14,7 +14,7 @@ from search.alphabeta.search import search_node
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
-from search.rules.movegen import MAX_MOVES, QUIET, TACTICAL, generate, is_legal, legal_moves
+from search.rules.movegen import QUIET, TACTICAL, generate, is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
 from search.score import INFINITE, MATE, is_mate, mate_plies
@@ -64,12 +64,12 @@ def test_mates_are_found_and_their_lines_mate(thread, sfen, plies):
     assert is_mate(score)
     assert mate_plies(score) == len(line)
     assert len(line) >= plies
-    pos, buffer = position_from_sfen(sfen), np.zeros(MAX_MOVES, np.uint16)
+    pos = position_from_sfen(sfen)
     for usi in line:
         assert is_legal(pos, np.int64(move_from_usi(usi)))
         do_move(pos, np.int64(move_from_usi(usi)))
     assert in_check(pos)
-    assert legal_moves(pos, buffer) == 0
+    assert not list_moves(pos)
 
 
 def test_being_mated_counts_from_the_other_side(thread):
@@ -90,7 +90,7 @@ def test_lines_are_legal_and_the_position_comes_back_whole(thread, play_random, 
             if len(line) % 13:
                 continue
             sfen = get_sfen(pos)
-            if not legal_moves(pos, np.zeros(MAX_MOVES, np.uint16)):
+            if not list_moves(pos):
                 break
             _, principal = run(thread, sfen, 5)
             assert get_sfen(thread.position) == sfen

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
-from search.rules.movegen import MAX_MOVES, TACTICAL, generate
+from search.rules.movegen import TACTICAL, list_moves
 from search.rules.sfen import move_from_usi, position_from_sfen
 
 CASES = [
@@ -33,11 +33,10 @@ def test_exchanges_worked_out_by_hand(sfen, move, threshold, expected):
 
 
 def test_the_verdict_falls_with_the_threshold(play_random, roots):
-    buffer = np.zeros(MAX_MOVES, np.uint16)
     for root in roots:
         for pos, _ in play_random(root, 3, 60):
-            for move in buffer[: generate(pos, buffer, np.int64(0), np.int64(TACTICAL))].astype(np.int64):
-                verdicts = [exchange_wins(pos, move, np.int64(t)) for t in range(-3000, 3001, 250)]
+            for move in list_moves(pos, TACTICAL):
+                verdicts = [exchange_wins(pos, np.int64(move), np.int64(t)) for t in range(-3000, 3001, 250)]
                 assert verdicts == sorted(verdicts, reverse=True)
                 assert verdicts[0]
                 assert not verdicts[-1]

@@ -17,7 +17,7 @@ from search.evaluation.network import EvalNetwork, centipawns_reference, evaluat
 from search.evaluation.network_file import save_network
 from search.evaluation.network_record import network_record
 from search.evaluation.static_evaluation import evaluate_sfens
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
 from search.rules.sfen import get_sfen, move_to_usi, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS
@@ -97,13 +97,12 @@ def walk(pos: np.void, witness: Witness, generator: random.Random, depth: int, b
         do_null_move(pos)
         walk(pos, witness, generator, depth - 1, budget)
         undo_null_move(pos)
-    buffer = np.zeros(MAX_MOVES, np.uint16)
-    moves = buffer[: legal_moves(pos, buffer)].astype(np.int64)
-    for move in generator.sample(list(moves), min(3, len(moves))):
+    moves = list_moves(pos)
+    for move in generator.sample(moves, min(3, len(moves))):
         budget[0] -= 1
-        do_move(pos, move)
+        do_move(pos, np.int64(move))
         walk(pos, witness, generator, depth - 1, budget)
-        undo_move(pos, move)
+        undo_move(pos, np.int64(move))
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -118,12 +117,12 @@ def test_slots_of_long_games_do_not_mix(nets: dict[str, EvalNetwork]) -> None:
     """Kings dance for 600 plies, so that slots are used again, also by repeated positions."""
     for name in ("half_kp", "lite", "king buckets"):
         pos = position_from_sfen("4k4/9/9/9/9/9/9/9/4K4 b G 1")
-        generator, witness, buffer = random.Random(5), Witness(nets[name]), np.zeros(MAX_MOVES, np.uint16)
+        generator, witness = random.Random(5), Witness(nets[name])
         for _ in range(600):
-            count = legal_moves(pos, buffer)
-            if count == 0:
+            moves = list_moves(pos)
+            if not moves:
                 break
-            do_move(pos, np.int64(buffer[generator.randrange(count)]))
+            do_move(pos, np.int64(generator.choice(moves)))
             if generator.random() < 0.5:
                 witness.look(pos)
         witness.judge()

@@ -21,7 +21,7 @@ from search.puct.planes import LABELS, move_label
 from search.puct.report import PuctAnalysis
 from search.puct.tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
 from search.rules.declaration import NO_RULE
-from search.rules.movegen import MAX_MOVES, is_legal, legal_moves
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 
@@ -110,12 +110,12 @@ def check_tree(tree: Tree, collapsed: bool = False) -> int:
     seed=st.integers(0, 1 << 32),
 )
 def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, moves: int, seed: int) -> None:
-    pos, buffer, chosen = position_from_sfen("startpos"), np.zeros(MAX_MOVES, np.uint16), np.random.default_rng(seed)
+    pos, chosen = position_from_sfen("startpos"), np.random.default_rng(seed)
     for _ in range(moves):
-        count = int(legal_moves(pos, buffer))
-        if count < 2:
+        legal = list_moves(pos)
+        if len(legal) < 2:
             break
-        do_move(pos, np.int64(buffer[chosen.integers(count)]))
+        do_move(pos, np.int64(chosen.choice(legal)))
     engine = PuctEngine(Guess(), 4, threads, Settings(batch_size=batch))
     found = engine.analyse(get_sfen(pos), nodes=playouts)
     check_tree(engine.tree)
@@ -129,8 +129,7 @@ def test_the_sums_of_the_tree_agree(playouts: int, batch: int, threads: int, mov
 def test_every_edge_is_a_legal_move_with_the_networks_prior(engine: PuctEngine) -> None:
     engine.use_settings(Settings(batch_size=1, temperature=2.0))
     engine.analyse(MIDDLE_GAME, nodes=1)
-    pos, buffer = position_from_sfen(MIDDLE_GAME), np.zeros(MAX_MOVES, np.uint16)
-    legal = buffer[: legal_moves(pos, buffer)].tolist()
+    legal = list_moves(position_from_sfen(MIDDLE_GAME))
     moves = {move_from_usi(one.move): one.prior for one in engine.root_moves()}
     assert sorted(moves) == sorted(legal)
     worker = engine._workers[0]
@@ -228,7 +227,7 @@ def test_mates_are_found_and_told_to_their_end(way: str) -> None:
         assert found.score_text == f"mate {len(found.pv)}", sfen
         pos = play(sfen, found.pv)
         assert in_check(pos)
-        assert legal_moves(pos, np.zeros(MAX_MOVES, np.uint16)) == 0
+        assert not list_moves(pos)
         assert found.nodes < 30_000
         assert found.win_rate == 1
 

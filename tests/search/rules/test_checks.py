@@ -7,24 +7,23 @@ import pytest
 
 from search.mate.in_one import has_evasion, mate_in_one
 from search.rules.checks import generate_checks
-from search.rules.movegen import MAX_MOVES, legal_moves
+from search.rules.movegen import MAX_MOVES, list_moves
 from search.rules.position import do_move, in_check, undo_move
 from search.rules.sfen import get_sfen, move_to_usi
 
 
 def tried(pos: np.void) -> tuple[set[str], set[str]]:
     """(checking moves, mating moves) found by playing every legal move."""
-    moves, answers = np.zeros(MAX_MOVES, np.uint16), np.zeros(MAX_MOVES, np.uint16)
     checks, mates = set(), set()
-    for move in moves[: legal_moves(pos, moves)].astype(np.int64):
-        do_move(pos, move)
+    for move in list_moves(pos):
+        do_move(pos, np.int64(move))
         if in_check(pos):
-            checks.add(move_to_usi(int(move)))
-            evasions = legal_moves(pos, answers)
-            assert bool(has_evasion(pos)) == (evasions > 0)
-            if evasions == 0:
-                mates.add(move_to_usi(int(move)))
-        undo_move(pos, move)
+            checks.add(move_to_usi(move))
+            evasions = list_moves(pos)
+            assert bool(has_evasion(pos)) == bool(evasions)
+            if not evasions:
+                mates.add(move_to_usi(move))
+        undo_move(pos, np.int64(move))
     return checks, mates
 
 

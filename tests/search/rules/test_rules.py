@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from search.evaluation.bench import read_games
 from search.machine.jit import jit
 from search.rules.declaration import RULE_27, can_declare
-from search.rules.movegen import EVERY, INFERIOR, MAX_MOVES, QUIET, TACTICAL, generate, is_legal
+from search.rules.movegen import INFERIOR, MAX_MOVES, QUIET, TACTICAL, is_legal, list_moves
 from search.rules.perft import make_leaves, perft, timed_perft
 from search.rules.position import (
     do_move,
@@ -53,14 +53,9 @@ def snapshot(pos: np.void) -> list[bytes]:
     return [np.asarray(pos[name][:upto] if name in PER_PLY else pos[name]).tobytes() for name in names]
 
 
-def moves_of(pos: np.void, which: int = EVERY) -> list[int]:
-    buffer = np.zeros(MAX_MOVES, np.uint16)
-    return buffer[: generate(pos, buffer, np.int64(0), np.int64(which))].tolist()
-
-
 def compare_with_cshogi(pos: np.void, board: cshogi.Board) -> None:
     """One position: legal moves, check, repetition verdict, declaration, SFEN and hcp."""
-    assert {move_to_usi(move) for move in moves_of(pos)} == {cshogi.move_to_usi(move) for move in board.legal_moves}
+    assert {move_to_usi(move) for move in list_moves(pos)} == {cshogi.move_to_usi(move) for move in board.legal_moves}
     assert in_check(pos) == board.is_check()
     assert VERDICTS[repetition(pos, np.int64(1 << 20))] == board.is_draw()
     assert can_declare(pos, np.int64(RULE_27)) == board.is_nyugyoku()
@@ -86,7 +81,7 @@ def shuffling_game(seed: int, plies: int, root: str):
     """Random games that prefer to go back where they came from, so that repetitions of every kind appear."""
     pos, board, generator = position_from_sfen(root), cshogi.Board(root), random.Random(seed)
     for _ in range(plies):
-        moves = moves_of(pos)
+        moves = list_moves(pos)
         if not moves:
             return
         checks, backs = [], []
@@ -125,7 +120,7 @@ def test_undo_restores_the_whole_record(play_random, roots, seed):
     for root in roots:
         for pos, _ in play_random(root, seed, 60):
             before = snapshot(pos)
-            for move in moves_of(pos):
+            for move in list_moves(pos):
                 checks = gives_check(pos, np.int64(move))
                 do_move(pos, np.int64(move))
                 assert in_check(pos) == checks, move_to_usi(move)
@@ -166,7 +161,7 @@ def test_is_legal_accepts_exactly_the_legal_moves(play_random, roots, seed):
     accepted = np.zeros(1 << 15, np.uint16)
     for root in roots:
         for pos, _ in play_random(root, seed + 200, 30):
-            legal = set(moves_of(pos))
+            legal = set(list_moves(pos))
             count = accepted_moves(pos, accepted)
             assert legal == set(accepted[:count].tolist())
 
@@ -174,11 +169,11 @@ def test_is_legal_accepts_exactly_the_legal_moves(play_random, roots, seed):
 def test_stages_partition_the_moves(play_random, roots):
     for root in roots:
         for pos, _ in play_random(root, 7, 80):
-            tactical, quiet = moves_of(pos, TACTICAL), moves_of(pos, QUIET)
-            useful = moves_of(pos, TACTICAL | QUIET)
+            tactical, quiet = list_moves(pos, TACTICAL), list_moves(pos, QUIET)
+            useful = list_moves(pos, TACTICAL | QUIET)
             assert sorted(tactical + quiet) == sorted(useful)
             assert len(set(useful)) == len(useful)
-            everything = moves_of(pos)
+            everything = list_moves(pos)
             assert set(useful) <= set(everything)
             assert len(set(everything)) == len(everything)
             for move in tactical:
@@ -225,9 +220,9 @@ def test_perft_reference_counts():
 
 def test_drop_pawn_mate_is_illegal_and_harmless_pawn_checks_are_not():
     mate = position_from_sfen("3nkn3/3n1n3/4G4/9/9/9/9/9/4K4 b P 1")
-    assert "P*5b" not in {move_to_usi(move) for move in moves_of(mate)}
+    assert "P*5b" not in {move_to_usi(move) for move in list_moves(mate)}
     escape = position_from_sfen("3nk4/3n1n3/4G4/9/9/9/9/9/4K4 b P 1")
-    assert "P*5b" in {move_to_usi(move) for move in moves_of(escape)}
+    assert "P*5b" in {move_to_usi(move) for move in list_moves(escape)}
     for pos in (mate, escape):
         compare_with_cshogi(pos, cshogi.Board(get_sfen(pos)))
 
