@@ -8,7 +8,6 @@ position. Each loop runs several times, in turns, and the median counts.
 
 from __future__ import annotations
 
-import json
 import lzma
 import os
 import random
@@ -26,9 +25,11 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer
 from search.evaluation.network_file import DEFAULT_NETWORK, load_network
 from search.machine.jit import KERNEL, jit
-from search.rules.movegen import is_legal, list_moves
-from search.rules.position import do_move, undo_move
-from search.rules.sfen import move_from_usi, position_from_sfen
+from search.machine.metadata import parse_json
+from search.rules.movegen import list_moves
+from search.rules.play import set_game, split_moves
+from search.rules.position import do_move, new_position, undo_move
+from search.rules.sfen import position_from_sfen
 
 MAX_PLIES = 1000
 PLAY, UPDATE, FORWARD, REFRESH = range(4)
@@ -55,43 +56,30 @@ def _pack(games: Iterable[list[int]], source: str) -> Games:
     return Games(np.concatenate([np.array(moves, np.uint16) for moves in lists]), starts, source)
 
 
-def _legal_line(usi_moves: list[str], where: str) -> list[int]:
-    """The moves as 16-bit numbers, each checked."""
-    pos = position_from_sfen("startpos")
-    line: list[int] = []
-    for text in usi_moves[:MAX_PLIES]:
-        move = move_from_usi(text)
-        if not is_legal(pos, np.int64(move)):
-            raise ValueError(f"{where}: {text} is not legal after {len(line)} moves")
-        do_move(pos, np.int64(move))
-        line.append(move)
-    return line
-
-
 def read_games(path: Path, count: int) -> Games:
     """At most `count` games of a file, packed by xz or not: JSON objects a line with `start` and `moves`, or USI lines.
 
     Games that start elsewhere than at the start position are left out. Raises OSError, or ValueError naming the line.
     """
-    lines = []
+    lines, pos = [], new_position()
     opener: Any = lzma.open if path.suffix == ".xz" else open
     with opener(path, "rt", encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
             where = f"{path}: line {number}"
             if text.lstrip().startswith("{"):
                 try:
-                    game = json.loads(text)
-                    start, moves = game.get("start", "startpos"), list(game["moves"])
-                except (json.JSONDecodeError, KeyError, TypeError) as error:
+                    game = parse_json(text)
+                    start, moves = game.get("start", "startpos"), tuple(game["moves"])
+                except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{where}: no game: {error}") from None
             else:
-                words = text.removeprefix("position ").split()
-                start, moves = (words or [""])[0], words[2:]
+                start, moves = split_moves(text.removeprefix("position "))
             if start == "startpos":
                 try:
-                    lines.append(_legal_line(moves, where))
-                except ValueError as error:
-                    raise ValueError(f"{where}: {error}".replace(f"{where}: {where}", where)) from None
+                    set_game(pos, start, moves[:MAX_PLIES])
+                except (ValueError, TypeError) as error:
+                    raise ValueError(f"{where}: {error}") from None
+                lines.append(pos["moves"][1 : pos["ply"] + 1].tolist())
             if len(lines) == count:
                 break
     return _pack(lines, path.name)

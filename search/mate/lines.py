@@ -16,7 +16,7 @@ UNKNOWN = -1
 
 @jit
 def _probe(pos, solver, depth):
-    """(proof number, disproof number, winner's move, length) that the table has for a position, 0 where it has none."""
+    """(proof number, disproof number, winner's move, length) of a position from the table; a number of 0 is settled."""
     pn, dn, _, move, length, _ = probe(
         solver.table, table_key(pos, solver, depth), attacker_hand(pos, depth), np.uint64(0)
     )

@@ -30,10 +30,12 @@ def test_games_of_both_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("startpos moves 7g7e", "line 1: 7g7e is not legal after 0 moves"),
+        ("startpos moves 7g7e", "line 1: move 1, 7g7e, is not legal"),
         ("startpos moves 7g7f hello", "line 1: 'hello' is not a USI move"),
         ('{"start": "startpos"}', "line 1: no game"),
         ('{"moves": [', "line 1: no game"),
+        ('{"moves": [1]}', "line 1: "),
+        ('{"moves": ' + "[" * 100_000, "line 1: no game: its JSON is nested too deeply"),
         ("", "no games from the start position"),
     ],
 )
