@@ -13,7 +13,7 @@ from search.alphabeta.root import search_root
 from search.machine.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import do_move, undo_move
-from search.score import INFINITE, MATE_BOUND, MAX_PLY
+from search.score import INFINITE, MATE_BOUND
 
 ASPIRATION_MARGIN = 22
 """Half width of the first window around the last score, centipawns."""
@@ -24,63 +24,42 @@ FIRST_NODES = 20_000
 
 
 @jit
-def _aspire(pos, thread, accumulators, network, depth, last):
-    """An iteration in a window around the last score, widened on the side where it fails; the score."""
-    low, high = np.int64(-INFINITE), np.int64(INFINITE)
-    margin = np.int64(ASPIRATION_MARGIN)
-    if depth >= 4 and abs(last) <= MATE_BOUND and thread.steps & ASPIRATION:
-        low, high = max(last - margin, low), min(last + margin, high)
-    while True:
-        score = search_root(pos, thread, accumulators, network, depth, low, high)
-        if thread.stop or (low == -INFINITE and high == INFINITE):
-            return score
-        if score <= low:
-            high, low = (low + high) // 2, max(score - margin, np.int64(-INFINITE))
-        elif score >= high:
-            high = min(score + margin, np.int64(INFINITE))
-        else:
-            return score
-        margin *= 3
-        if margin > WIDEST_MARGIN:
-            low, high = np.int64(-INFINITE), np.int64(INFINITE)
-
-
-@jit
-def _look_once(pos, thread, accumulators, network):
-    """The first iteration again and to its end: however short the time, the move is not the first that comes along."""
-    limit = thread.node_limit
-    thread.stop = 0
-    thread.node_limit = thread.nodes + FIRST_NODES
-    score = search_root(pos, thread, accumulators, network, np.int64(1), np.int64(-INFINITE), np.int64(INFINITE))
-    thread.node_limit = limit
-    thread.stop = 1
-    return score
-
-
-@jit
-def search_line(pos, thread, accumulators, network, depth, index, last):
-    """Search a depth for the best of the root's moves from place `index` on: (score, whether it was cut short).
-
-    All are int64; `last` is the line's score of the depth before. The line found is in `pv[0]`.
-    """
-    thread.root_first = index
-    thread.pv_length[0] = 0
-    score = _aspire(pos, thread, accumulators, network, depth, last)
-    first = depth == 1 and index == 0
-    if thread.stop and first:
-        score = _look_once(pos, thread, accumulators, network)
-    cut = thread.stop != 0 and (not first or thread.pv_length[0] == 0)
-    return score, cut
-
-
-@jit
 def deepen(pos, thread, accumulators, network, last):
-    """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set."""
+    """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set.
+
+    Each depth is searched in a window around the last score, `thread.score`, that is widened on the side where it
+    fails. With `thread.root_first` (MultiPV) the best of the moves from that place on is looked for.
+
+    It is one function, for whatever calls the search is compiled together with all of it.
+    """
     for depth in range(np.int64(thread.depth) + 1, last + 1):
-        score, cut = search_line(
-            pos, thread, accumulators, network, np.int64(depth), np.int64(0), np.int64(thread.score)
-        )
-        if cut:
+        thread.pv_length[0] = 0
+        low, high = np.int64(-INFINITE), np.int64(INFINITE)
+        margin, before = np.int64(ASPIRATION_MARGIN), np.int64(thread.score)
+        if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:
+            low, high = max(before - margin, low), min(before + margin, high)
+        limit, looked = np.int64(thread.node_limit), False
+        while True:
+            score = search_root(pos, thread, accumulators, network, np.int64(depth), low, high)
+            if thread.stop:
+                if depth > 1 or thread.root_first > 0 or looked:
+                    break
+                # However short the time, the move is not the first that comes along: the first depth to its end.
+                looked = True
+                thread.stop, thread.node_limit = 0, thread.nodes + FIRST_NODES
+                continue
+            if low < score < high or (low == -INFINITE and high == INFINITE):
+                break
+            if score <= low:
+                high, low = (low + high) // 2, max(score - margin, np.int64(-INFINITE))
+            else:
+                high = min(score + margin, np.int64(INFINITE))
+            margin *= 3
+            if margin > WIDEST_MARGIN:
+                low, high = np.int64(-INFINITE), np.int64(INFINITE)
+        if looked:
+            thread.stop, thread.node_limit = 1, limit
+        if thread.stop and (not looked or thread.pv_length[0] == 0):
             return
         thread.depth = depth
         thread.score = score
@@ -89,15 +68,6 @@ def deepen(pos, thread, accumulators, network, last):
             thread.line[place] = thread.pv[0, place]
         if thread.stop:
             return
-
-
-@jit
-def accompany(pos, thread, accumulators, network, first):
-    """A further thread's search: depth after depth from `first` (int64) until `thread.stop` is set."""
-    for depth in range(first, np.int64(MAX_PLY)):
-        if thread.stop:
-            return
-        search_root(pos, thread, accumulators, network, np.int64(depth), np.int64(-INFINITE), np.int64(INFINITE))
 
 
 @jit

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from search.alphabeta.deepening import accompany, deepen, legal_length, search_line
+from search.alphabeta.deepening import deepen, legal_length
 from search.alphabeta.paging import grow_table
-from search.alphabeta.parameters import EVERY_STEP, make_parameters
+from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
@@ -98,14 +98,17 @@ class AlphaBetaEngine(Engine):
         self._searched, self._searched_rules = True, self.rules
         grow_table(self.table)
         self.table.new_search()
-        for thread in self._threads:
+        for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
             self._prepare(thread, roots, limits.nodes)
+            if number:  # a helper: other depths at other times, in open windows
+                thread.record["depth"] = number % 2
+                thread.record["steps"] = self.steps & ~ASPIRATION
         if self._stopped.is_set():
             self.stop()
         helpers = [
-            threading.Thread(target=accompany, args=(*_arguments(thread), np.int64(1 + number % 2)), daemon=True)
-            for number, thread in enumerate(self._threads[1:], 1)
+            threading.Thread(target=deepen, args=(*_arguments(thread), np.int64(MAX_PLY - 1)), daemon=True)
+            for thread in self._threads[1:]
         ]
         for helper in helpers:
             helper.start()
@@ -205,11 +208,11 @@ class AlphaBetaEngine(Engine):
         for depth in range(1, last + 1):
             found = []
             for index in range(lines):
-                score, cut = search_line(*_arguments(thread), np.int64(depth), np.int64(index), np.int64(scores[index]))
-                if cut:
+                record["root_first"], record["depth"], record["score"] = index, depth - 1, scores[index]
+                deepen(*_arguments(thread), np.int64(depth))
+                if record["depth"] < depth:
                     break
-                line = record["pv"][0][: record["pv_length"][0]]
-                found.append(self._report(thread, begun, depth, score, line))
+                found.append(self._finished(thread, begun))
             record["root_first"] = 0
             if found:
                 found = self._ranked(found, begun)

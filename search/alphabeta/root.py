@@ -9,12 +9,12 @@ from search.alphabeta.search import late_move_reduction, play, search_node
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import EXACT, LOWER, NO_EVALUATION, UPPER, store
 from search.evaluation.accumulator import evaluate
-from search.machine.jit import jit
+from search.machine.jit import inlined
 from search.rules.position import in_check, undo_move
 from search.score import INFINITE
 
 
-@jit
+@inlined
 def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     """One iteration over `thread.root_moves[root_first:root_count]`: the score (int64) of the best, moved to the front.
 

@@ -74,6 +74,18 @@ _OPTIONS: dict[str, Any] = {
 
 def jit(function: Callable[..., Any]) -> Any:
     """Decorator for every jitted function: cached, releases the GIL, C-like division, no bounds checks."""
-    dispatcher = numba.njit(**_OPTIONS)(function)
+    return _kept(function, _OPTIONS)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """`jit` for a large function with one jitted caller, which it becomes part of.
+
+    A function is linked with all that it calls, and the whole is optimised again: for the search that takes seconds.
+    """
+    return _kept(function, _OPTIONS | {"inline": "always"})
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    dispatcher = numba.njit(**options)(function)
     keep_compiled(dispatcher, LOCK)
     return dispatcher
