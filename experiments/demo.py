@@ -73,8 +73,15 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+MOVES_A_LINE = 20
+"""Elsewhere than on a terminal, where a line is redrawn, every so many moves have one."""
+
+
 def _move_line(number: int, move: str, score: str) -> None:
-    print(f"\r   move {number}: {move} ({score})        ", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print(f"\r   move {number}: {move} ({score})        ", end="", file=sys.stderr, flush=True)
+    elif number % MOVES_A_LINE == 0:
+        print(f"   move {number}: {move} ({score})", file=sys.stderr, flush=True)
 
 
 def _summary(game: Game) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""What goes wrong beside the search: said once, and no game is lost by it."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from search.rules.movegen import is_legal
+from search.rules.sfen import move_from_usi, position_from_sfen
+
+REFUSED = (
+    ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
+    ("position startpos moves hello", "is not a USI move"),
+    ("position sfen 9/9 b - 1", "2 ranks instead of 9"),
+    ("position", "SFEN"),
+    ("position sfen " + "9/" * 500, "too long"),
+    ("position sfen 4k4/4R4/9/9/9/9/9/9/4K4 b - 1", "in check"),
+)
+
+
+@pytest.mark.parametrize(("bad", "words"), REFUSED)
+def test_no_move_is_played_for_a_position_that_was_refused(session, bad, words):
+    session.send("position startpos moves 7g7f")
+    assert words in session.send(bad).words()
+    lines = session.send("go depth 2").until("bestmove")
+    assert "the last one was refused" in lines[0]
+    assert words in lines[0]
+    assert lines[-1] == "bestmove resign"
+    assert session.send("go mate 1000").until("checkmate")[-1] == "checkmate timeout"
+    session.send("go infinite")
+    time.sleep(0.1)
+    assert not [line for line in session.waiting() if line.startswith("bestmove")]
+    assert session.send("stop").bestmove() == "resign"
+    session.send("position startpos moves 7g7f 3c3d", "go depth 2")
+    assert session.bestmove() != "resign"
+
+
+@pytest.mark.parametrize("broken", ["book", "mate solver", "search"])
+def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session, monkeypatch, tmp_path, broken):
+    def fail(*arguments, **names):
+        raise IndexError("out of the blue")
+
+    if broken == "book":
+        (tmp_path / "a.db").write_text("#YANEURAOU-DB2016 1.00\n")
+        session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
+        monkeypatch.setattr("search.usi.book_choice.choose", fail)
+    elif broken == "mate solver":
+        session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
+        monkeypatch.setattr("search.mate.root.RootMate.begin", fail)
+    else:
+        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._one_line", fail)
+    said = []
+    for _ in range(3):
+        lines = session.send("position startpos", "go depth 2").until("bestmove")
+        said += [line for line in lines if "out of the blue" in line]
+        assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(lines[-1].split()[1])))
+    assert len(said) == (3 if broken == "search" else 1)
+
+
+def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
+    book = tmp_path / "a.db"
+    book.write_bytes(
+        b"#YANEURAOU-DB2016 1.00\nsfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1\n\x1c\n7g7f\n"
+    )
+    session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
+    session.send("position startpos", "go depth 2")
+    assert session.bestmove() != "resign"
