@@ -135,7 +135,6 @@ class Thinking:
     def _search(self, engine: Engine, said: Go) -> Analysis:
         """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
         from search.engine import Limits
-        from search.mate.root import with_mate
 
         solver, nodes = self._root_mate, self._options.number("Mate_Root_Search")
         if said.searchmoves or engine.multi_pv > 1 or not nodes:
@@ -155,6 +154,8 @@ class Thinking:
                     mate = solver.end()
         if mate is None or best.best_move in (None, "win"):
             return best
+        from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it
+
         best = with_mate(best, mate)
         self._info(best, 1)
         return best
