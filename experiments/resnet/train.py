@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional
 
 from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
-from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, save_resnet
+from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
@@ -181,6 +181,9 @@ class ResnetRun(Run):
             f"loss {figures['policy_loss'] or 0:.4f}  value accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
             f"loss {figures['log_loss']:.4f}"
         )
+
+    def load_network(self, path: Path) -> PolicyValueNetwork:
+        return load_resnet(path)[0]
 
     def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
         save_resnet(path, self.average.model, provenance)

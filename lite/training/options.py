@@ -32,10 +32,16 @@ class TrainingOptions:
     lambda_: float = 0.7
     """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
     the result alone."""
+    lambda_end: float | None = None
+    """That weight at the end of the run, where it goes on a straight line; None: it stays."""
     cp_per_logit: float = CP_PER_LOGIT
     """Scale of the scores: a position with this score is won with probability 0.73."""
     fit_scale: bool = False
     """Fit that scale to the data instead."""
+    net_cp_per_logit: float | None = None
+    """Scale of the network's own centipawns, whatever that of the scores is; None: the scores'."""
+    init_from: Path | None = None
+    """Start from the weights of this trained network (or of the run in this directory), of the same kind and sizes."""
     mirror: bool = False
     """Show each position left-right reversed half of the time: the rules know no left and right."""
     seed: int = 0
@@ -59,11 +65,13 @@ class TrainingOptions:
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
-        if not 0 <= self.lambda_ <= 1:
-            raise ValueError(f"--lambda {self.lambda_}: a weight from 0 (results) to 1 (scores) is needed")
-        for name in ("epochs", "batch_size", "threads", "save_minutes", "cp_per_logit"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be more than 0")
+        for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
+            if weight is not None and not 0 <= weight <= 1:
+                raise ValueError(f"--{name} {weight}: a weight from 0 (results) to 1 (scores) is needed")
+        for name in ("epochs", "batch_size", "threads", "save_minutes", "cp_per_logit", "net_cp_per_logit"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
@@ -78,6 +86,13 @@ class ValueTraining(TrainingOptions):
     network: NetworkConfig = field(default_factory=LiteConfig)
     quiet: bool = False
     """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
+    error_exponent: float | None = None
+    """Minimise the error of the win rate to this power (2 to 3 are usual); None: the cross-entropy."""
+
+    def check(self) -> None:
+        super().check()
+        if self.error_exponent is not None and not 1 <= self.error_exponent <= 10:
+            raise ValueError(f"--error-exponent {self.error_exponent}: a power from 1 to 10 is needed")
 
     def fixed_options(self) -> dict[str, Any]:
         return super().fixed_options() | {"network": json_safe(self.network.as_json())}

@@ -7,6 +7,8 @@ a function of the step.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
 from collections.abc import Iterator
@@ -28,13 +30,13 @@ from lite.training.checkpoint import (
     restore_optimiser,
     save_state,
 )
-from lite.training.folder import RunFolder
+from lite.training.folder import NETWORK_NAME, RunFolder
 from lite.training.interrupt import how_to_resume, interrupt_flag
 from lite.training.log import Progress, RunLog
 from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
 from lite.training.options import TrainingOptions
-from lite.training.targets import blend, fit_cp_per_logit
+from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
@@ -74,6 +76,10 @@ class Run:
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)
         self.model = self.build()
+        self.initial: dict[str, str] | None = None
+        """{file, sha256} of the network that the run started from."""
+        if options.init_from is not None and not options.resume:
+            self._start_from(options.init_from)
         self.optimiser = make_optimiser(options.optimiser, self.model)
         self.average = WeightAverage(options.optimiser, self.model)
         self.reader = self.read(options.data, shuffle=True)
@@ -81,6 +87,7 @@ class Run:
         self.steps = self.steps_an_epoch * options.epochs
         self.step = 0
         self.cp_per_logit = options.cp_per_logit
+        """Of the scores; the network's own is in its provenance."""
         self.last_valid: dict[str, Any] = {}
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
@@ -122,6 +129,10 @@ class Run:
         """Those figures as a few words."""
         raise NotImplementedError
 
+    def load_network(self, path: Path) -> nn.Module:
+        """A trained network of this kind, from its file."""
+        raise NotImplementedError
+
     def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
         """Write the averaged network."""
         raise NotImplementedError
@@ -129,6 +140,17 @@ class Run:
     def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
         """The records as this kind of training wants them."""
         return Reader(files, self.options.batch_size, shuffle, self.options.seed)
+
+    def _start_from(self, path: Path) -> None:
+        """Take over the weights of a trained network. Raises ValueError if its configuration is another."""
+        path = path / NETWORK_NAME if path.is_dir() else path
+        other: Any = self.load_network(path)
+        if other.config != self.model.config:
+            theirs, ours = (json.dumps(config) for config in (other.config, self.model.config))
+            raise ValueError(f"--init-from {path}: it holds a network of {theirs}, and this run trains one of {ours}")
+        self.model.load_state_dict(other.state_dict())
+        with open(path, "rb") as file:
+            self.initial = {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
@@ -149,11 +171,13 @@ class Run:
             "kept": kept,
             "epoch": self.step / self.steps_an_epoch,
             "options": self.options.fixed_options(),
+            "init_from": self.initial,
             "extended": self.extended,
             "data": [path.name for path in self.options.data],
             "step": self.step,
             "steps": self.steps,
-            "cp_per_logit": self.cp_per_logit,
+            "cp_per_logit": self.options.net_cp_per_logit or self.cp_per_logit,
+            "score_cp_per_logit": self.cp_per_logit,
             "valid": self.last_valid,
             "versions": {"liteshogi": _version("liteshogi"), "torch": str(torch.__version__)},
         }
@@ -183,7 +207,8 @@ class Run:
             torch.set_rng_state(parts["random"]["torch"])
             self.reader.load_state_dict(data["reader"])
             self._reader_state = data["reader"]
-            self.step, self.cp_per_logit = int(data["step"]), float(data["cp_per_logit"])
+            self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
+            self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self.last_valid, best = dict(data["valid"]), data["best"]
             self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
             if not 0 <= self.step <= self.steps:
@@ -229,9 +254,11 @@ class Run:
         self.average.update(self.model, self.step / self.steps)
         return {name: loss.item() for name, loss in losses.items()}
 
-    def target(self, batch: Batch) -> np.ndarray:
-        """What the positions should be worth, f4 (B,)."""
-        return blend(batch.result, batch.score, batch.scored, self.options.lambda_, self.cp_per_logit)
+    def target(self, batch: Batch, step: int | None = None) -> np.ndarray:
+        """What the positions should be worth at a step of the run (the one to be taken where None), f4 (B,)."""
+        step = self.step if step is None else step
+        lambda_ = lambda_at(self.options.lambda_, self.options.lambda_end, step, self.steps)
+        return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit)
 
     def train(self) -> dict[str, Any]:
         """Take the steps that remain; {step, steps} and the last figures of the held-out games."""
@@ -298,8 +325,11 @@ class Run:
         yield (
             f"{self.reader.positions:,} positions, {self.steps} steps, "
             f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
+            + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
         )
-        if self.reader.unscored and options.lambda_:
+        if self.initial:
+            yield f"starts from {options.init_from}, sha256 {self.initial['sha256'][:16]}"
+        if self.reader.unscored and (options.lambda_ or options.lambda_end):
             share = self.reader.unscored
             which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"
             yield f"{which} score: they learn from their games' results alone"

@@ -1,8 +1,10 @@
 """What a position should be worth: the game's result and the score of a search, blended.
 
 A score in centipawns becomes a win rate by `sigmoid(score / cp_per_logit)`. The scale belongs to the engine that gave
-the scores: it is fitted so that those win rates match the results of the same games (`fit_cp_per_logit`), it is stored
-with the trained net, and it is the one number that turns the net's logits back into centipawns.
+the scores: it is fitted so that those win rates match the results of the same games (`fit_cp_per_logit`). A network
+learns win rates, so its output is a logit whatever that scale was; the scale stored with it, the one number that turns
+its logits into centipawns, is the scores' own unless a run asks for another (`net_cp_per_logit`): a network that learnt
+from scores of 1200 to a logit may speak in centipawns of 600 to one, and both mean the same win rates.
 
 A position without a score learns from its game's result alone, whatever the blend.
 """
@@ -35,6 +37,11 @@ def blend(result: np.ndarray, score: np.ndarray, scored: np.ndarray, lambda_: fl
     """
     target = (1 - lambda_) * result + lambda_ * win_rate(score, cp_per_logit)
     return np.where(scored, target, result).astype(np.float32)
+
+
+def lambda_at(start: float, end: float | None, step: int, steps: int) -> float:
+    """The scores' weight at step 0 .. steps-1: `start`, or on the straight line from there to `end` at the last."""
+    return start if end is None else start + (end - start) * step / max(1, steps - 1)
 
 
 def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:

@@ -11,8 +11,9 @@ import torch
 from lite.networks.first_layer import MAX_LISTED
 from lite.networks.value_network import ValueNetwork
 from lite.records.decode import Batch, labelled_dtype
-from lite.training.checkpoint import save_model
-from lite.training.metrics import Metrics, log_losses
+from lite.training.checkpoint import load_model, save_model
+from lite.training.loss import value_loss
+from lite.training.metrics import Metrics
 from lite.training.options import ValueTraining
 from lite.training.run import Run
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, SQUARES, WHITE
@@ -47,15 +48,18 @@ class ValueRun(Run):
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
         target = torch.from_numpy(self.target(batch)[keep])
         logits = self.model.logits(pieces, hands, in_check)
-        return {"loss": torch.nn.functional.binary_cross_entropy_with_logits(logits, target)}
+        return {"loss": value_loss(logits, target, options.error_exponent)}
 
     def test(self) -> dict[str, Any]:
         metrics = Metrics()
         losses: list[np.ndarray] = []
+        exponent = self.options.error_exponent
         for batch in self.read(self.options.valid, shuffle=False):
             logits = predict(self.average.model, batch)
             metrics.add(logits, batch)
-            losses.append(log_losses(logits, self.target(batch)))
+            # Epochs are compared by what the last of them learns.
+            target = torch.from_numpy(self.target(batch, self.steps - 1)).double()
+            losses.append(value_loss(torch.from_numpy(logits).double(), target, exponent, "none").numpy())
         return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
 
     def in_short(self, figures: dict[str, Any]) -> str:
@@ -63,6 +67,9 @@ class ValueRun(Run):
             f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
             f"log loss {figures['log_loss']:.4f}"
         )
+
+    def load_network(self, path: Path) -> ValueNetwork:
+        return load_model(path)[0]
 
     def save_network(self, path: Path, provenance: dict[str, Any]) -> None:
         save_model(path, self.average.model, provenance)

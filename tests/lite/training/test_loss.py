@@ -1,0 +1,164 @@
+"""Losses, targets that change over a run, the network's own scale, and weights to start from."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.fold import fold_file
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.untied import UntiedConfig
+from lite.training.checkpoint import load_model, load_state
+from lite.training.log import read_log
+from lite.training.loss import value_loss
+from lite.training.metrics import log_losses
+from lite.training.targets import blend, lambda_at
+from lite.training.train import ValueRun, train_value
+from search.evaluation.network_file import load_network
+
+
+@pytest.mark.parametrize("exponent", [None, 2.0, 2.5, 3.0])
+def test_gradients_of_the_losses_are_their_finite_differences(exponent):
+    rng = np.random.default_rng(0)
+    logits = torch.from_numpy(rng.normal(0, 2, 40)).requires_grad_()
+    target = torch.from_numpy(np.concatenate((rng.random(36), [0, 1, 0.5, 1])))
+    assert torch.autograd.gradcheck(lambda given: value_loss(given, target, exponent), (logits,))
+    # By hand, for whoever writes a step without autograd.
+    value_loss(logits, target, exponent).backward()
+    with torch.no_grad():
+        rate = torch.sigmoid(logits)
+        error = rate - target
+        by_hand = (
+            error if exponent is None else exponent * error.abs() ** (exponent - 1) * error.sign() * rate * (1 - rate)
+        )
+    torch.testing.assert_close(logits.grad, by_hand / len(logits), rtol=1e-12, atol=1e-15)
+
+
+@given(st.floats(-30, 30), st.floats(0, 1), st.floats(1, 4))
+def test_losses_by_their_formulas(logit, target, exponent):
+    given = torch.tensor([logit], dtype=torch.float64), torch.tensor([target], dtype=torch.float64)
+    rate = 1 / (1 + np.exp(-logit))
+    assert value_loss(*given, exponent).item() == pytest.approx(abs(rate - target) ** exponent, rel=1e-9, abs=1e-12)
+    entropy = log_losses(np.array([logit]), np.array([target]))[0]
+    assert value_loss(*given).item() == pytest.approx(entropy, rel=1e-9, abs=1e-12)
+    assert value_loss(*given, exponent, "none").tolist() == [value_loss(*given, exponent).item()]
+
+
+def test_no_gradient_where_there_is_no_error():
+    logits = torch.zeros(3, requires_grad=True)
+    value_loss(logits, torch.full((3,), 0.5), 2.5).backward()
+    assert logits.grad is not None
+    assert logits.grad.tolist() == [0, 0, 0]
+
+
+def test_the_weight_of_scores_goes_on_a_line():
+    assert [lambda_at(1.0, 0.6, step, 5) for step in range(5)] == pytest.approx([1, 0.9, 0.8, 0.7, 0.6])
+    assert [lambda_at(0.3, None, step, 5) for step in range(5)] == [0.3] * 5
+    assert lambda_at(0.3, 0.9, 0, 1) == 0.3
+
+
+def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, records, held_out, tmp_path):
+    run = ValueRun(options(records, tmp_path / "run", valid=(held_out,), lambda_=1.0, lambda_end=0.5))
+    batch = next(iter(run._batches()))
+    parts = batch.result, batch.score, batch.scored
+    first, last = (blend(*parts, lambda_, 600) for lambda_ in (1.0, 0.5))
+    np.testing.assert_array_equal(run.target(batch), first)
+    run.step = 16  # of 33
+    np.testing.assert_allclose(run.target(batch), (first + last) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(run.target(batch, 32), last)
+    judged = run.test()["loss"]
+    run.step = 0
+    assert run.test()["loss"] == judged
+    run.folder.release()
+
+
+@pytest.mark.parametrize("exponent", [2.0, 2.5])
+def test_a_power_of_the_error_trains_and_is_what_the_best_epoch_is_chosen_by(
+    options, records, held_out, tmp_path, exponent
+):
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=15, lambda_=0.5, error_exponent=exponent)
+    train_value(run)
+    lines = read_log(run.output / "log.jsonl")
+    losses = [line["loss"] for line in lines if line["kind"] == "train"]
+    assert losses[-1] < losses[0] * 0.9
+    _, trained = load_model(run.output)
+    assert trained["valid"]["accuracy"] > 0.6
+    assert 0 < trained["valid"]["loss"] < 0.25  # a power of a rate, not the cross-entropy
+    if exponent == 2:
+        whole = dataclasses.replace(run, output=tmp_path / "other", error_exponent=None)
+        train_value(whole)
+        assert load_model(whole.output)[1]["valid"]["loss"] > trained["valid"]["loss"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"error_exponent": 0.5}, r"--error-exponent 0\.5: a power from 1 to 10"),
+        ({"error_exponent": float("nan")}, "--error-exponent nan"),
+        ({"lambda_end": -0.1}, r"--lambda-end -0\.1: a weight from 0"),
+        ({"net_cp_per_logit": 0.0}, r"--net-cp-per-logit 0\.0: must be more than 0"),
+        ({"cp_per_logit": float("inf")}, "--cp-per-logit inf: must be more than 0"),
+    ],
+)
+def test_senseless_recipes_are_refused(options, records, tmp_path, change, words):
+    with pytest.raises(ValueError, match=words):
+        train_value(options(records, tmp_path / "run", **change))
+
+
+def test_the_networks_scale_is_its_own(options, records, tmp_path):
+    """Scores of 1200 to a logit, a network that speaks in 600 to one: the same win rates, half the centipawns."""
+    scores = options(records, tmp_path / "scores", cp_per_logit=1200.0)
+    own = options(records, tmp_path / "own", cp_per_logit=1200.0, net_cp_per_logit=600.0)
+    for run in (scores, own):
+        train_value(dataclasses.replace(run, max_steps=13))
+        train_value(dataclasses.replace(run, resume=True))
+        fold_file(run.output, run.output / "folded.safetensors", data=(records,))
+    first, second = (load_network(str(run.output / "folded.safetensors")) for run in (scores, own))
+    np.testing.assert_array_equal(first.rows, second.rows)
+    assert first.logit_per_output == second.logit_per_output
+    assert (first.cp_per_logit, second.cp_per_logit) == (1200, 600)
+    # A resumed run still reads the scores on their scale.
+    assert load_state(own.output / "state.safetensors")[1]["score_cp_per_logit"] == 1200
+    for run in (scores, own):
+        assert load_model(run.output)[1]["score_cp_per_logit"] == 1200
+
+
+def test_a_run_starts_from_another_network(options, records, tmp_path):
+    first = options(records, tmp_path / "first")
+    train_value(first)
+    path = first.output / "network.safetensors"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    for start in (path, first.output):
+        run = ValueRun(options(records, tmp_path / "second", init_from=start, seed=7))
+        for model in (run.model, run.average.model):
+            for name, value in load_model(path)[0].state_dict().items():
+                assert torch.equal(model.state_dict()[name], value), name
+        assert run.model.training
+        run.folder.release()
+    second = options(records, tmp_path / "second", init_from=path, max_steps=4)
+    train_value(second)
+    path.unlink()  # a resumed run has what it needs
+    train_value(dataclasses.replace(second, resume=True, max_steps=None))
+    _, trained = load_model(second.output)
+    assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest}
+
+
+def test_a_network_of_other_sizes_or_another_kind_is_no_start(options, records, tmp_path):
+    first = options(records, tmp_path / "first", max_steps=1)
+    train_value(first)
+    for network in (LiteConfig(dims=(4, 2, 16)), UntiedConfig(dims=(4, 2, 8)), DenseConfig(8)):
+        with pytest.raises(ValueError, match=r"--init-from .*holds a network of .*, and this run") as error:
+            train_value(options(records, tmp_path / "second", network=network, init_from=first.output))
+        for config in (first.network, network):
+            assert json.dumps(config.as_json()) in str(error.value)
+        assert not (tmp_path / "second").exists()
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        train_value(options(records, tmp_path / "second", init_from=tmp_path / "none.safetensors"))
