@@ -114,7 +114,13 @@ def _run(arguments: list[str]) -> int:
     try:
         import tyro
 
-        options: Any = tyro.cli(_load(words), args=rest, prog=f"liteshogi {' '.join(words)}")
+        command = _load(words)
+        given: Any = None
+        if verb == "train":
+            from liteshogi.commands.train.configuration import configured
+
+            given = configured(command, rest, words[1])
+        options: Any = tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
         options.run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]

@@ -60,6 +60,10 @@ class ResnetTraining(TrainingOptions):
         if self.auxiliary_weight < 0 or self.positive_weight_cap < 1:
             raise ValueError("--auxiliary-weight must not be negative, --positive-weight-cap not less than 1")
 
+    @property
+    def kind(self) -> str:
+        return "resnet"
+
     def chosen_device(self) -> str:
         return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
 

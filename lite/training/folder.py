@@ -21,6 +21,8 @@ class RunFolder:
         """Of the epoch with the lowest loss on held-out games, where there are such."""
         self.state = path / "state.safetensors"
         self.log = path / "log.jsonl"
+        self.configuration = path / "config.json"
+        """The run's options."""
         self.tensorboard = path / "tensorboard"
         self._lock = FolderLock(path)
         self._made = False
@@ -44,7 +46,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""
-        for path in (self.network, self.best, self.state, self.log):
+        for path in (self.network, self.best, self.state, self.log, self.configuration):
             path.unlink(missing_ok=True)
         for events in self.tensorboard.glob("events.out.tfevents.*"):
             events.unlink()

@@ -2,6 +2,7 @@
 
 Two presets. `adamw`, the default: AdamW with a warm-up and a cosine down to nothing. `source`: momentum SGD at 0.04 as
 in the article, then 0.004 and 0.0004, a third of the run each (the steps of its author's training scripts).
+Either can take another schedule.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import torch
 from torch import nn
 
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
+WARM_UP = {"cosine": 0.03, "one_cycle": 0.3}
+START_DIVISOR, END_DIVISOR = 25, 25e4
+"""one_cycle begins and ends at the highest rate over these, as PyTorch's OneCycleLR does."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,11 @@ class OptimiserConfig:
     """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
     learning_rate: float | None = None
     """Highest learning rate; None: 0.02 with adamw and 0.04 with source, which suit the lite network."""
-    warm_up: float = 0.03
-    """adamw: share of the run in which the rate rises from nothing."""
+    schedule: Literal["cosine", "one_cycle", "steps"] | None = None
+    """How the rate goes. cosine: up on a line, down to nothing on a cosine; one_cycle: from a 25th up and down on
+    cosines; steps: three thirds, each at a tenth of the one before. None: cosine with adamw, steps with source."""
+    warm_up: float | None = None
+    """cosine and one_cycle: share of the run in which the rate rises; None: 0.03 and 0.3."""
     weight_decay: float | None = None
     """Decay of weights (not of biases and normalisation); 0.01 for adamw and 0.0001 for source where not given."""
     clip: float = 1.0
@@ -37,6 +44,11 @@ class OptimiserConfig:
     """ema: share of the old average kept at each step."""
     swa_start: float = 0.75
     """swa: share of the run after which the average begins."""
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        if self.warm_up is not None and not 0 <= self.warm_up <= 1:
+            raise ValueError(f"--warm-up {self.warm_up}: a share of the run from 0 to 1 is needed")
 
 
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:
@@ -63,12 +75,24 @@ def highest_rate(config: OptimiserConfig) -> float:
 def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
     """The learning rate of step 0 .. steps-1: a function of the step alone, so that a resumed run needs no more."""
     rate = highest_rate(config)
-    if config.optimiser == "source":
+    schedule = config.schedule or ("steps" if config.optimiser == "source" else "cosine")
+    if schedule == "steps":
         return rate * 0.1 ** min(3 * step // steps, 2)
-    warm_up = max(1, round(config.warm_up * steps))
+    rise = (WARM_UP[schedule] if config.warm_up is None else config.warm_up) * steps
+    if schedule == "one_cycle":
+        # Smith and Topin 2018, of the rate alone: the momentum stays.
+        top = max(rise - 1, 0)
+        if step < top:
+            return _along_cosine(rate / START_DIVISOR, rate, step / top)
+        return _along_cosine(rate, rate / END_DIVISOR, (step - top) / max(1, steps - 1 - top))
+    warm_up = max(1, round(rise))
     if step < warm_up:
         return rate * (step + 1) / warm_up
     return rate * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / max(1, steps - warm_up)))
+
+
+def _along_cosine(start: float, end: float, share: float) -> float:
+    return end + (start - end) * 0.5 * (1 + math.cos(math.pi * share))
 
 
 class WeightAverage:

@@ -65,6 +65,7 @@ class TrainingOptions:
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
+        self.optimiser.check()
         for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
             if weight is not None and not 0 <= weight <= 1:
                 raise ValueError(f"--{name} {weight}: a weight from 0 (results) to 1 (scores) is needed")
@@ -72,6 +73,19 @@ class TrainingOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")
+
+    @property
+    def kind(self) -> str:
+        """The network's, as `liteshogi train KIND` names it."""
+        raise NotImplementedError
+
+    def configuration(self) -> dict[str, Any]:
+        """All options but those of a single call, by the names that the command line has for them, as JSON."""
+        named: dict[str, Any] = {"kind": self.kind}
+        for name, value in asdict(self).items():
+            if name not in ("resume", "overwrite", "max_steps"):
+                named |= value if isinstance(value, dict) else {name: value}
+        return {name.rstrip("_").replace("_", "-"): json_safe(value) for name, value in named.items()}
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
@@ -93,6 +107,10 @@ class ValueTraining(TrainingOptions):
         super().check()
         if self.error_exponent is not None and not 1 <= self.error_exponent <= 10:
             raise ValueError(f"--error-exponent {self.error_exponent}: a power from 1 to 10 is needed")
+
+    @property
+    def kind(self) -> str:
+        return self.network.name
 
     def fixed_options(self) -> dict[str, Any]:
         return super().fixed_options() | {"network": json_safe(self.network.as_json())}

@@ -37,6 +37,7 @@ from lite.training.memory import machine_memory, network_bytes, refuse_beyond_me
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
 from lite.training.options import TrainingOptions
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
+from search.machine.files import write_atomically
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
@@ -100,6 +101,7 @@ class Run:
             self.cp_per_logit = self._fitted_scale()
         if options.overwrite:
             self.folder.clear()  # late: what cannot be trained costs nobody a run
+        write_atomically(self.folder.configuration, (json.dumps(options.configuration(), indent=1) + "\n").encode())
 
     def untrained(self) -> nn.Module:
         """The network that the options describe, with random weights."""

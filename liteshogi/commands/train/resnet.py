@@ -13,6 +13,7 @@ from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import RESNET_OPTIMISER, ResnetTraining, train_resnet
 from lite.training.optimiser import OptimiserConfig
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.commands.train.configuration import Configuration
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Command(ResnetTraining):
     optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = RESNET_OPTIMISER
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
     network: Annotated[ResnetConfig, tyro.conf.arg(name="")] = field(default_factory=ResnetConfig)
+    config: Configuration = None
     json: Json = False
 
     def run(self) -> None:

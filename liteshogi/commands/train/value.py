@@ -13,6 +13,7 @@ from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
 from liteshogi.commands.arguments import Json, Output, part
+from liteshogi.commands.train.configuration import Configuration
 
 NNUE_OPTIMISER = OptimiserConfig(learning_rate=0.001)
 
@@ -25,6 +26,7 @@ class ValueCommand(ValueTraining):
     output: Output = Path("runs/lite")
     optimiser: Annotated[OptimiserConfig, tyro.conf.arg(name="")] = field(default_factory=OptimiserConfig)
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
+    config: Configuration = None
     json: Json = False
 
     def run(self) -> None:

@@ -172,6 +172,31 @@ def test_schedules():
     assert rates[-1] < 1e-4 * max(rates)
     assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
     assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
+    # Each optimiser takes the other's, too.
+    assert [rate_at(OptimiserConfig("source", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
+    assert rate_at(OptimiserConfig("adamw", 0.04, "steps"), 299, 300) == pytest.approx(0.0004)
+    late = OptimiserConfig(warm_up=0.25)
+    assert (
+        rate_at(late, 249, 1000) == rate_at(late, 250, 1000) == max(rate_at(late, step, 1000) for step in range(1000))
+    )
+
+
+@pytest.mark.parametrize("warm_up", [None, 0.0, 0.1, 1.0])
+@pytest.mark.parametrize("steps", [1, 2, 7, 500])
+def test_one_cycle_is_pytorchs(warm_up, steps):
+    config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
+    rates = [rate_at(config, step, steps) for step in range(steps)]
+    assert all(0 < rate <= 0.1 for rate in rates)
+    share = 0.3 if warm_up is None else warm_up
+    if share * steps > 1 and share < 1:
+        sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        theirs = torch.optim.lr_scheduler.OneCycleLR(sgd, 0.1, total_steps=steps, pct_start=share, cycle_momentum=False)
+        expected = [theirs.get_last_lr()[0]]
+        for _ in range(steps - 1):
+            sgd.step()
+            theirs.step()
+            expected.append(theirs.get_last_lr()[0])
+        assert rates == pytest.approx(expected, rel=1e-12)
 
 
 def test_vectors_do_not_decay():

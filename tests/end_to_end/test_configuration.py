@@ -1,0 +1,154 @@
+"""`--config`: a run's options as a file come back as they were, and single ones override them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from experiments.resnet.network import ResnetConfig
+from experiments.resnet.train import ResnetTraining
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.untied import UntiedConfig
+from lite.training.checkpoint import load_model
+from lite.training.optimiser import OptimiserConfig
+from lite.training.options import TrainingOptions, ValueTraining
+from liteshogi.__main__ import main
+from liteshogi.commands.arguments import part
+from liteshogi.commands.train.configuration import configured
+from tests.lite.training.conftest import random_games
+
+SIZES = st.integers(1, 64)
+HIDDEN = st.lists(SIZES, max_size=3).map(tuple)
+SHARES = st.floats(0, 1)
+RATES = st.floats(1e-9, 1e9)
+NETWORKS = st.one_of(
+    st.builds(LiteConfig, st.tuples(SIZES, SIZES, SIZES), st.sampled_from(["board", "blog"]), st.sampled_from([1, 2])),
+    st.builds(UntiedConfig, st.tuples(SIZES, SIZES, SIZES)),
+    st.builds(DenseConfig, SIZES, HIDDEN, st.sampled_from([1, 2])),
+    st.builds(HalfKpConfig, SIZES, HIDDEN),
+    st.builds(KpConfig, SIZES, HIDDEN),
+)
+OPTIMISERS = st.builds(
+    OptimiserConfig,
+    optimiser=st.sampled_from(["adamw", "source"]),
+    learning_rate=st.none() | RATES,
+    schedule=st.sampled_from([None, "cosine", "one_cycle", "steps"]),
+    warm_up=st.none() | SHARES,
+    weight_decay=st.none() | RATES,
+    average=st.sampled_from(["ema", "swa", "none"]),
+    ema_decay=SHARES,
+)
+PATHS = st.text("abc é日.'\"", min_size=1).map(lambda name: Path("in a folder", "x" + name))
+COMMON: dict[str, Any] = {
+    "data": st.lists(PATHS, min_size=1, max_size=3).map(tuple),
+    "output": PATHS,
+    "valid": st.lists(PATHS, max_size=3).map(tuple),
+    "optimiser": OPTIMISERS,
+    "epochs": SIZES,
+    "lambda_": SHARES,
+    "lambda_end": st.none() | SHARES,
+    "cp_per_logit": RATES,
+    "net_cp_per_logit": st.none() | RATES,
+    "init_from": st.none() | PATHS,
+    "fit_scale": st.booleans(),
+    "mirror": st.booleans(),
+}
+OPTIONS = st.one_of(
+    st.builds(
+        ValueTraining, network=NETWORKS, quiet=st.booleans(), error_exponent=st.none() | st.floats(1, 10), **COMMON
+    ),
+    st.builds(
+        ResnetTraining,
+        network=st.builds(
+            ResnetConfig,
+            blocks=SIZES,
+            activation=st.sampled_from(["relu", "swish"]),
+            auxiliary=st.sampled_from([(), ("entered",), ("sennichite", "entered")]),
+        ),
+        precision=st.sampled_from(["auto", "float32"]),
+        auxiliary_weight=SHARES,
+        **COMMON,
+    ),
+)
+
+
+def command_of(kind: str) -> type:
+    command: type = importlib.import_module(f"liteshogi.commands.train.{kind}").Command
+    return command
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(options=OPTIONS)
+def test_options_come_back_from_their_file(tmp_path: Path, options: TrainingOptions) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(options.configuration()), encoding="utf-8")
+    command = configured(command_of(options.kind), ["--epochs", "3", f"--config={path}"], options.kind)
+    assert part(type(options), command) == options
+
+
+def liteshogi(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["liteshogi", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    code = end.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the same weights; and with one option changed."""
+    records = random_games(tmp_path / "train.hcpe", 8, 1)
+    sizes = ("--dims", 4, 2, 8, "--batch-size", 64, "--epochs", 2, "--lambda", 0.9, "--seed", 3)
+    assert not liteshogi(monkeypatch, "train", "untied", records, "-o", tmp_path / "a", *sizes)
+    config = tmp_path / "a" / "config.json"
+    assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "-o", tmp_path / "b")
+    first, second = ((tmp_path / name / "network.safetensors").read_bytes() for name in "ab")
+    assert first == second
+    assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--lambda", 0.1, "-o", tmp_path / "c")
+    a, c = (json.loads((tmp_path / name / "config.json").read_text()) for name in "ac")
+    assert {name for name in a if a[name] != c[name]} == {"lambda", "output"}
+    assert load_model(tmp_path / "c")[1]["options"]["lambda_"] == 0.1
+    # The run of the file itself goes on.
+    assert not liteshogi(monkeypatch, "train", "untied", "--config", config, "--resume", "--epochs", 3)
+    assert load_model(tmp_path / "a")[1]["steps"] == 3 * load_model(tmp_path / "b")[1]["steps"] // 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "config.json: not a JSON file: "),
+        ("[1]", "config.json: not options of a run: a JSON object is needed"),
+        ('{"kind": "dense"}', "config.json: options of `liteshogi train dense`, not of `liteshogi train lite`"),
+        ('{"epoch": 3}', "config.json: its options cannot be taken, for the reason above"),
+        ('{"epochs": "many"}', "config.json: its options cannot be taken, for the reason above"),
+        ("{}", "no data: name at least one"),
+        (None, "config.json: no such file"),
+    ],
+)
+def test_files_that_are_no_options(tmp_path, monkeypatch, capfd, content, words) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "config.json"
+    if content is not None:
+        path.write_text(content)
+    assert liteshogi(monkeypatch, "train", "lite", "--config", path) == 1
+    assert words in capfd.readouterr().err.splitlines()[-1]
+    assert set(tmp_path.iterdir()) <= {path}
+
+
+def test_a_file_by_hand_needs_few_words(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"learning-rate": 0.01, "data": ["a b.hcpe"], "dims": [8, 4, 16]}')
+    command = configured(command_of("lite"), ["--config", str(path)], "lite")
+    expected = ValueTraining(
+        data=(Path("a b.hcpe"),), network=LiteConfig((8, 4, 16)), optimiser=OptimiserConfig(learning_rate=0.01)
+    )
+    assert part(ValueTraining, command) == expected
