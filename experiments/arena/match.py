@@ -13,7 +13,6 @@ from typing import Any
 
 from experiments.arena.engines import ask_engine, player_names
 from experiments.arena.process import GAMES, LOG, described_run, find_arena, run_arena
-from experiments.arena.progress import Progress
 from experiments.arena.results import (
     FIRST,
     SECOND,
@@ -24,6 +23,7 @@ from experiments.arena.results import (
     read_results,
 )
 from experiments.arena.strength import measure_strength
+from experiments.progress import Progress
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from experiments.arena.engines import Engine, ask_engine
 from experiments.arena.process import GAMES, described_run, find_arena, run_arena
-from experiments.arena.progress import Progress
+from experiments.progress import Progress
 from search.alphabeta.parameters import PARAMETERS, Parameter
 
 _DRIFT = 0.2

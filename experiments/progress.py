@@ -1,4 +1,4 @@
-"""The line that tells how far games have come: redrawn on a terminal, now and then a line elsewhere."""
+"""The line that tells how far games or jobs have come: redrawn on a terminal, now and then a line elsewhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PLAIN_SECONDS = 30.0
 
 
 class Progress:
-    """Shows what `measure` returns: how many are done, and the words for it."""
+    """Shows what `measure` returns: how many are done, and the words for it; without a total no time is left."""
 
-    def __init__(self, total: int, measure: Callable[[], tuple[int, str]]) -> None:
+    def __init__(self, total: int | None, measure: Callable[[], tuple[int, str]]) -> None:
         self._total, self._measure = total, measure
         self._begun = self._shown = time.monotonic()
         self._before, self._line = measure()
@@ -36,7 +36,7 @@ class Progress:
         if line == self._line and not self._terminal:
             return  # nothing has happened
         self._line = line
-        if done > self._before:
+        if self._total is not None and done > self._before:
             left = (now - self._begun) / (done - self._before) * (self._total - done)
             line += f", {clock(left)} left"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.arena import progress
-from experiments.arena.progress import Progress
+from experiments import progress
+from experiments.progress import Progress
 
 
 @pytest.fixture
@@ -36,3 +36,12 @@ def test_a_log_has_lines_now_and_then(clock, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: False)
     show(clock, [(20, 3), (40, 4), (50, 5), (80, 4), (120, 6)])
     assert capsys.readouterr().err.splitlines() == ["4 of 10 games, 2:00 left", "6 of 10 games, 2:00 left"]
+
+
+def test_without_a_total_no_time_is_left(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    done = [0]
+    with Progress(None, lambda: (done[0], f"{done[0]} games")) as line:
+        clock[0], done[0] = 40, 7
+        line.show()
+    assert capsys.readouterr().err == "7 games\n"
