@@ -1,4 +1,4 @@
-"""Ctrl-C while training: the step is finished, the run saved, and the way to go on told."""
+"""Ctrl-C in long work: what is under way is finished or ended in good order, and the way to go on told."""
 
 from __future__ import annotations
 
@@ -10,23 +10,28 @@ from typing import Any
 
 
 @contextmanager
-def interrupt_flag() -> Iterator[Callable[[], bool]]:
-    """Turns Ctrl-C into a flag that the loop looks at between two steps; a second one stops at once."""
+def interrupt_flag(*others: signal.Signals) -> Iterator[Callable[[], bool]]:
+    """Turns Ctrl-C, and other signals, into a flag that the loop looks at between two steps; a second one stops at
+    once, with KeyboardInterrupt."""
     pressed: list[bool] = []
 
     def press(*_: Any) -> None:
         pressed.append(True)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in before:
+            signal.signal(number, signal.default_int_handler)
 
+    before: dict[signal.Signals, Any] = {}
     try:
-        before = signal.signal(signal.SIGINT, press)
+        for number in (signal.SIGINT, *others):
+            before[number] = signal.signal(number, press)
     except ValueError:  # not the main thread: nobody sends it signals
         yield lambda: False
         return
     try:
         yield lambda: bool(pressed)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def how_to_resume() -> str:
