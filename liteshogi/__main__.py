@@ -57,6 +57,7 @@ EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
     **dict.fromkeys(("shogiarena", "rsshogi"), "experiments"),
+    "ray": "cluster",
 }
 """Which extra brings a missing module."""
 

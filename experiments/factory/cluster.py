@@ -1,0 +1,93 @@
+"""Jobs on a Ray cluster: each asks for one CPU, and those of a node that is lost are done again on another.
+
+The machines need nothing but Ray and this program, of the same version as here; the task goes to each once, and its
+worker stays open between jobs. Products come back to this machine, which alone writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import ray
+
+from experiments.factory.jobs import Failure, Product, Task, Worker, error_in_words
+
+LOSSES = 20
+"""A job whose process or node is lost so often is lost by its own fault."""
+_ASK_SECONDS = 5.0
+_opened: dict[str, Worker] = {}
+"""In a process of the cluster: the worker of the task that it works on."""
+
+
+class Cluster:
+    """The CPUs of the cluster at an address. ConnectionError if none answers there."""
+
+    def __init__(self, task: Task, address: str) -> None:
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+            why = str(error).strip().partition("\n")[0]
+            raise ConnectionError(
+                f"--ray {address}: no cluster answers there ({why}); start one: ray start --head"
+            ) from None
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
+        # Within a tuple, for what is passed by itself is sent along with every job.
+        self._task = (ray.put(task),)
+        self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
+        self._numbers: dict[Any, int] = {}
+        self._back: deque[tuple[int, Product | Failure]] = deque()
+        self._capacity, self._asked = 0, float("-inf")
+        self._stopped = False
+
+    def capacity(self) -> int:
+        """Two for each CPU; machines come and go, so it is asked for again."""
+        if time.monotonic() - self._asked >= _ASK_SECONDS:
+            self._asked = time.monotonic()
+            self._capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 0)))
+        return self._capacity
+
+    def submit(self, number: int, job: Any) -> None:
+        self._numbers[self._do.remote(self._task, job)] = number
+
+    def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
+        if not self._back:
+            self._fetch(seconds)
+        return self._back.popleft() if self._back else None
+
+    def stop(self) -> None:
+        """Leave the cluster, which ends the processes that worked for this one."""
+        if not self._stopped:
+            self._fetch(0)
+            self._stopped = True
+            ray.shutdown()
+
+    def _fetch(self, seconds: float) -> None:
+        """Get all that is done, or wait so long for one."""
+        waiting = list(self._numbers)
+        if self._stopped or not waiting or not ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
+            return
+        for reference in ray.wait(waiting, num_returns=len(waiting), timeout=0)[0]:
+            number = self._numbers.pop(reference)
+            try:
+                self._back.append((number, ray.get(reference)))
+            except ray.exceptions.RayError as error:
+                self._back.append((number, Failure(str(error).strip().partition("\n")[0])))
+
+
+def _do(task: tuple[Any], job: Any) -> Product | Failure:
+    """Do a job in a process of the cluster."""
+    key = task[0].hex()
+    try:
+        if key not in _opened:
+            _opened.clear()
+            _opened[key] = ray.get(task[0]).open()
+        return _opened[key].run(job)
+    except Exception as error:
+        return Failure(error_in_words(error))

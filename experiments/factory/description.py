@@ -1,0 +1,152 @@
+"""The description that is written beside data: what they were made from and how, so that they can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lite.datasets.chunks import data_files
+from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, describe_source, read_description
+from search.evaluation.network_file import DEFAULT_NETWORK
+from search.machine.files import write_atomically
+from search.machine.jit import KERNEL
+
+
+class Description:
+    """What one command makes data from. Raises OSError or ValueError if a source or a net cannot be read.
+
+    verb, options: of the command; of the options those that decide what is made (seeds are among them), as JSON, for
+    the same command goes on with them alone. How much is made, where, and by how many workers is none of them.
+    sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}.
+    """
+
+    def __init__(
+        self,
+        verb: str,
+        options: Mapping[str, Any],
+        sources: Sequence[Path] = (),
+        nets: Mapping[str, Path | str] | None = None,
+    ) -> None:
+        self._fixed: dict[str, Any] = {
+            "verb": verb,
+            "options": json.loads(json.dumps(dict(options), default=str)),
+            "sources": [_describe_data(path) for path in sources],
+            "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
+        }
+
+    def begin(self, folder: Path, empty: bool) -> None:
+        """Write it into a folder that this process works in, or go on with the one there.
+
+        Raises ValueError if the data there were made otherwise. `empty`: no job has landed there."""
+        self._path = folder / DESCRIPTION
+        kept = None if empty else read_description(folder)
+        if kept is None and not empty:
+            raise ValueError(f"{self._path}: is missing, so how the data here were made is unknown; use another -o")
+        self._written = kept or {"made_by": [], "begun": _now(), "seconds": 0.0, "totals": {}}
+        if kept is not None and (difference := _difference(kept, self._fixed)):
+            raise ValueError(f"{folder}: its data were made with {difference}; go on with that, or use another -o")
+        program = _program()
+        if program not in self._written["made_by"]:
+            self._written["made_by"].append(program)
+        self._seconds_before, self._begun = self._written["seconds"], time.monotonic()
+        self.update(self._written["totals"])
+
+    def update(self, totals: Mapping[str, int | float]) -> None:
+        """Write what there is at this moment."""
+        seconds = self._seconds_before + time.monotonic() - self._begun
+        self._written = {
+            "format": FORMAT,
+            "version": VERSION,
+            **self._fixed,
+            "made_by": self._written["made_by"],
+            "begun": self._written["begun"],
+            "updated": _now(),
+            "seconds": round(seconds, 1),
+            "totals": dict(totals),
+            "per_second": {name: round(value / max(seconds, 1e-9), 3) for name, value in totals.items()},
+        }
+        write_atomically(self._path, (json.dumps(self._written, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """The first thing that was another when the data were begun; empty if there is none."""
+    if kept["verb"] != wanted["verb"]:
+        return f"liteshogi {kept['verb']}, not {wanted['verb']}"
+    for name in {**wanted["options"], **kept["options"]}:
+        before, here = (json.dumps(one["options"].get(name), ensure_ascii=False) for one in (kept, wanted))
+        if before != here:
+            return f"--{name.replace('_', '-')} {before}, not {here}"
+    for name in ("nets", "sources"):
+        # By content: a file may have been moved since.
+        was, given = ([(one.get("role"), one.get("sha256")) for one in side[name]] for side in (kept, wanted))
+        if was != given:
+            return f"other {name}: {_named(kept[name])}, not {_named(wanted[name])}"
+    return ""
+
+
+def _named(files: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{one.get('name')} (sha256 {str(one.get('sha256'))[:12]})" for one in files) or "none"
+
+
+def _describe_data(path: Path) -> dict[str, Any]:
+    """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
+    files = data_files((path,))
+    digests = [_sha256(file) for file in files]
+    return {
+        "name": path.name,
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "sha256": hashlib.sha256("".join(digests).encode()).hexdigest() if path.is_dir() else digests[0],
+        "description": describe_source(path),
+    }
+
+
+def _describe_net(role: str, path: Path | str) -> dict[str, Any]:
+    file = DEFAULT_NETWORK if str(path) == "default" else Path(path)
+    return {"role": role, "name": "default" if file == DEFAULT_NETWORK else file.name, "sha256": _sha256(file)}
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _program() -> dict[str, str | None]:
+    """What makes the data, as far as figures or speed may depend on it."""
+    try:
+        release = version("liteshogi")
+    except PackageNotFoundError:
+        release = "source"
+    return {"version": release, "commit": _commit(), "cpu": _cpu(), "kernel": KERNEL}
+
+
+def _commit() -> str | None:
+    """The commit of the source tree, with `-dirty` behind it if it was changed since; None if it is no checkout."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    return None
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

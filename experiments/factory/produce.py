@@ -1,0 +1,120 @@
+"""A data factory's main loop: jobs out, products into shards, and the same command goes on wherever it was cut."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.factory.description import Description
+from experiments.factory.jobs import Product, Task, run_jobs
+from experiments.factory.shards import SHARD_BYTES, Shards
+from experiments.progress import Progress
+from lite.training.interrupt import interrupt_flag
+
+DESCRIBE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where data are made, and by whom."""
+
+    folder: Path
+    form: str
+    """hcpe, hcpe3 or psv: what the products hold."""
+    workers: int = 1
+    """Threads of this machine."""
+    ray: str | None = None
+    """The address of a Ray cluster whose CPUs work instead, or `auto`."""
+    shard_bytes: int = SHARD_BYTES
+    max_bytes: int | None = None
+    """Of all records: jobs whose products would go beyond do not land."""
+
+
+def produce(
+    place: Place,
+    description: Description,
+    task: Task,
+    jobs: Iterable[tuple[int, Any]],
+    goal: tuple[str, int] | None = None,
+) -> dict[str, Any]:
+    """Do the jobs whose products are not in the folder yet; {folder, jobs, bytes, the sums of their counts, ended}.
+
+    `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
+    by then still lands; `jobs` may be endless. `ended` is `goal`, `max_bytes`, or `jobs` where none is left. Raises
+    OSError, ValueError or JobError in words, KeyboardInterrupt at Ctrl-C or SIGTERM: what has landed stays, and the
+    same call goes on.
+    """
+    with (
+        Shards(place.folder, place.form, place.shard_bytes) as shards,
+        interrupt_flag(signal.SIGTERM) as interrupted,
+    ):
+        work = _Work(place, shards, description, goal)
+        description.begin(place.folder, empty=not shards.done)
+        waiting = (job for job in jobs if job[0] not in shards.done)
+        landing = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
+        try:
+            with closing(landing), Progress(goal and goal[1], work.measure) as progress:
+                for number, product in landing:
+                    work.land(number, product)
+                    progress.show()
+        except BaseException:
+            with suppress(OSError):  # the disk may be full; the description waits for the next start
+                description.update(work.totals())
+            print(_how_to_go_on(place.folder), file=sys.stderr)
+            raise
+        description.update(work.totals())
+        if interrupted():
+            print(_how_to_go_on(place.folder), file=sys.stderr)
+            raise KeyboardInterrupt
+    return {"folder": str(place.folder), **work.totals(), "ended": work.ended() or "jobs"}
+
+
+class _Work:
+    """How far the work in a folder is."""
+
+    def __init__(self, place: Place, shards: Shards, description: Description, goal: tuple[str, int] | None) -> None:
+        self._shards, self._description, self._goal = shards, description, goal
+        self._max_bytes = place.max_bytes
+        self._is_full = False
+        self._begun = self._described = time.monotonic()
+        self._before = self.totals()
+
+    def totals(self) -> dict[str, int | float]:
+        return {**self._shards.totals, "jobs": len(self._shards.done), "bytes": self._shards.bytes}
+
+    def land(self, number: int, product: Product) -> None:
+        """Keep a product, if there is room for it."""
+        if self._max_bytes is not None and self._shards.bytes + len(product.content) > self._max_bytes:
+            self._is_full = True
+            return
+        self._shards.append(number, product)
+        if time.monotonic() - self._described >= DESCRIBE_SECONDS:
+            self._described = time.monotonic()
+            self._description.update(self.totals())
+
+    def ended(self) -> str:
+        """Why nothing more is to be done; empty if it is not so."""
+        if self._goal is not None and self.totals().get(self._goal[0], 0) >= self._goal[1]:
+            return "goal"
+        return "max_bytes" if self._is_full else ""
+
+    def measure(self) -> tuple[int, str]:
+        """For the progress line: how much of the goal is reached, or how many jobs are done, and the words."""
+        totals, seconds = self.totals(), max(time.monotonic() - self._begun, 1e-9)
+        words = [f"{totals['jobs']:,} jobs"]
+        for name in ("games", "positions"):
+            if name in totals:
+                words.append(f"{totals[name]:,} {name}")
+        if "positions" in totals:
+            words.append(f"{(totals['positions'] - self._before.get('positions', 0)) / seconds:,.0f} positions/s")
+        return int(totals.get(self._goal[0] if self._goal else "jobs", 0)), ", ".join(words)
+
+
+def _how_to_go_on(folder: Path) -> str:
+    return f"{folder}: what has landed is kept; the same command goes on"

@@ -1,0 +1,84 @@
+"""What lies beside data that this program has made: from which nets and games, how, and how much there is of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lite.records.formats import is_record_name
+from search.machine.files import complaints_about
+from search.machine.metadata import parse_json
+
+DESCRIPTION = "description.json"
+SHARD = "shard_"
+"""What the names of the record files that it is about begin with."""
+FORMAT = "liteshogi data"
+VERSION = 1
+_LARGEST = 1 << 20
+_SHAPE: dict[str, type | tuple[type, ...]] = {
+    "verb": str,
+    "options": dict,
+    "sources": list,
+    "nets": list,
+    "made_by": list,
+    "begun": str,
+    "updated": str,
+    "seconds": (int, float),
+    "totals": dict,
+}
+"""The fields, as `experiments.factory.description` writes them."""
+
+
+def describe_source(path: Path) -> dict[str, Any] | None:
+    """The description of a record file or a folder of them; None if there is none.
+
+    It is about the shards beside it, not about what others have put into their folder. Raises OSError, and ValueError
+    that names the file if it is none that this program can have written."""
+    if path.is_dir():
+        return read_description(path)
+    is_shard = path.name.startswith(SHARD) and is_record_name(path)
+    return read_description(path.parent) if is_shard else None
+
+
+def describe_sources(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """{folder's name: its description} for those of the files and folders that have one."""
+    found = {}
+    for folder, path in {(path if path.is_dir() else path.parent).resolve(): path for path in paths}.items():
+        if (description := describe_source(path)) is not None:
+            found[folder.name] = description
+    return found
+
+
+def read_description(folder: Path) -> dict[str, Any] | None:
+    """`describe_source` of a folder."""
+    path = folder / DESCRIPTION
+    if not path.exists():
+        return None
+    with complaints_about(path), open(path, "rb") as file:
+        content = file.read(_LARGEST + 1)
+    try:
+        if len(content) > _LARGEST:
+            raise ValueError(f"larger than {_LARGEST >> 20} MB")
+        return _checked(parse_json(content.decode()))
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: no description of data that this program can read ({error}); restore it from a copy or move it "
+            "away"
+        ) from None
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    if found.get("version") != VERSION:
+        raise ValueError(f"version {found.get('version')}, this program reads version {VERSION}")
+    for name, kind in _SHAPE.items():
+        if not isinstance(found.get(name), kind):
+            raise ValueError(f"{name} is missing or of another type")
+    for name in ("sources", "nets", "made_by"):
+        if not all(isinstance(one, dict) for one in found[name]):
+            raise ValueError(f"{name} must hold objects")
+    if not all(type(value) in (int, float) for value in found["totals"].values()):
+        raise ValueError("totals must be numbers")
+    return found

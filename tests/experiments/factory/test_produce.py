@@ -1,0 +1,147 @@
+"""A data factory that is killed, interrupted and starved of disk: the same command goes on to the same data."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.factory import produce as produce_module
+from experiments.factory.description import Description
+from experiments.factory.jobs import JobError
+from experiments.factory.produce import Place, produce
+from experiments.factory.shards import LEDGER
+from lite.datasets.description import describe_source
+from lite.records.formats import record_files
+from tests.experiments.factory import toy
+from tests.experiments.factory.toy import ToyTask, jobs_of
+
+
+def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    """The toy program, begun to work."""
+    command = [sys.executable, toy.__file__, str(folder), *map(str, arguments)]
+    paths = os.pathsep.join([str(Path(produce_module.__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def lines_of(folder: Path) -> int:
+    path = folder / LEDGER
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def check_whole(folder: Path, jobs: int) -> None:
+    """Every job is in the shards once, at the place that the ledger names."""
+    assert sorted(job for path in record_files([folder]) for job in jobs_of(path.read_bytes())) == list(range(jobs))
+    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    assert sorted(line["job"] for line in lines) == list(range(jobs))
+    for line in lines:
+        raw = (folder / f"shard_{line['shard']:05}.hcpe").read_bytes()
+        assert raw[line["start"] : line["stop"]] == toy.content(line["job"])
+    description = describe_source(folder)
+    assert description is not None
+    assert description["totals"]["jobs"] == jobs
+    assert description["totals"]["positions"] == sum(job % 5 for job in range(jobs))
+
+
+def test_ten_kills_lose_and_repeat_nothing(tmp_path):
+    folder, draw = tmp_path / "data", random.Random(5)
+    for kill in range(10):
+        before = lines_of(folder)
+        process = start(folder, 100_000, 2)
+        end = time.monotonic() + 60
+        while lines_of(folder) < before + draw.randrange(20) and time.monotonic() < end:
+            time.sleep(draw.random() * 0.005)
+        process.kill()
+        process.communicate()
+        assert kill == 0 or lines_of(folder) >= before
+    jobs = lines_of(folder) + 50
+    with start(folder, jobs, 1) as process:
+        assert process.wait(60) == 0
+    check_whole(folder, jobs)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
+    with start(tmp_path, 60, 10) as process:
+        end = time.monotonic() + 60
+        while lines_of(tmp_path) < 10 and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "what has landed is kept; the same command goes on" in errors
+    assert not list(tmp_path.glob("*.part"))
+    assert 10 <= sum(len(jobs_of(path.read_bytes())) for path in record_files([tmp_path])) == lines_of(tmp_path) < 60
+    with start(tmp_path, 60, 1) as process:
+        assert process.wait(60) == 0
+    check_whole(tmp_path, 60)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are a matter of the system")
+@pytest.mark.parametrize(("largest", "name"), [(6000, "shard_00000.hcpe.part"), (1500, LEDGER)])
+def test_a_full_disk_is_one_line_and_the_folder_stays_whole(tmp_path, largest, name):
+    """A limit to the size of files stands for the disk: the large job's records meet it, or before it the ledger."""
+    for _ in range(2):
+        with start(tmp_path, 60, 0, largest) as process:
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert re.search(rf"File too large.*{tmp_path}/{name.replace('00000', '[0-9]+')}", errors.splitlines()[-1])
+        assert "Traceback" not in errors
+    with start(tmp_path, 60) as process:
+        assert process.wait(60) == 0
+    check_whole(tmp_path, 60)
+
+
+def place(folder: Path, **changes) -> Place:
+    return Place(folder, "hcpe", **changes)
+
+
+def numbered(jobs):
+    return enumerate(jobs)
+
+
+def test_a_goal_ends_an_endless_supply(tmp_path):
+    jobs = ((number, number) for number in itertools.count())
+    report = produce(place(tmp_path), Description("toy", {}), ToyTask(0.001), jobs, ("positions", 50))
+    assert report["ended"] == "goal"
+    assert 50 <= report["positions"] < 100
+    again = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("positions", 50))
+    assert again == report
+
+
+def test_a_goal_of_more_goes_on(tmp_path):
+    for goal in (20, 40):
+        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("jobs", goal))
+        assert goal <= report["jobs"] < goal + 10
+
+
+def test_bytes_are_bounded(tmp_path):
+    report = produce(place(tmp_path, max_bytes=2000), Description("toy", {}), ToyTask(), numbered(range(1000)))
+    assert report["ended"] == "max_bytes"
+    assert 1800 < report["bytes"] <= 2000
+    assert sum(path.stat().st_size for path in record_files([tmp_path])) == report["bytes"]
+    report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(100)))
+    assert report["ended"] == "jobs"
+    check_whole(tmp_path, 100)
+
+
+def test_a_failed_job_keeps_the_others(tmp_path, capsys):
+    with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
+        produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))
+    assert "the same command goes on" in capsys.readouterr().err
+    produce(place(tmp_path, workers=2), Description("toy", {}), ToyTask(), numbered(range(99)))
+    check_whole(tmp_path, 99)

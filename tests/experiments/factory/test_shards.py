@@ -1,0 +1,215 @@
+"""Folders of shards: whatever a crash leaves of them, every job's records are there once or will be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.factory import shards as shards_module
+from experiments.factory.jobs import Product
+from experiments.factory.shards import LEDGER, PART, Shards
+from lite.records.formats import record_files
+from tests.experiments.factory.toy import content, jobs_of
+
+
+def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
+    with Shards(folder, "hcpe", shard_bytes) as shards:
+        for job in jobs:
+            assert shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
+
+
+def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
+    """Land jobs and leave the folder as a kill would."""
+    shards = Shards(folder, "hcpe", shard_bytes)
+    shards.__enter__()
+    for job in jobs:
+        shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
+    shards._ledger.close()
+    shards._lock.release()
+
+
+def landed(folder: Path) -> list[int]:
+    return [job for path in record_files([folder]) for job in jobs_of(path.read_bytes())]
+
+
+def ledger(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+
+
+def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
+    land(tmp_path, range(40))
+    assert landed(tmp_path) == list(range(40))
+    files = record_files([tmp_path])
+    assert len(files) > 5
+    assert all(300 <= path.stat().st_size < 500 for path in files[:-1])
+    for line in ledger(tmp_path):
+        raw = (tmp_path / f"shard_{line['shard']:05}.hcpe").read_bytes()
+        assert raw[line["start"] : line["stop"]] == content(line["job"])
+        assert line["counts"] == {"positions": line["job"], "seconds": 0.5}
+
+
+def test_a_job_lands_once(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        assert shards.append(3, Product(content(3), {"positions": 7}))
+        assert not shards.append(3, Product(b"another", {"positions": 9}))
+        assert shards.totals == {"positions": 7}
+    assert landed(tmp_path) == [3]
+
+
+def test_what_is_opened_again_knows_what_landed(tmp_path):
+    land(tmp_path, [0, 2, 9])
+    with Shards(tmp_path, "hcpe") as shards:
+        assert list(shards.done.intervals()) == [(0, 1), (2, 3), (9, 10)]
+        assert shards.totals == {"positions": 11, "seconds": 1.5}
+        assert shards.bytes == sum(len(content(job)) for job in (0, 2, 9))
+
+
+def test_a_named_shard_is_not_written_to_again(tmp_path):
+    land(tmp_path, [1])
+    before = (tmp_path / "shard_00000.hcpe").read_bytes()
+    land(tmp_path, [2])
+    assert (tmp_path / "shard_00000.hcpe").read_bytes() == before
+    assert (tmp_path / "shard_00001.hcpe").read_bytes() == content(2)
+
+
+def test_the_shard_under_way_is_no_data(tmp_path):
+    crash(tmp_path, [5, 6])
+    with pytest.raises(ValueError, match="no record files"):
+        record_files([tmp_path])
+    land(tmp_path, [7])
+    assert landed(tmp_path) == [5, 6, 7]
+
+
+def test_a_shard_that_was_full_at_a_kill_is_named(tmp_path):
+    crash(tmp_path, [1, 2], shard_bytes=1000)
+    land(tmp_path, [], shard_bytes=10)
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_jobs_without_records_land_too(tmp_path):
+    crash(tmp_path, [])
+    for _ in range(2):
+        with Shards(tmp_path, "hcpe") as shards:
+            shards.append(len(shards.done), Product(b"", {"positions": 0}))
+    crash(tmp_path, [8])
+    with Shards(tmp_path, "hcpe") as shards:
+        assert len(shards.done) == 3
+    assert landed(tmp_path) == [8]
+
+
+@given(data=st.data())
+def test_any_prefix_goes_on(data, tmp_path_factory):
+    """A kill leaves a prefix of the ledger, and at least the bytes that it speaks of, the shard's name or `.part`."""
+    folder = tmp_path_factory.mktemp("folder")
+    jobs = data.draw(st.permutations(range(12)))
+    crash(folder, jobs, shard_bytes=10_000)
+    text = (folder / LEDGER).read_bytes()
+    kept = data.draw(st.integers(0, len(text)))
+    (folder / LEDGER).write_bytes(text[:kept])
+    lines = text[:kept].count(b"\n")
+    size = sum(len(content(job)) for job in jobs[:lines])
+    part = folder / f"shard_00000.hcpe{PART}"
+    part.write_bytes(part.read_bytes()[: data.draw(st.integers(size, part.stat().st_size))])
+    with Shards(folder, "hcpe", shard_bytes=200) as shards:
+        assert {job for job in range(12) if job in shards.done} == set(jobs[:lines])
+        for job in range(12):
+            assert shards.append(job, Product(content(job), {})) == (job not in jobs[:lines])
+    assert sorted(landed(folder)) == list(range(12))
+    assert len(ledger(folder)) == 12
+
+
+@pytest.mark.parametrize("end", [b'{"job":2,"sh', b'{"job":2}', b"\0" * 40, b"\0" * 40 + b"\n", b"\xff\n"])
+def test_a_spoiled_last_line_is_dropped(tmp_path, end):
+    crash(tmp_path, [0, 1])
+    with open(tmp_path / LEDGER, "ab") as file:
+        file.write(end)
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [0, 1, 2]
+    assert [line["job"] for line in ledger(tmp_path)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "words"),
+    [
+        (1, b"{}", "line 2: it needs job, shard, start, stop, counts; restore it"),
+        (1, b"[[[", "line 2 is no JSON; another program has written to it"),
+        (1, b'{"job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job 0 stands in the ledger already"),
+        (1, b'{"job":5,"shard":0,"start":7,"stop":9,"counts":{}}', "line 2: bytes 7 to 9 of shard 0 do not follow 8"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
+        (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_named(tmp_path, number, line, words):
+    crash(tmp_path, [0, 1, 2])
+    lines = (tmp_path / LEDGER).read_bytes().splitlines()
+    lines[number] = line
+    (tmp_path / LEDGER).write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(ValueError, match=f"ledger.jsonl: {words}"):
+        land(tmp_path, [])
+
+
+def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
+    land(tmp_path, range(20))
+    cut = tmp_path / "shard_00001.hcpe"
+    cut.write_bytes(cut.read_bytes()[:-1])
+    remedy = r'remove it and the lines with "shard":1, from ledger.jsonl'
+    with pytest.raises(ValueError, match=rf"shard_00001.hcpe: it has \d+ bytes and not the \d+ that .*{remedy}"):
+        land(tmp_path, [])
+    cut.unlink()
+    with pytest.raises(ValueError, match=r"shard_00001.hcpe.part: it is missing, with the \d+ bytes that ledger.jsonl"):
+        land(tmp_path, [])
+    lines = (tmp_path / LEDGER).read_text().splitlines(keepends=True)
+    (tmp_path / LEDGER).write_text("".join(line for line in lines if '"shard":1,' not in line))
+    with Shards(tmp_path, "hcpe") as shards:
+        missing = [job for job in range(20) if job not in shards.done]
+        assert missing
+    land(tmp_path, missing)
+    assert sorted(landed(tmp_path)) == list(range(20))
+
+
+def test_a_cut_shard_under_way_is_named(tmp_path):
+    crash(tmp_path, [1, 2])
+    part = tmp_path / f"shard_00000.hcpe{PART}"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"hcpe.part: it has \d+ bytes, fewer than the \d+ that ledger.jsonl tells of"):
+        land(tmp_path, [])
+
+
+def test_a_shard_without_lines_is_not_overwritten(tmp_path):
+    land(tmp_path, [1, 2])
+    (tmp_path / LEDGER).unlink()
+    with pytest.raises(ValueError, match=r"shard_00000\.hcpe: ledger\.jsonl does not tell which jobs"):
+        land(tmp_path, [])
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_one_process_at_a_time(tmp_path):
+    with (
+        Shards(tmp_path, "hcpe"),
+        pytest.raises(ValueError, match="another run is at work"),
+        Shards(tmp_path, "hcpe"),
+    ):
+        pass
+
+
+def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
+    land(tmp_path, [1])
+    with pytest.raises(ValueError, match="counts must be finite"), Shards(tmp_path, "hcpe") as shards:
+        shards.append(2, Product(content(2), {"positions": float("nan")}))
+    land(tmp_path, [3])
+    assert landed(tmp_path) == [1, 3]
+
+
+def test_some_of_the_disk_stays_free(tmp_path, monkeypatch):
+    land(tmp_path, [1])
+    monkeypatch.setattr(shards_module.shutil, "disk_usage", lambda path: type("usage", (), {"free": 1_900_000_000}))
+    with pytest.raises(OSError, match=r"Only 1\.9 GB are free on its disk, of which 2 stay free: make room"):
+        land(tmp_path, [2])
+    monkeypatch.undo()
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [1, 2]
