@@ -7,6 +7,7 @@ import numpy as np
 from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node
 from search.alphabeta.parameters import DELTA_PRUNING
 from search.alphabeta.picker import next_move, start_picking
+from search.alphabeta.sampling import QUIESCENCE, keep_sample
 from search.alphabeta.see import capture_gain
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
@@ -47,6 +48,8 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
     # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
     if not checked:
         evaluation = evaluate(pos, accumulators, network)
+        if thread.nodes >= thread.sample_at:
+            keep_sample(pos, thread, np.int64(QUIESCENCE))
         best = evaluation
         if best >= beta:
             return best

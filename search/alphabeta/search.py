@@ -34,6 +34,7 @@ from search.alphabeta.parameters import (
 )
 from search.alphabeta.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
 from search.alphabeta.quiescence import quiesce
+from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.see import exchange_wins
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
@@ -87,6 +88,8 @@ def _static_evaluation(pos, thread, accumulators, network, ply, raw):
     """
     if raw == NO_EVALUATION:
         raw = evaluate(pos, accumulators, network)
+        if thread.nodes >= thread.sample_at:
+            keep_sample(pos, thread, np.int64(MAIN))
     static = correct(pos, thread, raw)
     improving = False
     if ply >= 2 and thread.steps & IMPROVING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.parameters import parameters_dtype
+from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES
 from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
@@ -76,6 +77,13 @@ thread_dtype = np.dtype(
         ("counter_moves", np.uint16, PIECE_SQUARES + 1),
         ("continuation_history", np.int16, (PIECE_SQUARES + 1, PIECE_SQUARES)),
         ("correction", np.int16, (2, CORRECTION_SIZE)),
+        # positions that are kept, see sampling.py
+        ("sample_at", np.int64),  # count of nodes from which the next one is; NEVER: none
+        ("sample_gap", np.int64),  # nodes from one to the next, on average
+        ("sample_state", np.uint64),
+        ("sample_count", np.int32),
+        ("sample_kinds", np.uint8, SAMPLES),  # MAIN or QUIESCENCE
+        ("samples", np.uint64, (SAMPLES, PLACEMENT_WORDS)),  # the head of the position's record
     ],
     align=True,
 )
@@ -87,6 +95,7 @@ class SearchThread:
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
         self._memory = aligned_zeros(1, thread_dtype)
         self.record = self._memory[0]
+        self.record["sample_at"] = NEVER
         self.position = new_position()
         self.use_table(table)
         self.use_network(network)

@@ -1,0 +1,1 @@
+"""Games of this engine in process: what matches, self-play and tuning share."""

@@ -1,0 +1,229 @@
+"""Two players and the memory they search with: one game at a time, many such tables beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from experiments.games.game import (
+    DECLARATION,
+    ENDINGS,
+    MOVE_LIMIT,
+    NOBODY,
+    PERPETUAL_CHECK,
+    SENNICHITE,
+    UNFINISHED,
+    game_dtype,
+    play_game,
+)
+from lite.records import formats
+from lite.records.formats import move_dtype
+from search.alphabeta.parameters import EVERY_STEP, make_parameters
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.network import EvalNetwork
+from search.rules.declaration import RULE_27
+from search.rules.huffman import HCP, encode
+from search.rules.play import set_game, split_moves
+from search.rules.position import new_position
+from search.rules.shogi import BLACK, WHITE
+
+_KIND_BITS = {
+    SENNICHITE: formats.SENNICHITE,
+    PERPETUAL_CHECK: formats.SENNICHITE,
+    DECLARATION: formats.DECLARATION,
+    MOVE_LIMIT: formats.MOVE_LIMIT,
+}
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays: a network in this search, and how far it looks at each move."""
+
+    network: EvalNetwork
+    nodes: int = 0
+    """A move; 0: no limit."""
+    depth: int = 0
+    """Likewise."""
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Changes of the search's parameters, by name."""
+    steps: int = EVERY_STEP
+
+
+@dataclass(frozen=True)
+class Ending:
+    """When a game is over although the rules let it go on."""
+
+    max_moves: int = 320
+    """A game of more moves, those of its opening with them, is drawn."""
+    declaration: int = RULE_27
+    win_score: int = 0
+    """Won when the scores of both players have said so for `win_plies` plies on end, centipawns; 0: never."""
+    win_plies: int = 8
+    draw_score: int = 5
+    """Drawn when no score was further from 0 for `draw_plies` plies on end, centipawns."""
+    draw_plies: int = 0
+    """0: never."""
+    draw_from: int = 160
+    """The move number from which on those plies count."""
+
+
+@dataclass(frozen=True)
+class Variety:
+    """Moves drawn by a softmax over the best ones' scores, so that games differ."""
+
+    plies: int = 0
+    """At the start of each game."""
+    lines: int = 4
+    """Of so many best moves."""
+    margin: int = 60
+    """None is worse than the best by more, centipawns."""
+    temperature: float = 30.0
+    """A move that is worse by so many centipawns is played 1 / e times as often."""
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A game that came to its end."""
+
+    start: bytes
+    """The first position, 32 bytes of hcp."""
+    moves: np.ndarray
+    """u2 (plies,): 16-bit moves as in hcpe."""
+    scores: np.ndarray
+    """i2 (plies,): centipawns of the mover."""
+    keys: np.ndarray
+    """u8 (plies,): a number for each position before its move, equal for equal ones."""
+    winner: int
+    """0 black, 1 white, 2 nobody."""
+    ending: int
+    """See `experiments.games.game.ENDINGS`."""
+    called: tuple[int, int, int] | None
+    """(Ending, winner, count of moves) where the scores would have ended a game that was played out."""
+    first_colour: int
+    nodes: tuple[int, int]
+    """Of each player."""
+
+    @property
+    def points(self) -> float:
+        """The first player's."""
+        return 0.5 if self.winner == NOBODY else float(self.winner == self.first_colour)
+
+    @property
+    def ended(self) -> str:
+        """How, in words."""
+        return ENDINGS[self.ending]
+
+    def result(self) -> int:
+        """The result byte of hcpe3."""
+        winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NOBODY: formats.DRAW}[self.winner]
+        return winner | _KIND_BITS.get(self.ending, 0)
+
+    def hcpe3(self, trained: np.ndarray | None = None) -> bytes:
+        """The game as hcpe3; only positions marked in `trained`, bool (plies,), get their move as a candidate, which
+        says that they are to be learnt from."""
+        header = np.zeros((), formats.game_dtype)
+        header["hcp"] = np.frombuffer(self.start, np.uint8)
+        header["moves"], header["result"] = len(self.moves), self.result()
+        kept = np.ones(len(self.moves), bool) if trained is None else trained
+        rows = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", formats.candidate_dtype)])
+        rows["move"]["move"] = rows["candidate"]["move"] = self.moves
+        rows["move"]["score"], rows["move"]["candidates"] = self.scores, kept
+        rows["candidate"]["visits"] = 1
+        raw = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
+        wanted = np.ones(raw.shape, bool)
+        wanted[~kept, move_dtype.itemsize :] = False
+        return header.tobytes() + raw[wanted].tobytes()
+
+
+class Cancelled(Exception):
+    """A game was cut short from another thread."""
+
+
+class Duel:
+    """The memory in which two players play each other, or one plays itself; one game at a time."""
+
+    def __init__(
+        self,
+        first: Player,
+        second: Player | None = None,
+        ending: Ending | None = None,
+        variety: Variety | None = None,
+        hash_mb: int = 16,
+    ) -> None:
+        """Without a second player the first has both colours and one memory for both. MemoryError if it has no room."""
+        self.players = (first, second or first)
+        seats = [_seat(first, hash_mb)]
+        seats.append(_seat(second, hash_mb) if second is not None else seats[0])
+        self._seats = seats
+        self._position = new_position()
+        self._game = np.zeros(1, game_dtype)[0]
+        self._cancelled = False
+        ending, variety = ending or Ending(), variety or Variety()
+        game = self._game
+        for number, player in enumerate(self.players):
+            game["nodes"][number], game["depth"][number] = player.nodes, player.depth
+        for name in ("max_moves", "declaration", "win_score", "win_plies", "draw_score", "draw_plies", "draw_from"):
+            game[name] = getattr(ending, name)
+        game["soft_plies"], game["soft_lines"] = variety.plies, variety.lines
+        game["soft_margin"], game["soft_temperature"] = variety.margin, variety.temperature
+
+    def forget(self) -> None:
+        """Forget everything learnt in earlier games."""
+        for seat in {id(seat): seat for seat in self._seats}.values():
+            seat.table.clear()
+            seat.clear()
+
+    def stop(self) -> None:
+        """End the game under way soon, from any thread: `play` raises Cancelled, then and ever after."""
+        self._cancelled = True
+        self._game["cancelled"] = 1
+        for seat in self._seats:
+            seat.record["stop"] = 1
+
+    def play(self, start: str, first_colour: int = BLACK, seed: int = 1, play_out: bool = False) -> PlayedGame:
+        """A game from `startpos` or an SFEN, perhaps with `moves ...`, which are not part of it.
+
+        `seed` is of its soft choices; `play_out` plays on where the scores would end it, and notes it. Raises
+        ValueError for a position that is none, or a game that is over before it begins.
+        """
+        pos, game = self._position, self._game
+        set_game(pos, *split_moves(start))
+        code = encode(pos["board"], pos["hands"], int(pos["turn"]), HCP)
+        game["first_colour"], game["play_out"] = first_colour, play_out
+        game["random_state"] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)
+        arguments = [part for seat in self._seats for part in _arguments(seat)]
+        play_game(pos, game, *arguments)
+        if self._cancelled or game["ending"] == UNFINISHED:
+            raise Cancelled
+        count = int(game["count"])
+        if not count:
+            raise ValueError(f"{start}: the game is over before it begins ({ENDINGS[game['ending']]})")
+        called = None
+        if play_out and game["called_ending"] != UNFINISHED:
+            called = (int(game["called_ending"]), int(game["called_winner"]), int(game["called_at"]))
+        return PlayedGame(
+            code,
+            game["moves"][:count].copy(),
+            game["scores"][:count].copy(),
+            game["keys"][:count].copy(),
+            int(game["winner"]),
+            int(game["ending"]),
+            called,
+            first_colour,
+            (int(game["searched"][0]), int(game["searched"][1])),
+        )
+
+
+def _seat(player: Player, hash_mb: int) -> SearchThread:
+    if not player.nodes and not player.depth:
+        raise ValueError("a player needs a number of nodes or a depth for each move")
+    thread = SearchThread(player.network, TranspositionTable(hash_mb))
+    thread.record["steps"], thread.record["parameters"] = player.steps, make_parameters(player.parameters)
+    return thread
+
+
+def _arguments(thread: SearchThread) -> tuple[np.void, np.void, np.void]:
+    return thread.record, thread.accumulators.record, thread.accumulators.network

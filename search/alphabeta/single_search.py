@@ -1,0 +1,57 @@
+"""A search from one position in compiled code, for what plays and labels by the million: no Python in between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.alphabeta.deepening import deepen
+from search.machine.jit import jit
+from search.rules.movegen import QUIET, TACTICAL, generate, legal_moves
+from search.score import MAX_PLY
+
+_AGES = 64
+
+
+@jit
+def begin_search(pos, thread, node_limit):
+    """Make the thread's record ready to search the position: all its moves but needless non-promotions, at most so many
+    nodes (int64, 0: no limit). Returns the number of moves (int64); a position without one is not to be searched."""
+    found = generate(pos, thread.root_moves, np.int64(0), np.int64(TACTICAL | QUIET))
+    if found == 0:
+        found = legal_moves(pos, thread.root_moves)
+    thread.root_count = found
+    thread.root_first = thread.root_current = 0
+    thread.stop = 0
+    thread.nodes = 0
+    thread.node_limit = node_limit
+    thread.depth = 0
+    thread.score = 0
+    thread.line_length = 0
+    thread.pv_length[0] = 0
+    thread.table.age = (thread.table.age + 1) % _AGES
+    return found
+
+
+@jit
+def search_once(pos, thread, accumulators, network, node_limit, depth):
+    """Search a position to a depth or a number of nodes (int64, 0: no limit), which it has a move in.
+
+    Returns the best move and its score (int64, the mover's); its line is in `thread.pv[0]`, `thread.pv_length[0]`.
+    """
+    if begin_search(pos, thread, node_limit) == 0:
+        return np.int64(0), np.int64(0)
+    deepen(pos, thread, accumulators, network, min(depth, np.int64(MAX_PLY - 1)) if depth else np.int64(MAX_PLY - 1))
+    return best_found(thread), np.int64(thread.score)
+
+
+@jit
+def best_found(thread):
+    """The best move of the search that has ended, and its line in `thread.pv[0]`.
+
+    An iteration that was cut counts as far as it has found a better move than the one before it.
+    """
+    if thread.pv_length[0] == 0 or thread.pv[0, 0] == thread.line[0]:
+        for place in range(np.int64(thread.line_length)):
+            thread.pv[0, place] = thread.line[place]
+        thread.pv_length[0] = thread.line_length
+    return np.int64(thread.pv[0, 0])
