@@ -1,4 +1,4 @@
-"""An engine behind pipes, for the few questions that are asked of it before it plays."""
+"""An engine behind pipes, for questions that are asked of it outside a game."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTICE_SECONDS = 5.0
 
 
 class Dialogue:
-    """An engine behind pipes, for a few questions; killed at the end unless it quits by itself."""
+    """An engine behind pipes; killed at the end unless it quits by itself."""
 
     def __init__(self, name: str, command: list[str], directory: Path, environment: Mapping[str, str]) -> None:
         self._name = name
@@ -55,7 +55,7 @@ class Dialogue:
             self._process.stdin.flush()
 
     def until(self, word: str, seconds: float) -> list[str]:
-        """The lines before the one that is `word`; ValueError if the engine ends or takes longer."""
+        """The lines up to the one that begins with `word`; ValueError if the engine ends or takes longer."""
         begun = time.monotonic()
         lines: list[str] = []
         noticed = False
@@ -72,9 +72,9 @@ class Dialogue:
                 continue
             if line is None:
                 raise ValueError(f"{self._name}: ended before {word}{self._last_words()}")
-            if line == word:
-                return lines
             lines.append(line)
+            if line.partition(" ")[0] == word:
+                return lines
 
     def _last_words(self) -> str:
         status = self._process.wait()

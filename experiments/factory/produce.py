@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from experiments.factory.description import Description
 from experiments.factory.jobs import Product, Task, run_jobs
@@ -36,17 +36,29 @@ class Place:
     """Of all records: jobs whose products would go beyond do not land."""
 
 
+class Finish(Protocol):
+    """What is done to each product where they all come together, as leaving out what was made before."""
+
+    def recall(self) -> None:
+        """Remember what lies in the folder already."""
+
+    def __call__(self, product: Product) -> Product:
+        """The product as it is to land."""
+
+
 def produce(
     place: Place,
     description: Description,
     task: Task,
     jobs: Iterable[tuple[int, Any]],
     goal: tuple[str, int] | None = None,
+    finish: Finish | None = None,
 ) -> dict[str, Any]:
     """Do the jobs whose products are not in the folder yet; {folder, jobs, bytes, the sums of their counts, ended}.
 
     `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
-    by then still lands; `jobs` may be endless. `ended` is `goal`, `max_bytes`, or `jobs` where none is left. Raises
+    by then still lands; `jobs` may be endless. `finish` has the last word on each product before it lands.
+    `ended` is `goal`, `max_bytes`, or `jobs` where none is left. Raises
     OSError, ValueError or JobError in words, KeyboardInterrupt at Ctrl-C or SIGTERM: what has landed stays, and the
     same call goes on.
     """
@@ -56,12 +68,14 @@ def produce(
     ):
         work = _Work(place, shards, description, goal)
         description.begin(place.folder, empty=not shards.done)
+        if finish is not None and shards.done:
+            finish.recall()
         waiting = (job for job in jobs if job[0] not in shards.done)
         landing = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
         try:
             with closing(landing), Progress(goal and goal[1], work.measure) as progress:
                 for number, product in landing:
-                    work.land(number, product)
+                    work.land(number, finish(product) if finish else product)
                     progress.show()
         except BaseException:
             with suppress(OSError):  # the disk may be full; the description waits for the next start

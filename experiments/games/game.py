@@ -10,12 +10,12 @@ import math
 import numpy as np
 
 from search.alphabeta.deepening import deepen
-from search.alphabeta.single_search import best_found, search_once
+from search.alphabeta.single_search import search_once
 from search.machine.jit import jit
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import do_move
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
-from search.score import MATE_BOUND, MAX_PLY
+from search.score import MATE_BOUND
 
 LONGEST = 1024
 """Moves that a game may have."""
@@ -45,9 +45,9 @@ game_dtype = np.dtype(
         ("depth", np.int32, 2),  # likewise
         ("max_moves", np.int32),  # the game is drawn when the move number exceeds it, see `position.game_ply`
         ("declaration", np.int32),  # the rule, see search.rules.declaration
-        ("win_score", np.int32),  # both players' scores say so for `win_plies` plies on end: won; 0: never
+        ("win_score", np.int32),  # both players say so for `win_plies` plies on end: won; 0: never
         ("win_plies", np.int32),
-        ("draw_score", np.int32),  # likewise no score is further from 0 for `draw_plies`, from move `draw_from` on: drawn
+        ("draw_score", np.int32),  # no score is further from 0 for `draw_plies`, from move `draw_from` on: drawn
         ("draw_plies", np.int32),
         ("draw_from", np.int32),
         ("play_out", np.uint8),  # note how the scores would have ended it, but play on
@@ -61,7 +61,6 @@ game_dtype = np.dtype(
         ("count", np.int32),
         ("moves", np.uint16, LONGEST),
         ("scores", np.int16, LONGEST),  # the mover's, of the best move
-        ("keys", np.uint64, LONGEST),  # of the position before the move
         ("searched", np.int64, 2),  # nodes of each player
         ("ending", np.int32),
         ("winner", np.int32),
@@ -186,6 +185,5 @@ def play_game(pos, game, first, first_sums, first_network, second, second_sums, 
                 return
         game.moves[game.count] = move
         game.scores[game.count] = min(max(score, np.int64(-32767)), np.int64(32767))
-        game.keys[game.count] = pos.key
         game.count += 1
         do_move(pos, move)

@@ -74,13 +74,13 @@ class Ending:
 class Variety:
     """Moves drawn by a softmax over the best ones' scores, so that games differ."""
 
-    plies: int = 0
-    """At the start of each game."""
-    lines: int = 4
+    soft_plies: int = 0
+    """So many at the start of each game."""
+    soft_lines: int = 4
     """Of so many best moves."""
-    margin: int = 60
+    soft_margin: int = 60
     """None is worse than the best by more, centipawns."""
-    temperature: float = 30.0
+    soft_temperature: float = 30.0
     """A move that is worse by so many centipawns is played 1 / e times as often."""
 
 
@@ -94,8 +94,6 @@ class PlayedGame:
     """u2 (plies,): 16-bit moves as in hcpe."""
     scores: np.ndarray
     """i2 (plies,): centipawns of the mover."""
-    keys: np.ndarray
-    """u8 (plies,): a number for each position before its move, equal for equal ones."""
     winner: int
     """0 black, 1 white, 2 nobody."""
     ending: int
@@ -167,8 +165,8 @@ class Duel:
             game["nodes"][number], game["depth"][number] = player.nodes, player.depth
         for name in ("max_moves", "declaration", "win_score", "win_plies", "draw_score", "draw_plies", "draw_from"):
             game[name] = getattr(ending, name)
-        game["soft_plies"], game["soft_lines"] = variety.plies, variety.lines
-        game["soft_margin"], game["soft_temperature"] = variety.margin, variety.temperature
+        for name in ("soft_plies", "soft_lines", "soft_margin", "soft_temperature"):
+            game[name] = getattr(variety, name)
 
     def forget(self) -> None:
         """Forget everything learnt in earlier games."""
@@ -208,7 +206,6 @@ class Duel:
             code,
             game["moves"][:count].copy(),
             game["scores"][:count].copy(),
-            game["keys"][:count].copy(),
             int(game["winner"]),
             int(game["ending"]),
             called,

@@ -54,6 +54,8 @@ RESULT_MASK = WINNER_MASK | KIND_MASK
 # hcpe3, or a file of hcpe or psv, whose scores are all 0 is taken to have none.
 NO_SCORE = 0x6E
 ZERO_IS_NO_SCORE = 128
+NO_RESULT = 0x52
+"""In the byte that fills up a position's record, beside a draw: no game stands behind the position."""
 ENTERED = 32
 """In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
 

@@ -1,0 +1,181 @@
+"""Labelled positions of the kinds that a search asks its network about, made from recorded ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.factory.jobs import Product
+from experiments.factory.labels import NetworkLabels, blend_results
+from experiments.factory.seen import code_hashes
+from experiments.factory.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
+from experiments.factory.usi_labels import EngineLabels
+from experiments.factory.walk import sample_codes, walk
+from lite.records.formats import NO_RESULT, hcpe_dtype
+from search.alphabeta.sampling import MAIN
+from search.evaluation.network import EvalNetwork
+
+PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, QUIET = range(6)
+KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
+"""Where a position comes from."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How many positions of each kind are made of a recorded one, on average."""
+
+    played: float = 1.0
+    """The recorded position itself; once, however often the data are gone through."""
+    random: float = 3.0
+    """With random legal moves played on."""
+    random_moves: int = 4
+    """So many at the most, one at the least."""
+    tree: float = 0.0
+    """Where a search from it asked its network."""
+    tree_nodes: int = 1000
+    """Nodes of that search."""
+    leaf: float = 0.0
+    """At the end of a search's principal variation."""
+    leaf_nodes: int = 200
+    """Nodes of that search."""
+    settled: float = 0.0
+    """At the end of quiescence's principal variation, from the position with up to `random_moves` random moves."""
+
+    def check(self) -> None:
+        """Raises ValueError in words for numbers that make no sense."""
+        for name in ("played", "random", "tree", "leaf", "settled"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"--{name} {getattr(self, name)}: must not be negative")
+        for name in ("random_moves", "tree_nodes", "leaf_nodes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        if self.played > 1 or self.leaf > 1:
+            raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
+        if not self.played + self.random + self.tree + self.leaf + self.settled:
+            raise ValueError("nothing is to be made: give --played, --random, --tree, --leaf or --settled a number")
+
+
+_Made = tuple[np.ndarray, np.ndarray | int, np.ndarray]
+"""Codes, their kind or kinds, and the place of what each was made from."""
+
+
+@dataclass(frozen=True)
+class ExpandJob:
+    """A stretch of recorded positions, seen for the `turn`-th time."""
+
+    number: int
+    turn: int
+    sources: np.ndarray
+    """`hcpe_dtype`."""
+
+
+@dataclass(frozen=True)
+class ExpandTask:
+    """What a worker needs to make and label positions."""
+
+    mixture: Mixture
+    labels: NetworkLabels | EngineLabels
+    searched: EvalNetwork
+    """The network whose searches are sampled and whose variations are followed."""
+    result_share: float
+    cp_per_logit: float
+    seed: int
+    distinct: bool = True
+    """Each position once and in no order; else all that were recorded, in theirs."""
+
+    def open(self) -> ExpandWorker:
+        """The memory of one worker."""
+        return ExpandWorker(self)
+
+
+class ExpandWorker:
+    """Makes positions of recorded ones, labels them, and writes them as hcpe."""
+
+    def __init__(self, task: ExpandTask) -> None:
+        self._task = task
+        self._labeller = task.labels.open()
+        self._studio = Studio(task.searched)
+
+    def stop(self) -> None:
+        """End the job under way."""
+        self._labeller.stop()
+        self._studio.stop()
+
+    def run(self, job: ExpandJob) -> Product:
+        """The job's positions as hcpe records. Raises Stopped."""
+        task = self._task
+        random = np.random.default_rng((task.seed, job.number))
+        self._studio.forget()
+        self._labeller.forget()
+        codes, kinds, places = _joined(list(self._made(job, random)))
+        if task.distinct:
+            first = np.unique(code_hashes(codes), return_index=True)[1]
+            order = random.permutation(np.sort(first))
+            codes, kinds, places = codes[order], kinds[order], places[order]
+        scores, moves = self._labeller.label(codes)
+        kept = scores != UNLABELLED
+        counts = Counter({f"made {KINDS[kind]}": int(((kinds == kind) & kept).sum()) for kind in np.unique(kinds)})
+        counts["positions"], counts["sources"] = int(kept.sum()), len(job.sources)
+        counts["unlabelled"] = int((~kept).sum())
+        sources = job.sources[places]
+        records = np.zeros(len(codes), hcpe_dtype)
+        records["hcp"], records["score"] = codes, scores
+        played = kinds == PLAYED
+        records["move"] = np.where(moves > 0, moves, np.where(played, sources["move"], 0))
+        records["result"] = np.where(played, sources["result"], 0)
+        records["padding"] = np.where(played, 0, NO_RESULT)
+        if task.result_share:
+            results = np.where(played, _movers_result(sources), np.nan)
+            records["score"] = blend_results(scores, results, task.result_share, task.cp_per_logit)
+        return Product(records[kept].tobytes(), dict(counts))
+
+    def _made(self, job: ExpandJob, random: np.random.Generator) -> list[_Made]:
+        """(Codes, kind, places of what each was made from) of every kind that is wanted."""
+        mixture, codes = self._task.mixture, job.sources["hcp"]
+        made: list[_Made] = []
+        if job.turn == 0 and mixture.played:
+            chosen = _chosen(len(codes), mixture.played, random)
+            made.append((codes[chosen], PLAYED, chosen))
+        if mixture.random:
+            chosen = _chosen(len(codes), mixture.random, random)
+            found, _, places = walk(codes[chosen], 1, mixture.random_moves, int(random.integers(1 << 62)))
+            made.append((found, RANDOM, chosen[places]))
+        if mixture.tree:
+            chosen = _chosen(len(codes), min(1.0, mixture.tree / 8), random)
+            each = mixture.tree * len(codes) / max(1, len(chosen))
+            samples = self._studio.samples(codes[chosen], mixture.tree_nodes, each, int(random.integers(1 << 62)))
+            kinds = np.where(samples["where"] == MAIN, TREE_MAIN, TREE_QUIESCENCE)
+            made.append((sample_codes(samples), kinds, chosen[samples["source"]]))
+        if mixture.leaf:
+            chosen = _chosen(len(codes), mixture.leaf, random)
+            found, places = self._studio.leaves(codes[chosen], SEARCH, mixture.leaf_nodes)
+            made.append((found, LEAF, chosen[places]))
+        if mixture.settled:
+            chosen = _chosen(len(codes), mixture.settled, random)
+            walked, _, origins = walk(codes[chosen], 0, mixture.random_moves, int(random.integers(1 << 62)))
+            found, places = self._studio.leaves(walked, QUIESCENCE)
+            made.append((found, QUIET, chosen[origins[places]]))
+        return made
+
+
+def _chosen(count: int, each: float, random: np.random.Generator) -> np.ndarray:
+    """Places of `count` positions, each of them `each` times on average, in order."""
+    times = int(each) + (random.random(count) < each - int(each))
+    return np.repeat(np.arange(count), times)
+
+
+def _joined(
+    made: list[_Made],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    if not made:
+        return np.zeros((0, 32), np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    kinds = [np.broadcast_to(np.asarray(kind, np.int64), len(codes)) for codes, kind, _ in made]
+    return np.concatenate([one[0] for one in made]), np.concatenate(kinds), np.concatenate([one[2] for one in made])
+
+
+def _movers_result(sources: np.ndarray) -> np.ndarray:
+    """f8 (n,): the mover's result of `hcpe_dtype` records."""
+    winner, white = sources["result"] & 3, sources["hcp"][:, 0] & 1
+    return np.where(winner == 0, 0.5, (winner - 1 == white).astype(np.float64))

@@ -1,0 +1,180 @@
+"""Recorded positions out to workers, labelled positions of the wanted kinds back into shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.factory.description import Description
+from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
+from experiments.factory.jobs import Product
+from experiments.factory.labels import HOW, Label, NetworkLabels
+from experiments.factory.produce import produce
+from experiments.factory.seen import Seen, code_hashes
+from experiments.factory.usi_labels import EngineLabels
+from experiments.factory.workforce import Workforce
+from lite.records.encode import position_records
+from lite.records.file import BLOCK_POSITIONS, RecordFile, Refusals
+from lite.records.formats import HCPE, hcpe_dtype, record_files
+from search.evaluation.network_file import load_network
+from search.rules.huffman import HCP
+from search.score import CP_PER_LOGIT
+
+NODES_A_JOB = 20_000_000
+"""Nodes that a job's searches take, about: some seconds."""
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """What a position is said to be worth, and by whom."""
+
+    label: Label = "static"
+    """static: the network's word, of positions not in check. quiescence: after exchanges are settled. search: of
+    --nodes or to a --depth. engine: what a USI engine says, to the same limits."""
+    net: str = "default"
+    """The network: a file, or `default`."""
+    nodes: int = 0
+    """Of a search, 0: no limit."""
+    depth: int = 0
+    """Of a search, 0: no limit."""
+    engine: str = ""
+    """Command of a USI engine."""
+    engine_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the engine."""
+    result_share: float = 0.0
+    """Share of the game's result in the label of a position that was played: its win rate is mixed into the score's."""
+    cp_per_logit: float = CP_PER_LOGIT
+    """Scale of the scores where results are mixed in: a position with this score is won with probability 0.73."""
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        if self.label in ("search", "engine") and not (self.nodes > 0 or self.depth > 0):
+            raise ValueError(f"--label {self.label} needs --nodes or --depth")
+        if (self.label == "engine") != bool(self.engine):
+            raise ValueError("--label engine and --engine COMMAND belong together")
+        if not 0 <= self.result_share <= 1:
+            raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
+        if self.cp_per_logit <= 0:
+            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: must be more than 0")
+
+    def source(self) -> NetworkLabels | EngineLabels:
+        """Who labels. Raises OSError or ValueError in words."""
+        if self.label == "engine":
+            return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
+        return NetworkLabels(load_network(self.net), self.label, self.nodes, self.depth)
+
+
+@dataclass(frozen=True)
+class Relabelling:
+    """What relabelling is told."""
+
+    data: tuple[Path, ...]
+    """Records: hcpe, hcpe3 and psv files, or folders of them."""
+    output: Path = Path("runs/relabelled")
+    """Folder of the shards, hcpe."""
+    labels: Labelling = field(default_factory=Labelling)
+    seed: int = 1
+    workforce: Workforce = field(default_factory=Workforce)
+
+
+@dataclass(frozen=True)
+class Expansion(Relabelling):
+    """What expansion is told."""
+
+    output: Path = Path("runs/expanded")
+    """Folder of the shards, hcpe."""
+    mixture: Mixture = field(default_factory=Mixture)
+    searched: str = "default"
+    """The network whose searches positions are taken from: a file, or `default`."""
+    positions: int | None = None
+    """Go through the data again and again until so many are there; without it, once."""
+
+
+def relabel(options: Relabelling) -> dict[str, Any]:
+    """Give every recorded position another label; the folder's totals. Raises as `produce` does."""
+    only_played = Mixture(played=1.0, random=0.0)
+    return _work("relabel", options, only_played, options.labels.net, None, Seen(1))
+
+
+def expand(options: Expansion) -> dict[str, Any]:
+    """Make and label positions of the wanted kinds; the folder's totals. Raises as `produce` does."""
+    options.mixture.check()
+    if options.positions is not None and options.positions < 1:
+        raise ValueError(f"--positions {options.positions}: must be at least 1")
+    return _work("expand", options, options.mixture, options.searched, options.positions, Seen())
+
+
+def _work(
+    verb: str, options: Relabelling, mixture: Mixture, searched: str, positions: int | None, seen: Seen
+) -> dict[str, Any]:
+    labels = options.labels
+    labels.check()
+    task = ExpandTask(
+        mixture,
+        labels.source(),
+        load_network(searched),
+        labels.result_share,
+        labels.cp_per_logit,
+        options.seed,
+        distinct=verb == "expand",
+    )
+    told: dict[str, Any] = {"labels": asdict(labels), "seed": options.seed}
+    nets = {"labels": labels.net} if labels.label in HOW else {}
+    if verb == "expand":
+        told["mixture"] = asdict(mixture)
+        nets["searched"] = searched
+    told["labels"].pop("net")
+    place = options.workforce.place(options.output, HCPE)
+    jobs = _jobs(options.data, _sources_a_job(mixture, labels), positions is not None)
+    goal = None if positions is None else ("positions", positions)
+    finish = Unmet(options.output, seen) if verb == "expand" else None
+    return produce(place, Description(verb, told, options.data, nets), task, jobs, goal, finish)
+
+
+def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
+    """Recorded positions of a job whose searches take about NODES_A_JOB."""
+    made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
+    each = made * (labels.nodes or (100_000 if labels.depth else 20))
+    each += mixture.tree / 8 * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
+    return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
+
+
+def _jobs(data: tuple[Path, ...], sources: int, again: bool) -> Iterator[tuple[int, ExpandJob]]:
+    """The recorded positions in stretches, in the files' order; `again` and again, or once."""
+    files = [RecordFile(path, check_moves=False, block_positions=sources) for path in record_files(data)]
+    number = 0
+    for turn in count() if again else range(1):
+        for file in files:
+            refusals = Refusals()
+            for block in file.blocks:
+                found = file.read_block(block, refusals)
+                records = position_records(found, HCPE, HCP).view(hcpe_dtype)
+                yield number, ExpandJob(number, turn, records)
+                number += 1
+            file.judge(refusals)
+
+
+class Unmet:
+    """Leaves out the positions that were made before."""
+
+    def __init__(self, folder: Path, seen: Seen) -> None:
+        self._folder, self._seen = folder, seen
+
+    def recall(self) -> None:
+        """Remember what the folder holds."""
+        for path in sorted(self._folder.glob(f"shard_*.{HCPE}*")):
+            records = np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize)
+            for start in range(0, len(records), 1 << 20):
+                self._seen.add(code_hashes(records["hcp"][start : start + (1 << 20)]))
+
+    def __call__(self, product: Product) -> Product:
+        """What of a product was not met."""
+        records = np.frombuffer(product.content, hcpe_dtype)
+        fresh = self._seen.add(code_hashes(records["hcp"]))
+        met = {"positions": int(fresh.sum()), "met before": int((~fresh).sum())}
+        return Product(records[fresh].tobytes(), {**product.counts, **met})

@@ -1,0 +1,196 @@
+"""Self-play: a network plays itself, and its games become records with the scores of its searches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.factory.description import Description
+from experiments.factory.jobs import Product, Stopped
+from experiments.factory.produce import produce
+from experiments.factory.seen import Seen
+from experiments.factory.workforce import Workforce
+from experiments.games.openings import Openings, read_openings
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety
+from lite.datasets.chunks import ChunkReader, data_files
+from lite.records.decode import labelled_dtype
+from lite.records.encode import copy_games, position_hashes
+from lite.records.file import Refusals, decode_games
+from lite.records.formats import HCPE3
+from search.evaluation.network_file import load_network
+
+SEARCHES_A_JOB = 10_000_000
+"""Nodes that the moves of a job take, about: some seconds."""
+PLIES = 120
+"""Of a game, about."""
+
+
+@dataclass(frozen=True)
+class SelfPlay:
+    """What self-play is told."""
+
+    net: str = "default"
+    """The network that plays: a file, or `default`."""
+    output: Path = Path("runs/selfplay")
+    """Folder of the shards."""
+    positions: int = 1_000_000
+    """Go on until so many are there."""
+    nodes: int = 1000
+    """A move; 0: no limit."""
+    depth: int = 0
+    """A move; 0: no limit."""
+    openings: Path | None = None
+    """File of positions to begin from, an SFEN or `startpos moves ...` a line; without it, the start position."""
+    random_plies: tuple[int, int] = (2, 12)
+    """Random legal moves that are played on from there: at least, at most."""
+    variety: Variety = field(default_factory=lambda: Variety(soft_plies=16))
+    ending: Ending = field(default_factory=lambda: Ending(win_score=2500))
+    played_out: float = 0.05
+    """Share of the games that the scores would end that are played to their end, to see how often the scores err."""
+    hash_mb: int = 8
+    """Megabytes of each worker's table."""
+    seed: int = 1
+    workforce: Workforce = field(default_factory=Workforce)
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        least, most = self.random_plies
+        if not 0 <= least <= most:
+            raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
+        if self.nodes < 0 or self.depth < 0 or not self.nodes + self.depth:
+            raise ValueError("--nodes or --depth: a move needs a limit")
+        if not 0 <= self.played_out <= 1:
+            raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
+        if self.positions < 1:
+            raise ValueError(f"--positions {self.positions}: must be at least 1")
+
+    def games_a_job(self) -> int:
+        """Games of one job."""
+        return max(1, min(200, SEARCHES_A_JOB // (PLIES * (self.nodes or 20_000))))
+
+
+def self_play(options: SelfPlay) -> dict[str, Any]:
+    """Play until there are so many positions; the folder's totals. Raises as `produce` does."""
+    options.check()
+    lines = ("startpos",) if options.openings is None else read_openings(options.openings)
+    task = SelfPlayTask(
+        Player(load_network(options.net), options.nodes, options.depth),
+        Openings(lines, *options.random_plies),
+        options.ending,
+        options.variety,
+        options.played_out,
+        options.hash_mb,
+        options.games_a_job(),
+        options.seed,
+    )
+    free = ("output", "positions", "workforce", "net")
+    told = {name: value for name, value in asdict(options).items() if name not in free}
+    told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    description = Description("selfplay", told, (), {"player": options.net})
+    return produce(
+        options.workforce.place(options.output, HCPE3),
+        description,
+        task,
+        numbered(),
+        ("positions", options.positions),
+        Unmet(options.output),
+    )
+
+
+def numbered() -> Iterator[tuple[int, int]]:
+    """Jobs that are told apart by their numbers alone, without end."""
+    return ((number, number) for number in count())
+
+
+class Unmet:
+    """Marks the positions that were met in earlier games, so that they are learnt from once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._seen = Seen()
+        self._folder = folder
+
+    def recall(self) -> None:
+        """Remember what the folder holds."""
+        if any(self._folder.glob(f"*.{HCPE3}")):
+            for chunk in ChunkReader(data_files((self._folder,))):
+                self._seen.add(position_hashes(chunk.positions))
+
+    def __call__(self, product: Product) -> Product:
+        """The games of a product without candidates where a position was met, and without games that were met whole."""
+        raw = np.frombuffer(product.content, np.uint8)
+        games = int(product.counts["games"])
+        decoded = decode_games(
+            raw, games, np.empty(int(product.counts["positions"]), labelled_dtype), "self-play", Refusals()
+        )
+        keep = self._seen.add(position_hashes(decoded.positions))
+        game_of = np.repeat(np.arange(games), decoded.counts)
+        whole = np.bincount(game_of[keep], minlength=games) > 0
+        out = np.empty(2 * raw.size, np.uint8)
+        size = copy_games(raw, decoded.starts, whole, keep, out)
+        met = {"positions": int(keep.sum()), "met before": int((~keep).sum()), "games": int(whole.sum())}
+        return Product(out[:size].tobytes(), {**product.counts, **met})
+
+
+@dataclass(frozen=True)
+class SelfPlayTask:
+    """What a worker needs to play games."""
+
+    player: Player
+    openings: Openings
+    ending: Ending
+    variety: Variety
+    played_out: float
+    hash_mb: int
+    games: int
+    """Of a job."""
+    seed: int
+
+    def open(self) -> SelfPlayWorker:
+        """The memory of one worker."""
+        return SelfPlayWorker(self)
+
+
+class SelfPlayWorker:
+    """Plays the games of jobs, which are told apart by their numbers alone."""
+
+    def __init__(self, task: SelfPlayTask) -> None:
+        self._task = task
+        self._duel = Duel(task.player, None, task.ending, task.variety, task.hash_mb)
+
+    def stop(self) -> None:
+        """End the game under way."""
+        self._duel.stop()
+
+    def run(self, number: int) -> Product:
+        """The games of a job as hcpe3. Raises Stopped."""
+        task = self._task
+        random = np.random.default_rng((task.seed, number))
+        self._duel.forget()
+        parts: list[bytes] = []
+        counts: Counter[str] = Counter()
+        for _ in range(task.games):
+            opening = task.openings.draw(random)
+            out = bool(random.random() < task.played_out)
+            try:
+                game = self._duel.play(opening, seed=int(random.integers(1 << 62)), play_out=out)
+            except Cancelled:
+                raise Stopped from None
+            parts.append(game.hcpe3())
+            counts.update(count_game(game))
+        return Product(b"".join(parts), dict(counts))
+
+
+def count_game(game: PlayedGame) -> dict[str, int]:
+    """What a game adds to the counts of many."""
+    counts = {"games": 1, "positions": len(game.moves), "nodes": sum(game.nodes), f"ended by {game.ended}": 1}
+    if game.called is not None:
+        counts["called and played out"] = 1
+        counts["called wrongly"] = int(game.called[1] != game.winner)
+    return counts

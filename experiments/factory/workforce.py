@@ -1,0 +1,31 @@
+"""Who does the work, and how much of a disk it may fill: what every verb of the factory asks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.factory.produce import Place
+
+
+@dataclass(frozen=True)
+class Workforce:
+    """What the work is done by, which makes no difference to what is made."""
+
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Threads of this machine."""
+    ray: str | None = None
+    """Address of a Ray cluster whose CPUs work instead, or `auto`; they need LiteShogi installed."""
+    max_gb: float | None = None
+    """Stop when the shards are so large, GB."""
+
+    def place(self, folder: Path, form: str) -> Place:
+        """Where that work goes. ValueError in words for numbers that make no sense."""
+        if self.workers < 1:
+            raise ValueError(f"--workers {self.workers}: at least 1 is needed")
+        if self.max_gb is not None and self.max_gb <= 0:
+            raise ValueError(f"--max-gb {self.max_gb}: must be more than 0")
+        return Place(
+            folder, form, self.workers, self.ray, max_bytes=None if self.max_gb is None else int(self.max_gb * 1e9)
+        )

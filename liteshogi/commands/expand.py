@@ -1,0 +1,32 @@
+"""`liteshogi expand`: labelled positions of the kinds that a search asks its network about."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+
+from experiments.factory.expand import Mixture
+from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.summary import as_text
+from experiments.factory.workforce import Workforce
+from liteshogi.commands.arguments import Json, Output
+
+
+@dataclass(frozen=True)
+class Command(Expansion):
+    """Make positions of recorded ones as a search meets them (random moves played on, the search's tree, leaves) and
+    label them; goes on where it was cut."""
+
+    data: tyro.conf.Positional[tuple[Path, ...]]
+    output: Output = Path("runs/expanded")
+    labels: tyro.conf.OmitArgPrefixes[Labelling] = field(default_factory=Labelling)
+    mixture: tyro.conf.OmitArgPrefixes[Mixture] = field(default_factory=Mixture)
+    workforce: tyro.conf.OmitArgPrefixes[Workforce] = field(default_factory=Workforce)
+    json: Json = False
+
+    def run(self) -> None:
+        report = expand(self)
+        print(json.dumps(report) if self.json else as_text(report))

@@ -1,0 +1,32 @@
+"""`liteshogi selfplay`: a network plays itself, by the million positions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+
+from experiments.factory.selfplay import SelfPlay, self_play
+from experiments.factory.summary import as_text
+from experiments.factory.workforce import Workforce
+from experiments.games.player import Ending, Variety
+from liteshogi.commands.arguments import Json, Net, Output
+
+
+@dataclass(frozen=True)
+class Command(SelfPlay):
+    """Play a network against itself and keep the games as hcpe3 with the scores of its searches; goes on where it was
+    cut."""
+
+    net: Net = "default"
+    output: Output = Path("runs/selfplay")
+    variety: tyro.conf.OmitArgPrefixes[Variety] = field(default_factory=lambda: Variety(soft_plies=16))
+    ending: tyro.conf.OmitArgPrefixes[Ending] = field(default_factory=lambda: Ending(win_score=2500))
+    workforce: tyro.conf.OmitArgPrefixes[Workforce] = field(default_factory=Workforce)
+    json: Json = False
+
+    def run(self) -> None:
+        report = self_play(self)
+        print(json.dumps(report) if self.json else as_text(report))
