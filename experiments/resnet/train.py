@@ -129,10 +129,9 @@ class ResnetRun(Run):
         model = PolicyValueNetwork(config)
         return model.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
-    def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
-        options = self.options
-        entered = "entered" in options.network.auxiliary
-        return Reader(files, options.batch_size, shuffle, options.seed, mark_entered=entered)
+    def read(self, files: tuple[Path, ...], shuffle: bool, **filters: Any) -> Reader:
+        entered = "entered" in self.options.network.auxiliary
+        return super().read(files, shuffle, mark_entered=entered, **filters)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         pieces, labels = batch.pieces, move_labels(batch.move, batch.turn)

@@ -1,13 +1,14 @@
 """Record files to batches for training: shuffled across files, in bounded memory, resumable to the exact batch.
 
 The blocks of all files (see lite.records.file) are put in an order drawn for each epoch; runs of them make pools of
-about `pool_positions`, each pool is decoded by one background thread while the one before is in use, and its positions
-are drawn in a random order of their own. Every good position comes exactly once an epoch. All draws depend on (seed,
+about `pool_positions`, each pool is decoded in the background while the one before is in use, and its positions are
+drawn in a random order of their own. Every good position comes exactly once an epoch. All draws depend on (seed,
 epoch, pool) alone, so the place in the stream is three numbers: epoch, pool, positions taken of it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
@@ -21,7 +22,7 @@ from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
 
 POOL_POSITIONS = 1 << 20
-"""Positions shuffled among each other: 115 MB, and as much again for the pool decoded ahead."""
+"""Positions shuffled among each other: 117 MB, and as much again for the pool decoded ahead."""
 
 
 class Reader:
@@ -34,7 +35,7 @@ class Reader:
     skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|, those without one stay) leave
     positions out.
     check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
-    bit ENTERED in kind_of_result, from hcpe3 files.
+    bit ENTERED in kind_of_result, from hcpe3 files. threads decode a pool; its positions are the same for any number.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -51,9 +52,10 @@ class Reader:
         mark_entered: bool = False,
         pool_positions: int = POOL_POSITIONS,
         block_positions: int = BLOCK_POSITIONS,
+        threads: int = 1,
     ) -> None:
-        if batch_size < 1 or pool_positions < 1 or block_positions < 1:
-            raise ValueError("batch_size, pool_positions and block_positions must be at least 1")
+        if min(batch_size, pool_positions, block_positions, threads) < 1:
+            raise ValueError("batch_size, pool_positions, block_positions and threads must be at least 1")
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.seed = seed
@@ -61,6 +63,7 @@ class Reader:
         self.min_ply = min_ply
         self.max_score = max_score
         self.pool_positions = pool_positions
+        self.threads = threads
         self.files = [RecordFile(path, check_moves, block_positions, mark_entered) for path in record_files(files)]
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
@@ -73,6 +76,9 @@ class Reader:
         self._offset = 0
         self.refusals = Refusals()
         """What was refused in the last epoch read (all of it only when the epoch is over)."""
+        self.decoded = 0
+        """Positions decoded so far, and the seconds that it took."""
+        self.decode_seconds = 0.0
         self._order: tuple[int, list[list[int]]] | None = None
         self._kept: tuple[np.ndarray, dict[int, Refusals]] | None = None
         self._spare: list[list[np.ndarray]] = []
@@ -154,16 +160,26 @@ class Reader:
     def _decode_pool(self, numbers: list[int], out: np.ndarray) -> tuple[np.ndarray, dict[int, Refusals]]:
         """All positions of some blocks, in the order of the files, written to the start of `out`; and what each file's
         refusals were."""
+        begun = time.perf_counter()
+        blocks = [self._blocks[number] for number in sorted(numbers)]
+        starts = np.cumsum([0, *(block.positions for _, block in blocks)]).tolist()
+
+        def decode(index: int) -> tuple[np.ndarray, Refusals]:
+            (file, block), found = blocks[index], Refusals()
+            place = out[starts[index] : starts[index] + block.positions]
+            return self._keep(self.files[file].read_block(block, found, place)), found
+
         refusals: dict[int, Refusals] = {}
         filled = 0
-        for number in sorted(numbers):
-            file, block = self._blocks[number]
-            found = refusals.setdefault(file, Refusals())
-            positions = self.files[file].read_block(block, found, out[filled : filled + block.positions])
-            kept = self._keep(positions)
-            if kept is not positions:
-                out[filled : filled + len(kept)] = kept
-            filled += len(kept)
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="decoder") as threads:
+            for index, (kept, found) in enumerate(threads.map(decode, range(len(blocks)))):
+                refusals.setdefault(blocks[index][0], Refusals()).add(found)
+                # What was refused or left out, here or in a block before, left a gap.
+                if filled < starts[index] or not np.may_share_memory(kept, out):
+                    out[filled : filled + len(kept)] = kept
+                filled += len(kept)
+        self.decoded += filled
+        self.decode_seconds += time.perf_counter() - begun
         return out[:filled], refusals
 
     def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:

@@ -81,7 +81,11 @@ class Progress:
 
     def positions_per_second(self, done: int) -> float:
         """Mean speed since the run (or its resumption) began."""
-        return (done - self._done_before) / max(time.monotonic() - self._begun, 1e-9)
+        return (done - self._done_before) / self.seconds()
+
+    def seconds(self) -> float:
+        """Since the run (or its resumption) began."""
+        return max(time.monotonic() - self._begun, 1e-9)
 
     def show(self, done: int, text: str) -> None:
         """Perhaps draws the line: `done` positions of all, and what else is to be seen."""

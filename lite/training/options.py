@@ -8,6 +8,7 @@ from typing import Any
 
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
+from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.score import CP_PER_LOGIT
@@ -29,6 +30,8 @@ class TrainingOptions:
     run of that length has it, and falls from there."""
     batch_size: int = 8192
     """Positions a step."""
+    pool_positions: int = POOL_POSITIONS
+    """Positions shuffled among each other, out of all files: 224 bytes of memory each."""
     lambda_: float = 0.7
     """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
     the result alone."""
@@ -69,7 +72,16 @@ class TrainingOptions:
         for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
             if weight is not None and not 0 <= weight <= 1:
                 raise ValueError(f"--{name} {weight}: a weight from 0 (results) to 1 (scores) is needed")
-        for name in ("epochs", "batch_size", "threads", "save_minutes", "cp_per_logit", "net_cp_per_logit"):
+        positive = (
+            "epochs",
+            "batch_size",
+            "pool_positions",
+            "threads",
+            "save_minutes",
+            "cp_per_logit",
+            "net_cp_per_logit",
+        )
+        for name in positive:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")

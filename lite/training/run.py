@@ -89,6 +89,8 @@ class Run:
         self.step = 0
         self.cp_per_logit = options.cp_per_logit
         """Of the scores; the network's own is in its provenance."""
+        self.waited = 0.0
+        """Seconds that steps waited for their batch."""
         self.last_valid: dict[str, Any] = {}
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
@@ -139,9 +141,11 @@ class Run:
         """Write the averaged network."""
         raise NotImplementedError
 
-    def read(self, files: tuple[Path, ...], shuffle: bool) -> Reader:
+    def read(self, files: tuple[Path, ...], shuffle: bool, **filters: Any) -> Reader:
         """The records as this kind of training wants them."""
-        return Reader(files, self.options.batch_size, shuffle, self.options.seed)
+        options = self.options
+        pool, threads = options.pool_positions, options.threads
+        return Reader(files, options.batch_size, shuffle, options.seed, **filters, pool_positions=pool, threads=threads)
 
     def _start_from(self, path: Path) -> None:
         """Take over the weights of a trained network. Raises ValueError if its configuration is another."""
@@ -156,12 +160,13 @@ class Run:
 
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
-        for batch in self.read(self.options.data, shuffle=True):
+        for batch in self.reader:
             scores.append(batch.score[batch.scored])
             results.append(batch.result[batch.scored])
             positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
+        self.reader.load_state_dict(self._reader_state)
         try:
             return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
         except ValueError as error:
@@ -229,7 +234,7 @@ class Run:
         epochs_without_step = 0
         while self.step < self.steps and epochs_without_step < 2:
             before = self.step
-            for batch in self.reader:
+            for batch in self._waiting(iter(self.reader)):
                 self._reader_state = self.reader.state_dict()
                 # An epoch's short last batch has poorer statistics; its positions come in another epoch's order again.
                 if len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size:
@@ -239,6 +244,16 @@ class Run:
             epochs_without_step = epochs_without_step + 1 if self.step == before else 0
         if self.step < self.steps:
             raise ValueError(f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size}")
+
+    def _waiting(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The same batches; what it takes until each is there adds up in `waited`."""
+        while True:
+            asked = time.perf_counter()
+            batch = next(batches, None)
+            self.waited += time.perf_counter() - asked
+            if batch is None:
+                return
+            yield batch
 
     def take_step(self, batch: Batch) -> dict[str, float]:
         """One step; returns the losses. Not finite, they or the gradient: FloatingPointError, weights untouched."""
@@ -296,11 +311,14 @@ class Run:
                 rate = self.optimiser.param_groups[0]["lr"]
                 loss = np.mean([losses["loss"] for losses in recent])
                 place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
-                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}")
+                waiting = self.waited / progress.seconds()
+                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %")
                 if len(recent) >= 50 or place == 0:
                     speed = progress.positions_per_second(done)
                     means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
-                    log.write("train", self.step, means | {"rate": rate, "positions_per_s": speed})
+                    figures = {"rate": rate, "positions_per_s": speed, "waiting": waiting}
+                    decoding = self.reader.decoded / max(self.reader.decode_seconds, 1e-9)
+                    log.write("train", self.step, means | figures | {"decoded_positions_per_s": decoding})
                     recent = []
                 if place == 0 and options.valid:
                     self._test_epoch(epoch, log, progress)
@@ -311,7 +329,8 @@ class Run:
                 if stop and self.step < self.steps:
                     progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
                     return
-        for line in self._conclusion(progress.positions_per_second(self.step * options.batch_size)):
+        speed, waiting = progress.positions_per_second(self.step * options.batch_size), self.waited / progress.seconds()
+        for line in self._conclusion(speed, waiting):
             progress.say(line)
 
     def _test_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
@@ -342,8 +361,11 @@ class Run:
                 f"of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, and falls from there"
             )
 
-    def _conclusion(self, speed: float) -> Iterator[str]:
-        yield f"{self.folder.network}: trained, {speed:,.0f} positions/s"
+    def _conclusion(self, speed: float, waiting: float) -> Iterator[str]:
+        yield (
+            f"{self.folder.network}: trained, {speed:,.0f} positions/s, {100 * waiting:.0f} % of the time waiting for "
+            f"records"
+        )
         if self.best:
             last, best = self.last_valid["loss"], self.best
             if best["step"] == self.step:

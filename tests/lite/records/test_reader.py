@@ -88,6 +88,35 @@ def test_seed_decides(files: list[Path]) -> None:
     assert scores(small(files, seed=3)) != scores(small(files, seed=4))
 
 
+@pytest.mark.parametrize("options", [{}, {"skip_in_check": True, "min_ply": 10}])
+def test_threads_decode_the_same_positions(files: list[Path], options) -> None:
+    raw = bytearray(files[0].read_bytes())
+    for record in (3, 60, 61, 400):
+        raw[38 * record] |= 0xFE  # a king off the board
+    files[0].write_bytes(bytes(raw))
+    one, many = (small(files, seed=4, threads=threads, **options) for threads in (1, 5))
+    for first, second in zip(one, many, strict=True):
+        assert same(first, second)
+    assert str(one.refusals) == str(many.refusals)
+    assert one.refusals.refused == 4
+    assert one.decoded == many.decoded == sum(map(len, small(files, **options)))
+    assert many.decode_seconds > 0
+
+
+def test_neighbours_of_a_file_are_far_apart(cshogi_records, tmp_path: Path) -> None:
+    """Of a pool of many blocks, as of one: a third of the pool on average, as in any random order."""
+    hcpe = np.tile(cshogi_records[0], 6)[:12_000]
+    hcpe["eval"] = np.arange(12_000)
+    for shard, part in enumerate(np.array_split(hcpe, 10)):
+        part.tofile(tmp_path / f"{shard}.hcpe")
+    order = np.array(scores(Reader([tmp_path], 64, pool_positions=4000, block_positions=100)))
+    assert np.array_equal(np.sort(order), np.arange(12_000))
+    place = np.argsort(order)
+    assert 1200 < np.abs(np.diff(place)).mean() < 1600
+    for pool in np.array_split(order, 3):
+        assert len(np.unique(pool // 1200)) == 10
+
+
 @pytest.mark.parametrize("pool_positions", [300, 1 << 20])
 @pytest.mark.parametrize("stop", [1, 7, 20, 29, 33, 50])
 def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> None:

@@ -78,11 +78,24 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capf
     losses = [line["loss"] for line in lines if line["kind"] == "train"]
     assert losses[-1] < losses[0] - 0.05
     assert sum(line["kind"] == "valid" for line in lines) == 20
+    for line in lines:
+        if line["kind"] == "train":
+            assert 0 < line["waiting"] < 1
+            assert line["decoded_positions_per_s"] > 0
     _, trained = load_model(run.output)
     assert trained["valid"]["accuracy"] > 0.6
     assert trained["cp_per_logit"] != 600
     assert list((run.output / "tensorboard").iterdir())
-    assert "positions/s" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert " positions/s, " in said
+    assert " % of the time waiting for records" in said
+
+
+def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path):
+    train_value(options(records, tmp_path / "fitted", fit_scale=True))
+    scale = load_model(tmp_path / "fitted")[1]["cp_per_logit"]
+    train_value(options(records, tmp_path / "given", cp_per_logit=scale))
+    assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
 
 
 def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
