@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,13 @@ def describe_source(path: Path) -> dict[str, Any] | None:
     return read_description(path.parent) if is_shard else None
 
 
-def describe_sources(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """{folder's name: its description} for those of the files and folders that have one."""
-    found = {}
-    for folder, path in {(path if path.is_dir() else path.parent).resolve(): path for path in paths}.items():
-        if (description := describe_source(path)) is not None:
-            found[folder.name] = description
+def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
+    """The descriptions of those of the files and folders that have one, by folder. Raises as `describe_source`."""
+    found: dict[Path, dict[str, Any]] = {}
+    for path in paths:
+        folder = path if path.is_dir() else path.parent
+        if folder not in found and (description := describe_source(path)) is not None:
+            found[folder] = description
     return found
 
 
@@ -79,6 +81,8 @@ def _checked(found: Any) -> dict[str, Any]:
     for name in ("sources", "nets", "made_by"):
         if not all(isinstance(one, dict) for one in found[name]):
             raise ValueError(f"{name} must hold objects")
-    if not all(type(value) in (int, float) for value in found["totals"].values()):
-        raise ValueError("totals must be numbers")
+    if not all(
+        type(value) in (int, float) and isfinite(value) for value in (found["seconds"], *found["totals"].values())
+    ):
+        raise ValueError("totals and seconds must be numbers")
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lite.datasets.chunks import ChunkReader, data_files, file_format
+from lite.datasets.description import describe_sources
 from lite.datasets.duplicates import DistinctHashes
 from lite.notation.game import MATE_SCORE
 from lite.records.encode import game_hashes, position_hashes
@@ -44,6 +45,7 @@ class _Histogram:
 def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, Any]:
     """The figures as one object. Raises OSError or ValueError in words."""
     files = data_files(inputs)
+    descriptions = describe_sources(files)
     reader = ChunkReader(files, check_moves)
     results, game_results = Counter[str](), Counter[str]()
     plies, scores, pieces = _Histogram(1 << 16), _Histogram(1 << 15), _Histogram(40)
@@ -78,6 +80,7 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         "files": [str(path) for path in files],
         "formats": sorted({file_format(path) for path in files}),
         "bytes": sum(path.stat().st_size for path in files),
+        "descriptions": {str(folder): description for folder, description in descriptions.items()},
         "records_read": reader.refusals.read,
         "refused": dict(reader.refusals.reasons.most_common()),
         "first_refused": reader.refusals.named,

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lite.datasets.description import describe_sources
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import (
@@ -83,6 +84,8 @@ class Run:
             self._start_from(options.init_from)
         self.optimiser = make_optimiser(options.optimiser, self.model)
         self.average = WeightAverage(options.optimiser, self.model)
+        self.descriptions = {folder.name: found for folder, found in describe_sources(options.data).items()}
+        """What lies beside data that this program has made, by the names of their folders."""
         self.reader = self.read(options.data, shuffle=True)
         self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
         self.steps = self.steps_an_epoch * options.epochs
@@ -181,6 +184,7 @@ class Run:
             "init_from": self.initial,
             "extended": self.extended,
             "data": [path.name for path in self.options.data],
+            "descriptions": self.descriptions,
             "step": self.step,
             "steps": self.steps,
             "cp_per_logit": self.options.net_cp_per_logit or self.cp_per_logit,

@@ -10,6 +10,7 @@ from typing import Any
 import tyro
 
 from lite.datasets.stat import SCORE_BOUNDS, describe
+from lite.training.log import clock
 from liteshogi.commands.arguments import Json
 
 
@@ -38,6 +39,7 @@ def as_text(report: dict[str, Any]) -> str:
         f"refused    {sum(report['refused'].values()):,} of {report['records_read']:,} records"
         + "".join(f", {count:,} {reason}" for reason, count in report["refused"].items()),
         *(f"           {line}" for line in report["first_refused"]),
+        *(line for folder, found in report["descriptions"].items() for line in _description(folder, found)),
     ]
     if report["games"]:
         lines += [
@@ -64,6 +66,29 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(f"no score   {report['without_score']:,} positions ({share:.1%})")
     lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
     return "\n".join(lines)
+
+
+def _description(folder: str, found: dict[str, Any]) -> list[str]:
+    """What lies beside data that this program has made."""
+    program = found["made_by"][-1] if found["made_by"] else {}
+    commit = f" ({str(program['commit'])[:12]})" if program.get("commit") else ""
+    made_from = [
+        f"{one.get('name')} (sha256 {str(one.get('sha256'))[:12]})" for one in (*found["nets"], *found["sources"])
+    ]
+    totals = ", ".join(f"{value:,.15g} {name}" for name, value in found["totals"].items())
+    rate = f", {found['totals']['positions'] / found['seconds']:,.0f} positions/s" if _has_rate(found) else ""
+    options = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in found["options"].items())
+    lines = [
+        f"{folder}: liteshogi {found['verb']} {program.get('version')}{commit} on {program.get('cpu')}",
+        *([f"from {', '.join(made_from)}"] if made_from else []),
+        *([f"with {options}"] if options else []),
+        f"{totals} in {clock(found['seconds'])}{rate}, {found['begun']} to {found['updated']}",
+    ]
+    return [f"{'' if number else 'made in':<11}{' '.join(line.split())[:240]}" for number, line in enumerate(lines)]
+
+
+def _has_rate(found: dict[str, Any]) -> bool:
+    return bool(found["seconds"] > 0 and found["totals"].get("positions"))
 
 
 def _spread(percentiles: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import re
 import signal
@@ -15,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.factory import produce as produce_module
 from experiments.factory.description import Description
 from experiments.factory.jobs import JobError
 from experiments.factory.produce import Place, produce
@@ -29,9 +27,7 @@ from tests.experiments.factory.toy import ToyTask, jobs_of
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     """The toy program, begun to work."""
     command = [sys.executable, toy.__file__, str(folder), *map(str, arguments)]
-    paths = os.pathsep.join([str(Path(produce_module.__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": paths}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "begun\n"
     return process

@@ -1,0 +1,135 @@
+"""The description beside data: read with care, and shown where the data go."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lite.datasets.description import DESCRIPTION, FORMAT, describe_source, describe_sources
+from lite.datasets.stat import describe
+from liteshogi.commands.stat import as_text
+
+WHOLE = {
+    "format": FORMAT,
+    "version": 1,
+    "verb": "selfplay",
+    "options": {"seed": 3, "nodes": 5000},
+    "sources": [{"name": "openings.sfen", "sha256": "c0ffee" * 10}],
+    "nets": [{"role": "player", "name": "default", "sha256": "ab" * 32}],
+    "made_by": [{"version": "0.1.0", "commit": "1234567890abcdef", "cpu": "a CPU", "kernel": "vnni"}],
+    "begun": "2026-11-22T01:00:00+00:00",
+    "updated": "2026-11-22T02:00:00+00:00",
+    "seconds": 100.0,
+    "totals": {"games": 12, "positions": 1234, "seconds": 190.5},
+}
+
+
+def described(folder: Path, text: str | bytes = json.dumps(WHOLE)) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / DESCRIPTION).write_bytes(text.encode() if isinstance(text, str) else text)
+    return folder
+
+
+def test_shards_and_their_folder_are_described_and_other_files_are_not(tmp_path):
+    assert describe_source(tmp_path) is None
+    described(tmp_path)
+    for path in (tmp_path, tmp_path / "shard_00000.hcpe", tmp_path / "shard_00012.hcpe3"):
+        assert describe_source(path) == WHOLE
+    for name in ("mine.hcpe", "shard_00000.hcpe.part", "games.csa"):
+        assert describe_source(tmp_path / name) is None
+
+
+def test_each_folder_is_described_once(tmp_path):
+    one, other = described(tmp_path / "one"), described(tmp_path / "other")
+    paths = [one / "mine.hcpe", one / "shard_00000.hcpe", one / "shard_00001.hcpe", other, tmp_path / "no.hcpe"]
+    assert list(describe_sources(paths)) == [one, other]
+
+
+def changed(**fields: object) -> str:
+    return json.dumps(WHOLE | fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting"),
+        (b"\xff\xfe", "decode"),
+        ("[" * 100_000, "nested too deeply"),
+        (" " * (1 << 20) + "{}", "larger than 1 MB"),
+        ("[]", "its format is not"),
+        (changed(format="another"), "its format is not"),
+        (changed(version=2), "version 2, this program reads version 1"),
+        (changed(options=[]), "options is missing or of another type"),
+        (changed(nets=[3]), "nets must hold objects"),
+        (changed(totals={"positions": "many"}), "totals and seconds must be numbers"),
+        (changed(seconds=float("inf")), "totals and seconds must be numbers"),
+    ],
+)
+def test_what_is_no_description_is_refused_by_name(tmp_path, text, words):
+    described(tmp_path, text)
+    with pytest.raises(
+        ValueError, match=rf"description\.json: no description .*{words}.*restore it .* or move it away"
+    ):
+        describe_source(tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path, sample_bytes) -> Path:
+    """A described folder of some hundred shards, each of one game."""
+    folder = described(tmp_path / "made")
+    for number, raw in enumerate(sample_bytes[:150]):
+        (folder / f"shard_{number:05}.hcpe3").write_bytes(raw)
+    (folder / "shard_00150.hcpe3.part").write_bytes(b"not whole")
+    return folder
+
+
+def test_stat_tells_what_data_were_made_from(folder):
+    report = describe((folder,))
+    assert report["descriptions"] == {str(folder): WHOLE}
+    assert len(report["files"]) == 150
+    text = as_text(report)
+    assert f"made in    {folder}: liteshogi selfplay 0.1.0 (1234567890ab) on a CPU\n" in text
+    assert "           from default (sha256 abababababab), openings.sfen (sha256 c0ffeec0ffee)\n" in text
+    assert "           with seed 3, nodes 5000\n" in text
+    assert "12 games, 1,234 positions, 190.5 seconds in 1:40, 12 positions/s, 2026-11-22T01:00" in text
+
+
+def test_a_description_of_odd_fields_is_shown_nonetheless(folder):
+    odd = changed(made_by=[], nets=[{}], sources=[{"name": "a\n\nb" * 100}], totals={"positions": -1e300}, seconds=-5.0)
+    described(folder, odd)
+    assert "liteshogi selfplay None on None" in as_text(describe((folder,)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are another matter there")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stat", "made", "--json"],
+        ["convert", "made", "-o", "all.hcpe"],
+        ["train", "lite", "made", "-o", "run", "--epochs", "1", "--batch-size", "256", "--max-steps", "2"],
+    ],
+    ids=["stat", "convert", "train"],
+)
+def test_a_folder_of_many_shards_is_data(folder, words):
+    """With fewer files open at once than there are shards, until the program lifts that limit by itself."""
+    program = (
+        "import resource, sys; from liteshogi.__main__ import main;"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 4096)); main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], cwd=folder.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    if words[0] == "stat":
+        assert json.loads(done.stdout)["descriptions"] == {"made": WHOLE}
+    if words[0] == "train":
+        from lite.training.checkpoint import load_state
+
+        _, state = load_state(folder.parent / "run" / "state.safetensors")
+        assert state["data"] == ["made"]
+        assert state["descriptions"] == {"made": WHOLE}
