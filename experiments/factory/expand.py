@@ -14,7 +14,7 @@ from experiments.factory.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.walk import sample_codes, walk
 from lite.records.formats import NO_RESULT, hcpe_dtype
-from search.alphabeta.sampling import MAIN
+from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
 
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, QUIET = range(6)
@@ -36,6 +36,8 @@ class Mixture:
     """Where a search from it asked its network."""
     tree_nodes: int = 1000
     """Nodes of that search."""
+    tree_each: int = 32
+    """Positions that are taken of one search."""
     leaf: float = 0.0
     """At the end of a search's principal variation."""
     leaf_nodes: int = 200
@@ -48,11 +50,13 @@ class Mixture:
         for name in ("played", "random", "tree", "leaf", "settled"):
             if getattr(self, name) < 0:
                 raise ValueError(f"--{name} {getattr(self, name)}: must not be negative")
-        for name in ("random_moves", "tree_nodes", "leaf_nodes"):
+        for name in ("random_moves", "tree_nodes", "tree_each", "leaf_nodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
         if self.played > 1 or self.leaf > 1:
             raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
+        if self.tree_each > SAMPLES:
+            raise ValueError(f"--tree-each {self.tree_each}: at most {SAMPLES} positions of a search are kept")
         if not self.played + self.random + self.tree + self.leaf + self.settled:
             raise ValueError("nothing is to be made: give --played, --random, --tree, --leaf or --settled a number")
 
@@ -143,9 +147,9 @@ class ExpandWorker:
             found, _, places = walk(codes[chosen], 1, mixture.random_moves, int(random.integers(1 << 62)))
             made.append((found, RANDOM, chosen[places]))
         if mixture.tree:
-            chosen = _chosen(len(codes), min(1.0, mixture.tree / 8), random)
-            each = mixture.tree * len(codes) / max(1, len(chosen))
-            samples = self._studio.samples(codes[chosen], mixture.tree_nodes, each, int(random.integers(1 << 62)))
+            chosen = _chosen(len(codes), mixture.tree / mixture.tree_each, random)
+            seed = int(random.integers(1 << 62))
+            samples = self._studio.samples(codes[chosen], mixture.tree_nodes, mixture.tree_each, seed)
             kinds = np.where(samples["where"] == MAIN, TREE_MAIN, TREE_QUIESCENCE)
             made.append((sample_codes(samples), kinds, chosen[samples["source"]]))
         if mixture.leaf:

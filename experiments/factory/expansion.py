@@ -140,7 +140,7 @@ def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     """Recorded positions of a job whose searches take about NODES_A_JOB."""
     made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
     each = made * (labels.nodes or (100_000 if labels.depth else 20))
-    each += mixture.tree / 8 * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
+    each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
     return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
 
 

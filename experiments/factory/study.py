@@ -176,7 +176,7 @@ class Studio:
         found = np.flatnonzero(leaves.any(1) & (scores != UNLABELLED))
         return leaves[found], found
 
-    def samples(self, codes: np.ndarray, nodes: int, a_position: float, seed: int) -> np.ndarray:
+    def samples(self, codes: np.ndarray, nodes: int, a_position: int, seed: int) -> np.ndarray:
         """`sample_dtype` (k,): about so many positions of each one's search that the network was asked about."""
         gap = max(1, round(nodes / a_position))
         return self._run(codes, SEARCH, nodes, 0, False, gap, seed)[3]

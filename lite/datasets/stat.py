@@ -13,7 +13,7 @@ from lite.datasets.description import describe_sources
 from lite.datasets.duplicates import DistinctHashes
 from lite.notation.game import MATE_SCORE
 from lite.records.encode import game_hashes, position_hashes
-from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, SENNICHITE, WHITE_WINS, WINNER_MASK
+from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, NO_GAME, SENNICHITE, WHITE_WINS, WINNER_MASK
 
 SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
 _MATE_FROM = MATE_SCORE - 1000
@@ -118,6 +118,8 @@ def _count_results(results: Counter[str], codes: np.ndarray) -> None:
 
 def result_name(code: int) -> str:
     """A result byte in words: `black wins by declaration`, `draw by sennichite`."""
+    if code & NO_GAME:
+        return "no game behind it"
     winner = code & WINNER_MASK
     name = "draw" if winner == DRAW else "black wins" if winner == BLACK_WINS else "white wins"
     kinds = {SENNICHITE: "sennichite", DECLARATION: "declaration", MOVE_LIMIT: "move limit"}

@@ -17,6 +17,8 @@ from lite.records.formats import (
     KIND_MASK,
     MAX_CANDIDATES,
     MAX_MOVES,
+    NO_GAME,
+    NO_RESULT,
     NO_SCORE,
     RESULT_MASK,
     WINNER_MASK,
@@ -79,8 +81,8 @@ class Batch:
     turn: np.ndarray
     """u1 (B,): who moves, 0 black, 1 white."""
     kind_of_result: np.ndarray
-    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, and 32 king entered if the reader was asked for it;
-    0 where the file does not tell."""
+    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, 64 no game stands behind the position, and 32 king
+    entered if the reader was asked for it; 0 where the file does not tell."""
     scored: np.ndarray
     """bool (B,): whether the score is known."""
     score: np.ndarray
@@ -327,6 +329,8 @@ def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, 
         record.move = move
         record.score = _signed(_word(raw, at + _SCORE))
         record.scored = record.score != 0 or (zero_is_score and padding != NO_SCORE)
+        if padding == NO_RESULT and record.result == 0.5:
+            record.kind_of_result |= NO_GAME
         errors[index] = 0
         taken += 1
     return taken

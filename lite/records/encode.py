@@ -7,6 +7,9 @@ import numpy as np
 from lite.records.formats import (
     BLACK_WINS,
     DRAW,
+    KIND_MASK,
+    NO_GAME,
+    NO_RESULT,
     NO_SCORE,
     POSITION_BYTES,
     WHITE_WINS,
@@ -46,7 +49,15 @@ def result_byte(record):
         winner = BLACK_WINS
     else:
         winner = WHITE_WINS
-    return winner | np.int64(record.kind_of_result)
+    return winner | np.int64(record.kind_of_result) & KIND_MASK
+
+
+@jit
+def _mark(record):
+    """The byte that fills up a position's record: what is not known of it."""
+    if not record.scored:
+        return NO_SCORE
+    return NO_RESULT if record.kind_of_result & NO_GAME else 0
 
 
 @jit
@@ -75,7 +86,7 @@ def encode_positions(positions, dialect, width, raw):
         if dialect == HCP:
             _put_word(raw, at + 34, move)
             raw[at + 36] = result_byte(record)
-            raw[at + 37] = 0 if record.scored else NO_SCORE
+            raw[at + 37] = _mark(record)
         else:
             origin = (move >> 7) & 127
             promotion = (move >> 14) & 1
@@ -91,7 +102,7 @@ def encode_positions(positions, dialect, width, raw):
             elif record.result < 0.5:
                 result = 255
             raw[at + 38] = result
-            raw[at + 39] = 0 if record.scored else NO_SCORE
+            raw[at + 39] = _mark(record)
     return positions.size
 
 

@@ -55,7 +55,9 @@ RESULT_MASK = WINNER_MASK | KIND_MASK
 NO_SCORE = 0x6E
 ZERO_IS_NO_SCORE = 128
 NO_RESULT = 0x52
-"""In the byte that fills up a position's record, beside a draw: no game stands behind the position."""
+"""In the byte that fills up a position's record, beside a draw: no game stands behind it that could have a result."""
+NO_GAME = 64
+"""In memory only, in the kind of a result that is a draw: no game stands behind the position, see NO_RESULT."""
 ENTERED = 32
 """In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
 

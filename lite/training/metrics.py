@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lite.records.formats import NO_GAME
 from lite.training.targets import sigmoid
 from search.evaluation.material import PIECE_VALUE
 from search.rules.shogi import EMPTY, HAND_KINDS
@@ -95,7 +96,9 @@ class Metrics:
         self._columns: dict[str, list[np.ndarray]] = {}
 
     def add(self, logits: np.ndarray, batch: Any) -> None:
-        """One `lite.records.decode.Batch` and the logits (B,) of a net for it."""
+        """One `lite.records.decode.Batch` and the logits (B,) of a net for it; positions without a game are passed
+        over, as there is no result to judge by."""
+        played = np.asarray(batch.kind_of_result) & NO_GAME == 0
         columns = {
             "logits": np.asarray(logits, np.float32),
             "result": np.asarray(batch.result, np.float32),
@@ -106,13 +109,15 @@ class Metrics:
             "material": material(batch.pieces, batch.hands).astype(np.int32),
         }
         for name, column in columns.items():
-            self._columns.setdefault(name, []).append(column)
+            self._columns.setdefault(name, []).append(column[played])
 
     def report(self) -> dict[str, Any]:
         """All figures: overall, `material_accuracy`, `calibration` and its mean error, `by_ply`, `by_score`."""
         if not self._columns:
             raise ValueError("no positions to judge a net by")
         all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
+        if not len(all_of["logits"]):
+            raise ValueError("no game stands behind any of the positions, so no result can be predicted: test on games")
         logits, result, scored, ply = (all_of[name] for name in ("logits", "result", "scored", "ply"))
         size_of_score = np.where(scored, np.abs(all_of["score"].astype(np.int64)), -1)
         bins = calibrate(logits, result)

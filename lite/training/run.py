@@ -22,6 +22,7 @@ from torch import nn
 
 from lite.datasets.description import describe_sources
 from lite.records.decode import Batch
+from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from lite.training.checkpoint import (
     json_safe,
@@ -164,8 +165,9 @@ class Run:
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
         for batch in self.reader:
-            scores.append(batch.score[batch.scored])
-            results.append(batch.result[batch.scored])
+            known = batch.scored & (batch.kind_of_result & NO_GAME == 0)
+            scores.append(batch.score[known])
+            results.append(batch.result[known])
             positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
@@ -279,7 +281,8 @@ class Run:
         """What the positions should be worth at a step of the run (the one to be taken where None), f4 (B,)."""
         step = self.step if step is None else step
         lambda_ = lambda_at(self.options.lambda_, self.options.lambda_end, step, self.steps)
-        return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit)
+        played = batch.kind_of_result & NO_GAME == 0
+        return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played)
 
     def train(self) -> dict[str, Any]:
         """Take the steps that remain; {step, steps} and the last figures of the held-out games."""

@@ -29,13 +29,22 @@ def win_rate(score: np.ndarray, cp_per_logit: float) -> np.ndarray:
     return np.where(mate, (logit > 0).astype(np.float64), sigmoid(logit))
 
 
-def blend(result: np.ndarray, score: np.ndarray, scored: np.ndarray, lambda_: float, cp_per_logit: float) -> np.ndarray:
+def blend(
+    result: np.ndarray,
+    score: np.ndarray,
+    scored: np.ndarray,
+    lambda_: float,
+    cp_per_logit: float,
+    played: np.ndarray | bool = True,
+) -> np.ndarray:
     """Targets f4 (B,): `lambda_` of the score's win rate and the rest of the result (1 win, 0.5 draw, 0 loss); where
-    `scored`, bool (B,), says that there is no score, the result.
+    `scored`, bool (B,), says that there is no score, the result; where `played`, bool (B,), says that no game stands
+    behind the position, the score's win rate.
 
     `lambda_` 0 learns from results alone, 1 from scores alone, as in other trainers of this field.
     """
-    target = (1 - lambda_) * result + lambda_ * win_rate(score, cp_per_logit)
+    expected = win_rate(score, cp_per_logit)
+    target = np.where(played, (1 - lambda_) * result + lambda_ * expected, expected)
     return np.where(scored, target, result).astype(np.float32)
 
 

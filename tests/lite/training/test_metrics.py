@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lite.records.formats import NO_GAME
 from lite.training.metrics import Metrics, calibrate, log_losses, material, summarise
 from lite.training.targets import blend, fit_cp_per_logit, win_rate
 from liteshogi.commands.test import as_text
@@ -110,6 +111,7 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
         hands=np.zeros((n, 14), np.uint8),
         score=rng.integers(-32000, 32001, n).astype(np.int16),
         scored=rng.random(n) < 0.8,
+        kind_of_result=np.zeros(n, np.uint8),
         result=rng.choice([0, 0.5, 1], n).astype(np.float32),
         ply=rng.integers(-1, 300, n).astype(np.int16),
     )
@@ -125,3 +127,29 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     assert unknown == 2 * int((batch.ply < 0).sum())
     assert report["material_accuracy"] == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
     assert "log loss" in as_text(report)
+
+
+def test_positions_without_a_game_are_passed_over():
+    batch = SimpleNamespace(
+        pieces=np.full((3, 81), 28, np.uint8),
+        hands=np.zeros((3, 14), np.uint8),
+        result=np.array([1, 0.5, 0], np.float32),
+        score=np.zeros(3, np.int16),
+        scored=np.ones(3, bool),
+        kind_of_result=np.array([0, NO_GAME, 0], np.uint8),
+        ply=np.zeros(3, np.int16),
+    )
+    metrics = Metrics()
+    metrics.add(np.array([1, 1, 1.0]), batch)
+    assert metrics.report()["positions"] == 2
+    batch.kind_of_result[:] = NO_GAME
+    metrics = Metrics()
+    metrics.add(np.array([1, 1, 1.0]), batch)
+    with pytest.raises(ValueError, match="no game stands behind any"):
+        metrics.report()
+
+
+def test_where_no_game_stands_behind_it_a_score_stands_alone():
+    target = blend(np.full(2, 0.5), np.full(2, 600, np.int16), np.ones(2, bool), 0.25, 600, np.array([True, False]))
+    alone = 1 / (1 + math.exp(-1))
+    np.testing.assert_allclose(target, [0.75 * 0.5 + 0.25 * alone, alone], rtol=1e-6)
