@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
+from search.machine.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import STACK, do_move
 from search.rules.sfen import get_sfen, move_from_usi, set_sfen
+
+_NO_MOVE = 0
+"""Legal nowhere."""
 
 
 def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
     """The start and the moves of `startpos moves 7g7f 3c3d` or `[sfen] SFEN moves ...`; there may be no moves."""
     start, _, moves = f"{text.strip()} ".partition(" moves ")
     return start.strip(), tuple(moves.split())
+
+
+@jit
+def play_line(pos, line):
+    """Play moves (uint16) one after the other as far as they are legal; returns how many were."""
+    for number in range(len(line)):
+        move = np.int64(line[number])
+        if not is_legal(pos, move):
+            return number
+        do_move(pos, move)
+    return len(line)
 
 
 def set_game(pos: np.void, start: str, moves: Sequence[str] = (), longest: int = STACK - 1) -> None:
@@ -24,10 +40,20 @@ def set_game(pos: np.void, start: str, moves: Sequence[str] = (), longest: int =
     move that is not legal; the record is then as that move found it.
     """
     set_sfen(pos, start)
-    for number, usi in enumerate(moves, 1):
-        if pos["ply"] >= longest or (pos["ply"] and len(moves) - number + 1 == longest):
+    line = np.array([_read(usi) for usi in moves], np.uint16)
+    last = max(0, len(moves) - longest)
+    for first, end in pairwise([*range(0, last, longest), last, len(moves)]):
+        if first:
             set_sfen(pos, get_sfen(pos))
-        move = move_from_usi(usi)
-        if not is_legal(pos, np.int64(move)):
-            raise ValueError(f"move {number}, {usi}, is not legal in {get_sfen(pos)}")
-        do_move(pos, np.int64(move))
+        played = first + play_line(pos, line[first:end])
+        if played < end:
+            usi = moves[played]
+            move_from_usi(usi)  # says so if it is no move at all
+            raise ValueError(f"move {played + 1}, {usi}, is not legal in {get_sfen(pos)}")
+
+
+def _read(usi: str) -> int:
+    try:
+        return move_from_usi(usi)
+    except ValueError:
+        return _NO_MOVE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
@@ -111,6 +112,7 @@ def square_to_usi(square: int) -> str:
     return "123456789"[square // 9] + "abcdefghi"[square % 9]
 
 
+@functools.cache
 def move_to_usi(move: int) -> str:
     """A 16-bit move as `7g7f`, `8h2b+` or `P*5e`; 0 is `resign`."""
     if move == 0:
@@ -125,6 +127,7 @@ def _square(text: str) -> int:
     return "123456789".index(text[0]) * 9 + "abcdefghi".index(text[1])
 
 
+@functools.cache
 def move_from_usi(text: str) -> int:
     """The 16-bit move of a USI move; ValueError if it is not one (legality is `movegen.is_legal`'s question)."""
     match = _MOVE.fullmatch(text)

@@ -50,3 +50,15 @@ def test_the_first_move_that_is_not_legal_is_named():
         set_game(pos, "startpos", ("7g7f", "7g7f", "9a9b"))
     with pytest.raises(ValueError, match="not a USI move"):
         set_game(pos, "startpos", ("P*5z",))
+
+
+def test_what_is_no_move_is_told_only_where_the_game_comes_to_it():
+    pos = new_position()
+    for moves, words in (
+        (("7g7f", "3c3d", "nonsense", "7g7f"), "'nonsense' is not a USI move"),
+        (("7g7f", "7g7f", "nonsense"), "move 2, 7g7f, is not legal"),
+        (("7g7f", "resign"), "'resign' is not a USI move"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            set_game(pos, "startpos", moves)
+    assert get_sfen(pos).endswith(" w - 2")  # as that move found it
