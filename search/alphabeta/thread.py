@@ -14,7 +14,7 @@ from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
 from search.machine.jit import jit
-from search.machine.memory import aligned_zeros
+from search.machine.memory import new_record, record_dtype
 from search.rules.movegen import MAX_MOVES
 from search.rules.position import new_position
 from search.rules.shogi import KINDS, SQUARES
@@ -27,7 +27,7 @@ NO_CONTINUATION = PIECE_SQUARES
 CORRECTION_SIZE = 16384
 PLIES = MAX_PLY + 4
 
-thread_dtype = np.dtype(
+thread_dtype = record_dtype(
     [
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
         ("node_limit", np.int64),  # 0: none
@@ -84,8 +84,7 @@ thread_dtype = np.dtype(
         ("sample_count", np.int32),
         ("sample_kinds", np.uint8, SAMPLES),  # MAIN or QUIESCENCE
         ("samples", np.uint64, (SAMPLES, PLACEMENT_WORDS)),  # the head of the position's record
-    ],
-    align=True,
+    ]
 )
 
 
@@ -93,8 +92,7 @@ class SearchThread:
     """A thread's memory (about 12 MB); the table and the network are shared."""
 
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
-        self._memory = aligned_zeros(1, thread_dtype)
-        self.record = self._memory[0]
+        self.record = new_record(thread_dtype)
         self.record["sample_at"] = NEVER
         self.position = new_position()
         self.use_table(table)

@@ -17,7 +17,7 @@ from search.evaluation.network_record import network_record
 from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
 from search.machine.llvm import make_load, make_store
-from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, owning_record, store_word
+from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, new_record, record_dtype, store_word
 from search.rules.position import in_check, position_dtype
 from search.rules.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
 from search.score import MAX_EVALUATION
@@ -40,7 +40,7 @@ _MEN_PLACE, _MISSING_PLACE = np.uint64(PLACEMENT_BYTES), np.uint64(PLACEMENT_BYT
 _NOTHING, _BYTE, _BYTE_START = np.uint64(0), np.uint64(0xFF), np.uint64(56)
 _LOWEST_BITS = np.uint64(0x0101010101010101)
 
-accumulator_dtype = np.dtype(
+accumulator_dtype = record_dtype(
     [
         ("sums", np.uint64),  # address of int16 [SLOTS][2][width]
         ("inputs", np.uint64),  # address of u8: the first layer's inputs
@@ -57,8 +57,7 @@ accumulator_dtype = np.dtype(
         ("refreshes", np.int64),
         ("updates", np.int64),
         ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
-    ],
-    align=True,
+    ]
 )
 
 
@@ -78,7 +77,7 @@ class Accumulators:
         kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
         kept[:, : 2 * net.width] = net.bias.view(np.uint8)
         kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
-        self.record = owning_record(accumulator_dtype, [sums, lists, scratch, kept])
+        self.record = new_record(accumulator_dtype, [sums, lists, scratch, kept])
         record = self.record
         record["sums"] = sums.ctypes.data
         record["added_list"], record["removed_list"] = lists.ctypes.data, lists.ctypes.data + 8 * LIST

@@ -14,10 +14,10 @@ import numpy as np
 from search.evaluation.feature_sets import NO_KING, NO_ROW
 from search.evaluation.kernels import pack_biases, pack_weights, padded_outputs
 from search.evaluation.network import MAX_LAYERS, EvalNetwork
-from search.machine.memory import owning_record, place
+from search.machine.memory import new_record, place, record_dtype
 from search.rules.shogi import CODES
 
-network_dtype = np.dtype(
+network_dtype = record_dtype(
     [
         ("rows", np.uint64),  # address of the table
         ("bias", np.uint64),  # address of the bias
@@ -39,8 +39,7 @@ network_dtype = np.dtype(
         ("output_divisor", np.int64),
         ("centipawns_per_output", np.int64),
         ("has_draw", np.int64),
-    ],
-    align=True,
+    ]
 )
 
 
@@ -63,7 +62,7 @@ def _make_record(net: EvalNetwork) -> np.void:
     if block * row_bytes >= 1 << 31:
         raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
     arrays: list[np.ndarray] = []
-    record = owning_record(network_dtype, arrays)
+    record = new_record(network_dtype, arrays)
     record["rows"] = place(table, arrays)
     record["bias"] = place(net.bias, arrays)
     record["zero_row"] = place(np.zeros(width, np.int16), arrays)

@@ -11,7 +11,7 @@ import numpy as np
 
 from search.machine.bits import trailing_zeros
 from search.machine.jit import jit
-from search.machine.memory import load_word, store_word
+from search.machine.memory import load_word, new_record, record_dtype, store_word
 from search.rules.bitboard import (
     BIT,
     DIAGONAL_LINES,
@@ -59,7 +59,7 @@ STACK = 2048
 """Plies that a record can hold: the game's moves and the search's on top."""
 NO_KING = 81
 
-position_dtype = np.dtype(
+position_dtype = record_dtype(
     [
         ("board", np.uint8, SQUARES),  # piece of each square
         ("hands", np.uint8, (2, HAND_KINDS)),  # [colour, kind]
@@ -83,8 +83,7 @@ position_dtype = np.dtype(
         ("null_distance", np.int32, STACK),
         ("removed", np.uint16, (STACK, 2)),  # piece codes it took away, NO_CODE fills
         ("added", np.uint16, (STACK, 2)),  # piece codes it brought
-    ],
-    align=True,
+    ]
 )
 
 _RECORD_WORDS = position_dtype.itemsize // 8
@@ -102,7 +101,7 @@ HAND_BORROWS = np.uint32((1 << 5) | (1 << 9) | (1 << 13) | (1 << 17) | (1 << 20)
 
 def new_position() -> np.void:
     """An empty record of `position_dtype`; set it up with `sfen.set_sfen` or `set_up.set_board`."""
-    return np.zeros(1, position_dtype)[0]
+    return new_record(position_dtype)
 
 
 @jit
