@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Thinking:
-    """One search at a time, in a thread of its own. What fails beside the search is said once, and the search plays."""
+    """One search at a time, in a thread of its own. What fails beside the search is said once, and the search plays.
+
+    The thread lives as long as the session: to start one takes as long as a search of some hundred nodes.
+    """
 
     def __init__(
         self, options: OptionValues, adapter: Adapter, write: Callable[[str], None], say: Say, say_once: Say
@@ -34,6 +39,9 @@ class Thinking:
         self._say = say
         self._say_once = say_once
         self._thread: threading.Thread | None = None
+        self._searches: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._done = threading.Event()
+        self._done.set()
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
         self._book: Book | None = None
@@ -43,7 +51,7 @@ class Thinking:
 
     def running(self) -> bool:
         """Whether a search is under way or keeps its move."""
-        return self._thread is not None and self._thread.is_alive()
+        return not self._done.is_set()
 
     def held(self) -> bool:
         """Whether the move of the search under way is kept until it is asked for."""
@@ -55,11 +63,17 @@ class Thinking:
 
     def end(self, seconds: float | None = None) -> None:
         """End the search, if there is one, and wait (no longer than this) until it has said its move."""
-        if self._thread is not None:
+        if self.running():
             self._interrupt()
             self._release.set()
-            self._thread.join(seconds)
-            self._thread = None
+            self._done.wait(seconds)
+
+    def _start(self, search: Callable[[], None]) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=_serve, args=(self._searches, self._done), daemon=True)
+            self._thread.start()
+        self._done.clear()
+        self._searches.put(search)
 
     def prepare(self) -> None:
         """Open the book and make the mate solver, if the options ask for them, so that no move has to wait for it."""
@@ -100,8 +114,7 @@ class Thinking:
             self._release.set()
         if engine is not None:
             self._interrupt = engine.stop
-        self._thread = threading.Thread(target=self._think, args=(engine, said, self._release), daemon=True)
-        self._thread.start()
+        self._start(partial(self._think, engine, said, self._release))
 
     def _think(self, engine: Engine | None, said: Go, release: threading.Event) -> None:
         best = None
@@ -206,9 +219,7 @@ class Thinking:
         self._interrupt = stop.set
         self._release.set()
         limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
-        arguments = (self._solver, engine.position.copy(), limit, stop)
-        self._thread = threading.Thread(target=self._solve, args=arguments, daemon=True)
-        self._thread.start()
+        self._start(partial(self._solve, self._solver, engine.position.copy(), limit, stop))
 
     def _solve(self, solver: MateSolver, position: np.void, limit: int | None, stop: StopFlag) -> None:
         """A search for mate from `go mate` to `checkmate`."""
@@ -230,6 +241,17 @@ class Thinking:
         except Exception as error:
             self._say(f"the search for mate failed: {type(error).__name__}: {error}")
         self._write(f"checkmate {answer}")
+
+
+def _serve(searches: queue.SimpleQueue[Callable[[], None]], done: threading.Event) -> None:
+    """One search after the other."""
+    while True:
+        search = searches.get()
+        try:
+            search()
+        finally:
+            del search  # with what it knows
+            done.set()
 
 
 def _any_move(engine: Engine) -> Analysis | None:
