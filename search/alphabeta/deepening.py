@@ -1,7 +1,7 @@
-"""Iterative deepening in compiled code: depth after depth, without a way back to Python where nobody listens.
+"""Iterative deepening in compiled code: depth after depth, with a way back to Python now and then.
 
-`thread` keeps what the last finished depth found: `depth`, `score`, `line`. An iteration that was cut leaves the best
-move so far at the front of the root's moves and its line in `pv[0]`.
+`thread` keeps what the last finished depth found, `depth`, `score`, `line`, and what each has found, `found`. An
+iteration that was cut leaves the best move so far at the front of the root's moves and its line in `pv[0]`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import numpy as np
 from search.alphabeta.parameters import ASPIRATION
 from search.alphabeta.root import search_root
 from search.machine.jit import jit
-from search.rules.movegen import is_legal
-from search.rules.position import do_move, undo_move
+from search.rules.play import play_line
+from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND
 
 ASPIRATION_MARGIN = 22
@@ -27,11 +27,15 @@ FIRST_NODES = 20_000
 def deepen(pos, thread, accumulators, network, last):
     """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set.
 
+    With `thread.pause` the first depth that ends so many nodes later is the last for this time: the first depths take
+    no longer than the way back to Python.
+
     Each depth is searched in a window around the last score, `thread.score`, that is widened on the side where it
     fails. With `thread.root_first` (MultiPV) the best of the moves from that place on is looked for.
 
     It is one function, for whatever calls the search is compiled together with all of it.
     """
+    begun = np.int64(thread.nodes)
     for depth in range(np.int64(thread.depth) + 1, last + 1):
         thread.pv_length[0] = 0
         low, high = np.int64(-INFINITE), np.int64(INFINITE)
@@ -63,20 +67,21 @@ def deepen(pos, thread, accumulators, network, last):
             return
         thread.depth = depth
         thread.score = score
-        thread.line_length = thread.pv_length[0]
-        for place in range(np.int64(thread.pv_length[0])):
+        length = legal_length(pos, thread.pv[0], np.int64(thread.pv_length[0]))
+        thread.line_length = length
+        found = thread.found[depth]
+        found.nodes, found.score, found.seldepth, found.line_length = thread.nodes, score, thread.seldepth, length
+        for place in range(length):
             thread.line[place] = thread.pv[0, place]
-        if thread.stop:
+            found.line[place] = thread.pv[0, place]
+        if thread.stop or (thread.pause and thread.nodes - begun >= thread.pause):
             return
 
 
 @jit
 def legal_length(pos, line, length):
-    """How many moves of a line are legal one after the other; beyond may stand another position's (a table entry)."""
-    done = np.int64(0)
-    while done < length and is_legal(pos, np.int64(line[done])):
-        do_move(pos, np.int64(line[done]))
-        done += 1
+    """How many of the first moves of a line are legal; beyond may stand another position's (a table entry)."""
+    done = play_line(pos, line[:length])
     for place in range(done - 1, -1, -1):
         undo_move(pos, np.int64(line[place]))
     return done

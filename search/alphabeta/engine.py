@@ -1,16 +1,15 @@
 """The alpha-beta engine: what it is told, what it reports, and when it has thought enough.
 
 The search is compiled code that holds no lock, so a timer or another thread can set its stop flag. It comes back after
-each depth where somebody listens or a clock runs, else at its end. With several threads the others search the same
+each depth where a clock runs, else after each that took a while. With several threads the others search the same
 position at other depths into the shared table (lazy SMP); only the first one's result counts.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +28,10 @@ from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import MAX_PLY, is_mate, mate_plies, win_rate
 
 PROGRESS_SECONDS = 1.0
+QUIET_SECONDS = 0.01
+"""A search that is younger has no need of a thread that tells how far it is: the depth that it is at ends soon."""
+TOLD_NODES = 2000
+"""Depths of fewer nodes are told together, after a millisecond or two."""
 
 
 class AlphaBetaEngine(Engine):
@@ -112,12 +115,15 @@ class AlphaBetaEngine(Engine):
         ]
         for helper in helpers:
             helper.start()
+        teller = _Teller(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
-            with self._telling(begun, on_progress):
-                lines = min(self.multi_pv, len(roots))
-                last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
-                return self._one_line(begun, last, on_info) if lines == 1 else self._lines(begun, last, lines, on_info)
+            lines = min(self.multi_pv, len(roots))
+            last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
+            if lines == 1:
+                return self._one_line(begun, last, on_info, teller)
+            return self._lines(begun, last, lines, on_info, teller)
         finally:
+            teller.end()
             for thread in self._threads:
                 thread.record["stop"] = 1
             for helper in helpers:
@@ -131,32 +137,12 @@ class AlphaBetaEngine(Engine):
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
-        record["root_first"] = record["root_current"] = 0
+        record["root_first"] = record["root_current"] = record["pause"] = 0
         record["depth"] = record["score"] = record["line_length"] = record["pv_length"][0] = 0
         record["table"] = self.table.record
         record["draw_value"] = self.rules.draw_value
         record["max_moves"] = self.rules.max_moves
         record["declaration_rule"] = self.rules.declaration
-
-    @contextlib.contextmanager
-    def _telling(self, begun: float, on_progress: OnProgress | None) -> Iterator[None]:
-        """Meanwhile a thread tells how far the search is, once a second: an iteration may take minutes."""
-        if on_progress is None:
-            yield
-            return
-        done = threading.Event()
-
-        def tell(on_progress: OnProgress) -> None:
-            while not done.wait(PROGRESS_SECONDS):
-                on_progress(self._progress(begun))
-
-        teller = threading.Thread(target=tell, args=(on_progress,), daemon=True)
-        teller.start()
-        try:
-            yield
-        finally:
-            done.set()
-            teller.join()
 
     def _progress(self, begun: float) -> Progress:
         record = self._threads[0].record
@@ -171,40 +157,62 @@ class AlphaBetaEngine(Engine):
             number=current + 1,
         )
 
-    def _one_line(self, begun: float, last: int, on_info: OnInfo | None) -> Analysis:
+    def _one_line(self, begun: float, last: int, on_info: OnInfo | None, teller: _Teller) -> Analysis:
         thread = self._threads[0]
         record = thread.record
+        before, told = 0, Analysis(None, 0)
         while True:
-            before = int(record["depth"])
-            paced = on_info is not None or self.clock.read()[0] is not None
-            deepen(*_arguments(thread), np.int64(before + 1 if paced else last))
+            record["pause"] = TOLD_NODES if self.clock.read()[0] is None else 1
+            deepen(*_arguments(thread), np.int64(last))
             depth = int(record["depth"])
             if depth == before:
                 break
             if on_info is not None:
-                on_info(self._finished(thread, begun))
+                for found in self._depths_since(told, begun):
+                    on_info(found)
+                    told = found
             if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"])):
                 break
+            before = depth
+            teller.begin()
         line = record["pv"][0][: record["pv_length"][0]]
         if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.
-            return self._report(thread, begun, int(record["root_depth"]), int(record["score"]), line)
-        return self._finished(thread, begun)
+            length = legal_length(thread.position, line, np.int64(len(line)))
+            return self._report(begun, int(record["root_depth"]), line[:length])
+        return self._finished(begun)
 
-    def _finished(self, thread: SearchThread, begun: float) -> Analysis:
+    def _depths_since(self, told: Analysis, begun: float) -> Iterator[Analysis]:
+        """What the depths after the one that was told last have found, each at the time that its nodes tell: the search
+        has come back after the last of them."""
+        record = self._threads[0].record
+        others = self._nodes() - int(record["nodes"])
+        pace = (_since(begun) - told.milliseconds) / max(1, self._nodes() - told.nodes)
+        hashfull = self.table.hashfull()
+        found = record["found"][told.depth + 1 : record["depth"] + 1].tolist()
+        for depth, (nodes, score, seldepth, length, line) in enumerate(found, told.depth + 1):
+            yield self._analysis(
+                line[:length].tolist(),
+                score,
+                depth=depth,
+                seldepth=seldepth,
+                nodes=nodes + others,
+                milliseconds=told.milliseconds + int(pace * (nodes + others - told.nodes)),
+                hashfull=hashfull,
+            )
+
+    def _finished(self, begun: float) -> Analysis:
         """What the last depth that was finished has found."""
-        record = thread.record
+        record = self._threads[0].record
         line = record["line"][: record["line_length"]]
-        if not len(line):
-            line = record["root_moves"][:1]
-        return self._report(thread, begun, int(record["depth"]), int(record["score"]), line)
+        return self._report(begun, int(record["depth"]), line if len(line) else record["root_moves"][:1])
 
-    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None) -> Analysis:
+    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> Analysis:
         """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on."""
         thread = self._threads[0]
         record = thread.record
         scores = [0] * lines
-        best = self._finished(thread, begun)
+        best = self._finished(begun)
         for depth in range(1, last + 1):
             found = []
             for index in range(lines):
@@ -212,7 +220,7 @@ class AlphaBetaEngine(Engine):
                 deepen(*_arguments(thread), np.int64(depth))
                 if record["depth"] < depth:
                     break
-                found.append(self._finished(thread, begun))
+                found.append(self._finished(begun))
             record["root_first"] = 0
             if found:
                 found = self._ranked(found, begun)
@@ -224,6 +232,7 @@ class AlphaBetaEngine(Engine):
                     on_info(line)
             if record["stop"] or self._enough(record, depth, best.score):
                 break
+            teller.begin()
         return replace(best, nodes=self._nodes(), milliseconds=_since(begun))
 
     def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:
@@ -247,23 +256,55 @@ class AlphaBetaEngine(Engine):
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
-    def _report(self, thread: SearchThread, begun: float, depth: int, score: int, line: np.ndarray) -> Analysis:
-        """A line (uint16 moves) as far as it is legal, its first move is, with the counters as they stand."""
-        record = thread.record
-        length = legal_length(thread.position, line, np.int64(len(line)))
-        moves = tuple(move_to_usi(move) for move in line[:length].tolist())
-        return Analysis(
-            best_move=moves[0],
-            ponder_move=moves[1] if len(moves) > 1 else None,
-            score=score,
+    def _report(self, begun: float, depth: int, line: np.ndarray) -> Analysis:
+        """A legal line (uint16 moves) with the score and the counters as they stand."""
+        record = self._threads[0].record
+        return self._analysis(
+            line.tolist(),
+            int(record["score"]),
             depth=depth,
             seldepth=int(record["seldepth"]),
             nodes=self._nodes(),
             milliseconds=_since(begun),
             hashfull=self.table.hashfull(),
+        )
+
+    def _analysis(self, line: list[int], score: int, **counters: int) -> Analysis:
+        moves = tuple(move_to_usi(move) for move in line)
+        return Analysis(
+            best_move=moves[0],
+            ponder_move=moves[1] if len(moves) > 1 else None,
+            score=score,
             pv=moves,
             win_rate=float(score > 0) if is_mate(score) else win_rate(score, self.cp_per_logit),
+            **counters,
         )
+
+
+class _Teller:
+    """Tells how far a search is, once a second, from a thread of its own: a depth may take minutes."""
+
+    def __init__(self, tell: Callable[[], None] | None, begun: float) -> None:
+        self._tell = tell
+        self._begun = begun
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Tell from here on, where anybody listens and the search is as old as that."""
+        if self._tell is not None and self._thread is None and time.perf_counter() - self._begun > QUIET_SECONDS:
+            self._thread = threading.Thread(target=self._run, args=(self._tell,), daemon=True)
+            self._thread.start()
+
+    def _run(self, tell: Callable[[], None]) -> None:
+        while not self._done.wait(PROGRESS_SECONDS):
+            tell()
+
+    def end(self) -> None:
+        """Tell no more."""
+        if self._thread is not None:
+            self._done.set()
+            self._thread.join()
 
 
 def _since(begun: float) -> int:

@@ -27,6 +27,18 @@ NO_CONTINUATION = PIECE_SQUARES
 CORRECTION_SIZE = 16384
 PLIES = MAX_PLY + 4
 
+found_dtype = np.dtype(
+    [
+        ("nodes", np.int64),  # of all depths so far
+        ("score", np.int32),
+        ("seldepth", np.int32),
+        ("line_length", np.int32),
+        ("line", np.uint16, PLIES),
+    ],
+    align=True,
+)
+"""What one depth of the search has found."""
+
 thread_dtype = record_dtype(
     [
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
@@ -54,6 +66,8 @@ thread_dtype = record_dtype(
         ("score", np.int32),
         ("line", np.uint16, PLIES),
         ("line_length", np.int32),
+        ("found", found_dtype, MAX_PLY),  # by depth
+        ("pause", np.int64),  # nodes after which `deepen` comes back with the next depth that is finished; 0: none
         # per ply
         ("evaluation", np.int32, PLIES),  # corrected static evaluation, NO_EVALUATION in check
         ("excluded", np.uint16, PLIES),  # move left out by a singular search

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import liteshogi
-from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
 from search.evaluation.material import material_network
@@ -89,6 +89,34 @@ def test_every_line_that_is_reported_is_legal(engine):
         assert trio[0].score >= trio[1].score >= trio[2].score
         for line in trio:
             replay(MIDDLE, line.pv)
+
+
+@pytest.mark.parametrize("budget", [None, Budget(60_000, 60_000)])
+def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
+    told: list[Analysis] = []
+    engine.set_position(MIDDLE)
+    engine.ready(budget)
+    engine.search(Limits(depth=12), told.append)
+    assert [line.depth for line in told] == list(range(1, 13))
+    assert told[5].nodes < TOLD_NODES < told[-2].nodes  # some were told together, some alone
+    for line in told:
+        engine.new_game()
+        alone = engine.analyse(MIDDLE, depth=line.depth)
+        told_of = (line.nodes, line.score, line.seldepth, line.pv, line.win_rate)
+        assert told_of == (alone.nodes, alone.score, alone.seldepth, alone.pv, alone.win_rate)
+        replay(MIDDLE, line.pv)
+
+
+def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
+    monkeypatch.setattr("search.alphabeta.engine.TOLD_NODES", 10**9)
+    told: list[Analysis] = []
+    found = engine.analyse(MIDDLE, nodes=300_000, on_info=told.append)
+    assert len(told) > 8
+    for line in told:
+        share = found.milliseconds * line.nodes / found.nodes
+        assert share - 2 - 0.2 * found.milliseconds <= line.milliseconds <= share + 1
+    times = [line.milliseconds for line in told]
+    assert times == sorted(times)
 
 
 def test_more_lines_than_moves(engine):
