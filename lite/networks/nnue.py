@@ -21,8 +21,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.first_layer import MAX_LISTED, _in_parts, _scatter_rows, _sum_rows
+from lite.networks.first_layer import MAX_LISTED
+from lite.networks.fused_step import fused_logits
 from lite.networks.limits import check_hidden, check_size
+from lite.networks.parts import at_once, part_bounds
 from lite.networks.value_network import NetworkConfig, ValueNetwork
 from search.evaluation.feature_sets import (
     BONA_END,
@@ -151,70 +153,40 @@ def _sum_factors(table, king, piece, relative, used, first, last, result):
 
 
 @jit
-def _take_rows(table, used, first, last, result):
-    for index in range(first, last):
-        for lane in range(table.shape[1]):
-            result[index, lane] = table[used[index], lane]
-
-
-@jit
 def _spread_gradient(gradient, used, table, king, piece, relative):
-    """The gradient of each used row goes to the table's, and where there are factors to those of all four parts."""
-    factors = len(king) > 0
+    """The gradient of each used row goes to the table's, and to those of all factors."""
     for index in range(len(used)):
         row = np.int64(used[index])
+        near = _relative_row(row // BONA_END, row % BONA_END)
         for lane in range(gradient.shape[1]):
             table[row, lane] = gradient[index, lane]
-        if factors:
-            near = _relative_row(row // BONA_END, row % BONA_END)
+            king[row // BONA_END, lane] += gradient[index, lane]
+            piece[row % BONA_END, lane] += gradient[index, lane]
+        if near >= 0:
             for lane in range(gradient.shape[1]):
-                king[row // BONA_END, lane] += gradient[index, lane]
-                piece[row % BONA_END, lane] += gradient[index, lane]
-            if near >= 0:
-                for lane in range(gradient.shape[1]):
-                    relative[near, lane] += gradient[index, lane]
+                relative[near, lane] += gradient[index, lane]
 
 
-class _SumFactoredRows(torch.autograd.Function):
+class _FactoredRows(torch.autograd.Function):
+    """The used rows of a table, their factors added: (used, N)."""
+
     @staticmethod
     def forward(
-        ctx: Any, base: torch.Tensor, table: torch.Tensor, king: torch.Tensor, piece: torch.Tensor,
-        relative: torch.Tensor, rows: np.ndarray, start: np.ndarray,
-    ) -> torch.Tensor:  # fmt: skip
-        rows_of, of_king, of_piece, near = (tensor.detach().numpy() for tensor in (table, king, piece, relative))
-        used, numbered = np.empty_like(rows), np.empty_like(rows)
-        used = used[: _number_rows(rows, np.full(len(table), -1, np.int32), used, numbered)]
-        summed = np.empty((len(used), table.shape[1]), rows_of.dtype)
-
-        def sum_parts(first: int, last: int) -> None:
-            if len(of_king):
-                _sum_factors(rows_of, of_king, of_piece, near, used, first, last, summed)
-            else:
-                _take_rows(rows_of, used, first, last, summed)
-
-        _in_parts(sum_parts, len(used))
-        sums = torch.empty(len(start) - 1, table.shape[1], dtype=table.dtype)
-        arrays = (summed, base.detach().numpy(), numbered, start)
-        _in_parts(lambda first, last: _sum_rows(*arrays, first, last, sums.numpy()), len(sums))
-        ctx.active, ctx.shapes = (used, numbered, start), [part.shape for part in (table, king, piece, relative)]
-        return sums
+        ctx: Any, table: torch.Tensor, king: torch.Tensor, piece: torch.Tensor, relative: torch.Tensor, used: np.ndarray
+    ) -> torch.Tensor:
+        arrays = [tensor.detach().numpy() for tensor in (table, king, piece, relative)]
+        summed = torch.empty(len(used), table.shape[1], dtype=table.dtype)
+        bounds = zip(*part_bounds(len(used)), strict=True)
+        at_once(lambda first, last: _sum_factors(*arrays, used, first, last, summed.numpy()), *bounds)
+        ctx.used, ctx.shapes = used, [part.shape for part in (table, king, piece, relative)]
+        return summed
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         gradient = gradients[0].contiguous()
-        values, (used, numbered, start) = gradient.numpy(), ctx.active
-
-        def scatter(first: int, last: int) -> np.ndarray:
-            row_gradient = np.zeros((len(used), values.shape[1]), values.dtype)
-            _scatter_rows(values, numbered, start, first, last, row_gradient)
-            return row_gradient
-
-        total, *others = _in_parts(scatter, len(start) - 1)
-        for part in others:
-            total += part
         parts = [torch.zeros(shape, dtype=gradient.dtype) for shape in ctx.shapes]
-        _spread_gradient(total, used, *(part.numpy() for part in parts))
-        return gradient.sum(0), *parts, None, None
+        _spread_gradient(gradient.numpy(), ctx.used, *(part.numpy() for part in parts))
+        return *parts, None
 
 
 @dataclass(frozen=True)
@@ -289,18 +261,25 @@ class NnueNetwork(ValueNetwork):
         """Logits (B,) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped first:
         they always are where the gradient is taken, whatever the optimiser did to them."""
         rows, start = list_feature_rows(self._features, pieces, hands)
-        sums: torch.Tensor = _SumFactoredRows.apply(  # type: ignore[no-untyped-call]
-            self.bias, self.table, self.king, self.piece, self.relative, rows, start
-        )
-        outputs = sums.view(len(pieces), -1).clamp(0, 1)
-        for number, (layer, limit) in enumerate(zip(self.hidden_layers(), self._limits(), strict=True), 1):
+        table: torch.Tensor = self.table
+        if len(self.king):
+            # Few of a large table's rows are in a batch: those get numbers of their own.
+            used, numbered = np.empty_like(rows), np.empty_like(rows)
+            used = used[: _number_rows(rows, np.full(len(table), -1, np.int32), used, numbered)]
+            rows = numbered
+            table = _FactoredRows.apply(table, self.king, self.piece, self.relative, used)  # type: ignore[no-untyped-call]
+
+        def lists(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+            part = start[2 * first : 2 * last + 1]
+            return rows[part[0] : part[-1]], part - part[0]
+
+        linear = []
+        for layer, limit in zip(self.hidden_layers(), self._limits(), strict=True):
             if self.training:
                 with torch.no_grad():
                     layer.weight.clamp_(-limit, limit)
-            outputs = nn.functional.linear(outputs, layer.weight.clamp(-limit, limit), layer.bias)
-            if number < len(self.linear):
-                outputs = outputs.clamp(0, 1)
-        return outputs.squeeze(1)
+            linear.append((layer.weight.clamp(-limit, limit), layer.bias))
+        return fused_logits(len(pieces), lists, table, self.bias, (), self.training, linear, ceiling=1)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""

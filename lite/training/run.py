@@ -35,7 +35,7 @@ from lite.training.checkpoint import (
 from lite.training.folder import NETWORK_NAME, RunFolder
 from lite.training.interrupt import how_to_resume, interrupt_flag
 from lite.training.log import Progress, RunLog
-from lite.training.memory import machine_memory, network_bytes, refuse_beyond_memory
+from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
 from lite.training.options import TrainingOptions
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
@@ -76,6 +76,7 @@ class Run:
                 f"{options.output}: a run is there; add --resume to go on with it or --overwrite to begin anew, "
                 "or choose another -o"
             )
+        keep_freed_memory()
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)
         self.model = self.build()

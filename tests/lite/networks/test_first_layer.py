@@ -1,17 +1,15 @@
-"""The kernels of the first layer: listing rows, summing them, normalising, and their backward passes."""
+"""The rows that a position makes active."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from lite.networks import first_layer
-from lite.networks.first_layer import ROWS, list_active_rows, normalise_and_cut, sum_active_rows
-from lite.training.bench import synthetic_batch
+from lite.networks.first_layer import ROWS, list_active_rows
 
 
 @given(
@@ -47,68 +45,6 @@ def test_impossible_pieces_are_refused():
     pieces = np.full((1, 81), 29, np.uint8)
     with pytest.raises(ValueError, match=r"0\.\.28"):
         list_active_rows(pieces, np.zeros((1, 14), np.uint8), np.zeros(1, bool))
-
-
-@pytest.fixture
-def active():
-    batch = synthetic_batch(6)
-    return list_active_rows(batch.pieces, batch.hands, batch.in_check)
-
-
-def test_gradients_by_finite_differences(active):
-    torch.manual_seed(0)
-    table = torch.randn(ROWS, 2, dtype=torch.float64)
-    used = np.unique(active[0])[:20]
-    part = table[used.astype(np.int64)].clone().requires_grad_()
-    base = torch.randn(2, dtype=torch.float64, requires_grad=True)
-
-    def sums(part, base):
-        whole = table.index_put((torch.from_numpy(used.astype(np.int64)),), part)
-        return sum_active_rows(whole, base, *active)
-
-    assert torch.autograd.gradcheck(sums, (part, base))
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_normalisation_by_finite_differences(training):
-    torch.manual_seed(0)
-    sums = torch.randn(5, 6, dtype=torch.float64, requires_grad=True)
-    norm = torch.nn.BatchNorm2d(2).double()
-    norm.weight.data.uniform_(0.5, 2)
-    norm.bias.data.uniform_(-0.5, 0.5)
-
-    def cut(sums, weight, bias):
-        return normalise_and_cut(sums, [norm], training)
-
-    assert torch.autograd.gradcheck(cut, (sums, norm.weight, norm.bias))
-
-
-def test_several_threads_give_the_same_within_rounding(active):
-    before = torch.get_num_threads()
-    table = torch.randn(ROWS, 8, dtype=torch.float64)
-    results = []
-    try:
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            leaf = table.clone().requires_grad_()
-            norm = torch.nn.BatchNorm1d(8).double()
-            out = normalise_and_cut(sum_active_rows(leaf, torch.zeros(8, dtype=torch.float64), *active), [norm], True)
-            (out * torch.arange(8)).sum().backward()
-            results.append((out, leaf.grad))
-    finally:
-        torch.set_num_threads(before)
-    for one, three in zip(*results, strict=True):
-        torch.testing.assert_close(one, three, rtol=1e-12, atol=1e-12)
-
-
-def test_a_batch_of_one_position_cannot_be_normalised():
-    with pytest.raises(ValueError, match="more than one"):
-        normalise_and_cut(torch.zeros(1, 4), [torch.nn.BatchNorm1d(4)], True)
-
-
-def test_a_nan_is_passed_on():
-    out = normalise_and_cut(torch.tensor([[1.0], [float("nan")]]), [torch.nn.BatchNorm1d(1)], False)
-    assert torch.isnan(out[1, 0])
 
 
 def test_tables_are_consistent():

@@ -1,0 +1,208 @@
+"""From lists of active rows to logits and back: the forward and backward pass of every net here.
+
+Each thread takes its part of the batch through all layers, a block of positions at a time, so that what one layer makes
+is still near the core when the next one reads it. Of the wide first layer only the sums are kept for the backward pass,
+which activates them anew. Threads wait for each other where batch normalisation needs all of the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lite.networks.normalisation import UNSCALED, Scaling, activate, batch_scaling, pass_gradient
+from lite.networks.parts import at_once, part_bounds
+from lite.networks.row_sums import BLOCK, make_buckets, scatter_rows, sum_rows
+from search.machine.jit import jit
+
+Lists = tuple[np.ndarray, np.ndarray]
+"""(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
+_NEAR = 1 << 16
+"""Numbers in a block of activations: in float32 a quarter of a megabyte, which a core has room for."""
+
+
+@dataclass
+class _Part:
+    """A thread's part of a batch, and what it keeps of the forward pass."""
+
+    first: int
+    last: int
+    """Positions of the batch."""
+    lists: Lists
+    sums: torch.Tensor
+    """(samples, N); a position has as many adjacent samples as there are perspectives."""
+    moments: np.ndarray
+    """Each column's sum and sum of squares, f8 [2, N]."""
+    hidden: list[torch.Tensor] = field(default_factory=list)
+    """The hidden layers' activations (positions, outputs)."""
+
+
+@dataclass(frozen=True)
+class _Activation:
+    """How sums become the inputs of the hidden layers; arrays [N] of the sums' dtype."""
+
+    scaling: Scaling
+    scale: np.ndarray
+    shift: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    ceiling: Any
+
+    @classmethod
+    def of(cls, scaling: Scaling, ceiling: float, width: int, dtype: Any) -> _Activation:
+        scale, shift, mean, deviation = (
+            _columns(groups, width, dtype) for groups in (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
+        )
+        return cls(scaling, scale, shift, mean, deviation, dtype.type(ceiling))
+
+    def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
+        """Blocks of a part as (positions, samples, activated sums (positions, perspectives * N)); the memory of the
+        activated sums is used again for the next block."""
+        positions, samples = part.last - part.first, len(part.sums)
+        views = samples // max(positions, 1)
+        most = max(32, _NEAR // (views * len(self.scale)))
+        memory = torch.empty(min(most, positions) * views, len(self.scale), dtype=part.sums.dtype)
+        for first in range(0, positions, most):
+            last = min(first + most, positions)
+            of_block = slice(views * first, views * last)
+            activated = memory[: views * (last - first)]
+            arrays = (part.sums.numpy(), self.scale, self.shift, self.ceiling)
+            activate(*arrays, of_block.start, of_block.stop, activated.numpy())
+            yield slice(first, last), of_block, activated.view(last - first, -1)
+
+
+def _columns(groups: np.ndarray, width: int, dtype: Any) -> np.ndarray:
+    return np.repeat(groups, width // len(groups)).astype(dtype)
+
+
+@jit
+def _to_rows(gradient, sums, scale, constant, slope, rows, start, near, bucket, count, table, base):
+    """Takes each sample's gradient back through the normalisation and adds it to that of its rows and the base's."""
+    first = 0
+    while first < len(sums):
+        last = min(first + BLOCK, len(sums))
+        for sample in range(first, last):
+            for output in range(sums.shape[1]):
+                value = (
+                    scale[output] * gradient[sample, output] - constant[output] - slope[output] * sums[sample, output]
+                )
+                near[sample - first, output] = value
+                base[output] += np.float64(value)
+        scatter_rows(near, rows, start, first, last, bucket, count, table)
+        first = last
+
+
+class _Logits(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, positions: int, lists: Callable[[int, int], Lists], norms: Sequence[nn.Module], training: bool,
+        ceiling: float, table: torch.Tensor, base: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor,
+        *linear: torch.Tensor,
+    ) -> torch.Tensor:  # fmt: skip
+        rows_of, base_of = table.detach().contiguous().numpy(), base.detach().contiguous().numpy()
+        layers = list(zip(linear[::2], linear[1::2], strict=True))
+        logits = torch.empty(positions, dtype=table.dtype)
+
+        def sum_part(first: int, last: int) -> _Part:
+            rows, start = lists(first, last)
+            sums, moments = torch.empty(len(start) - 1, len(base), dtype=table.dtype), np.zeros((2, len(base)))
+            sum_rows(rows_of, base_of, rows, start, sums.numpy(), moments)
+            return _Part(first, last, (rows, start), sums, moments)
+
+        def evaluate_part(part: _Part) -> None:
+            (weight, bias), *others = layers
+            outputs = torch.empty(part.last - part.first, len(bias), dtype=table.dtype)
+            for block, _, activated in activation.blocks(part):
+                torch.addmm(bias, activated, weight.t(), out=outputs[block])
+            for weight, bias in others:
+                part.hidden.append(outputs.clamp_(0, ceiling))
+                outputs = torch.addmm(bias, outputs, weight.t())
+            logits[part.first : part.last] = outputs.squeeze(1)
+
+        parts = at_once(sum_part, *zip(*part_bounds(positions), strict=True))
+        samples = sum(len(part.sums) for part in parts)
+        scaling = batch_scaling(norms, training, sum(part.moments for part in parts), samples) if norms else UNSCALED
+        activation = _Activation.of(scaling, ceiling, len(base), rows_of.dtype)
+        at_once(evaluate_part, parts)
+        ctx.save_for_backward(*linear)
+        ctx.parts, ctx.samples, ctx.activation, ctx.shape = parts, samples, activation, table.shape
+        return logits
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        weights, activation = ctx.saved_tensors[::2], ctx.activation
+        features, width = ctx.shape
+        dtype = activation.scale.dtype
+
+        def to_sums(part: _Part) -> tuple[torch.Tensor, np.ndarray, list[torch.Tensor]]:
+            gradient = gradients[0][part.first : part.last].unsqueeze(1)
+            of_linear: list[torch.Tensor] = []
+            for weight, outputs in zip(weights[:0:-1], part.hidden[::-1], strict=True):
+                of_linear[:0] = gradient.t() @ outputs, gradient.sum(0)
+                gradient = torch.ops.aten.hardtanh_backward(gradient @ weight, outputs, 0, float(activation.ceiling))
+            of_weight, of_sums, moments = (
+                torch.zeros_like(weights[0]),
+                torch.empty_like(part.sums),
+                np.zeros((2, width)),
+            )
+            for block, samples, activated in activation.blocks(part):
+                of_weight.addmm_(gradient[block].t(), activated)
+                torch.mm(gradient[block], weights[0], out=of_sums[samples].view(activated.shape))
+                arrays = (activated.view(-1, width).numpy(), part.sums.numpy(), activation.mean, activation.deviation)
+                bounds = (activation.ceiling, samples.start, samples.stop)
+                pass_gradient(*arrays, *bounds, of_sums.numpy(), moments)
+            return of_sums, moments, [of_weight, gradient.sum(0), *of_linear]
+
+        def to_rows(part: _Part, of_sums: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+            table, base = np.zeros((features, width), dtype), np.zeros(width)
+            near = np.empty((BLOCK, width), dtype)
+            arrays = (of_sums.numpy(), part.sums.numpy(), activation.scale, constant, slope)
+            _to_rows(*arrays, *part.lists, near, *make_buckets(features), table, base)
+            return table, base
+
+        of_sums, moments, of_linear = zip(*at_once(to_sums, ctx.parts), strict=True)
+        gamma, beta, *line = activation.scaling.sums_gradient(sum(moments), ctx.samples)
+        constant, slope = (_columns(groups, width, dtype) for groups in line)
+        tables, bases = zip(*at_once(to_rows, ctx.parts, of_sums), strict=True)
+        first_layer = (_total(tables), sum(bases), gamma, beta)
+        of_first_layer = [torch.from_numpy(array.astype(dtype, copy=False)) for array in first_layer]
+        return None, None, None, None, None, *of_first_layer, *map(_total, zip(*of_linear, strict=True))
+
+
+def _total(parts: Sequence[Any]) -> Any:
+    """The sum of arrays or tensors, in the first one's memory."""
+    total, *others = parts
+    for part in others:
+        total += part
+    return total
+
+
+def fused_logits(
+    positions: int,
+    lists: Callable[[int, int], Lists],
+    table: torch.Tensor,
+    base: torch.Tensor,
+    norms: Sequence[nn.Module],
+    training: bool,
+    linear: Sequence[tuple[torch.Tensor, torch.Tensor]],
+    ceiling: float = float("inf"),
+) -> torch.Tensor:
+    """Logits (positions,) of a net whose first layer is a sum of table rows; float32 or float64.
+
+    `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
+    Sums start at base [N] and add rows of table [features, N]; the batch normalisations `norms`, of no module or of
+    several side by side, scale them as `batch_scaling` says; they are cut to 0..ceiling; then come the layers (weight,
+    bias) of `linear`, the hidden ones cut likewise. Differentiable in table, base, norms and layers.
+    """
+    none = torch.zeros(0, dtype=table.dtype)
+    gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
+    arguments = (table, base, gamma, beta, *(tensor for layer in linear for tensor in layer))
+    logits: torch.Tensor = _Logits.apply(  # type: ignore[no-untyped-call]
+        positions, lists, norms, training, ceiling, *arguments
+    )
+    return logits

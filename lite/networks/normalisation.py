@@ -1,0 +1,103 @@
+"""Batch normalisation of the first layer's sums, its activation, and the way back through both, in Numba.
+
+Ioffe and Szegedy, "Batch Normalization" (2015), equations 1-4, and their gradients. A group of adjacent columns shares
+one channel's statistics: nine columns are the outputs of one channel of the lite network's BatchNorm2d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from search.machine.jit import jit
+
+
+@jit
+def activate(sums, scale, shift, ceiling, first, last, result):
+    """Scaled and shifted sums of the samples first..last, cut to 0..ceiling."""
+    for sample in range(first, last):
+        for output in range(sums.shape[1]):
+            value = sums[sample, output] * scale[output] + shift[output]
+            value = value if value > 0 else value - value  # 0, but a NaN stays one
+            result[sample - first, output] = ceiling if value > ceiling else value
+
+
+@jit
+def pass_gradient(activated, sums, mean, deviation, ceiling, first, last, gradient, moments):
+    """Makes the gradient zero where the activation was cut, and adds to moments f8 [2, N] each column's gradient, plain
+    and times the normalised sum."""
+    plain, normalised = moments[0], moments[1]
+    for sample in range(first, last):
+        for output in range(sums.shape[1]):
+            value = activated[sample - first, output]
+            passes = (value > 0) & (value < ceiling)
+            gradient[sample, output] = gradient[sample, output] if passes else np.float32(0)
+        for output in range(sums.shape[1]):
+            passed = np.float64(gradient[sample, output])
+            plain[output] += passed
+            normalised[output] += passed * np.float64((sums[sample, output] - mean[output]) * deviation[output])
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What each group of the sums' columns is normalised by; all f8 [groups]."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    """One over the standard deviation."""
+    scale: np.ndarray
+    shift: np.ndarray
+    of_batch: bool
+    """Whether mean and deviation are the batch's own, through which a gradient goes, too."""
+
+    def sums_gradient(self, moments: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """From `pass_gradient`'s moments of all samples the gradients of the normalisation's weight and bias, and
+        (constant, slope): the gradient of a sum x is `scale * gradient - constant - slope * x`. All f8 [groups]."""
+        bias, weight = moments.reshape(2, len(self.scale), -1).sum(2)
+        if not self.of_batch:
+            return weight, bias, np.zeros_like(bias), np.zeros_like(bias)
+        # d/dx of the mean and the variance: -a (mean(g) + x_hat mean(g x_hat)), as constant + slope * x.
+        elements = samples * moments.shape[1] // len(self.scale)
+        slope = self.scale * weight / elements * self.deviation
+        return weight, bias, self.scale * bias / elements - slope * self.mean, slope
+
+
+UNSCALED = Scaling(np.zeros(1), np.ones(1), np.ones(1), np.zeros(1), of_batch=False)
+
+
+def batch_scaling(modules: Sequence[nn.Module], training: bool, moments: np.ndarray, samples: int) -> Scaling:
+    """The scaling by batch normalisations side by side, each of C channels; a channel owns a group of columns.
+
+    In training the statistics are the batch's, over samples and a channel's columns together, from the columns' sums
+    and sums of squares (moments f8 [2, N]), and the modules' running statistics move as PyTorch moves them (unbiased
+    variance, `momentum`); otherwise the running ones are used.
+    """
+    norms: list[Any] = list(modules)
+    weight, bias, mean, variance = (
+        torch.cat([getattr(norm, name).detach() for norm in norms]).double().numpy()
+        for name in ("weight", "bias", "running_mean", "running_var")
+    )
+    if training:
+        elements = samples * moments.shape[1] // len(weight)
+        if elements < 2:
+            raise ValueError("batch normalisation needs more than one position in a training batch")
+        mean, square = moments.reshape(2, len(weight), -1).sum(2) / elements
+        variance = np.maximum(square - mean * mean, 0)
+        _move_running_statistics(norms, mean, variance * elements / (elements - 1))
+    deviation = 1 / np.sqrt(variance + norms[0].eps)
+    return Scaling(mean, deviation, weight * deviation, bias - weight * deviation * mean, training)
+
+
+def _move_running_statistics(norms: list[Any], mean: np.ndarray, variance: np.ndarray) -> None:
+    place = 0
+    with torch.no_grad():
+        for norm in norms:
+            part = slice(place, place := place + len(norm.running_mean))
+            for running, value in ((norm.running_mean, mean), (norm.running_var, variance)):
+                running.lerp_(torch.from_numpy(value[part]).to(running.dtype), norm.momentum)
+            norm.num_batches_tracked += 1

@@ -1,0 +1,205 @@
+"""The fused step against plain PyTorch: values, gradients, running statistics, and a hundred steps of training."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.networks.build import CONFIGS
+from lite.networks.dense import DenseConfig
+from lite.networks.fused_step import fused_logits
+from lite.networks.lite_value import LiteConfig
+from lite.networks.row_sums import BLOCK
+from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import listed_inputs
+from lite.training.bench import synthetic_batch
+from search.rules.shogi import MIRRORED_SQUARE
+
+
+class Layers:
+    """A first layer of one or two batch normalisations or none, and hidden layers, both ways."""
+
+    def __init__(self, features=9, width=6, hidden=(5, 3), views=1, norms=1, ceiling=float("inf"), dtype=torch.float64):
+        self.ceiling, self.views = ceiling, views
+        self.table = torch.randn(features, width, dtype=dtype).requires_grad_()
+        self.base = torch.randn(width, dtype=dtype).requires_grad_()
+        self.norms = [torch.nn.BatchNorm1d(width // norms // 2).to(dtype) for _ in range(norms)]
+        for norm in self.norms:
+            norm.weight.data.uniform_(0.5, 2)
+            norm.bias.data.uniform_(-0.5, 0.5)
+        sizes = [width * views, *hidden, 1]
+        self.linear = [torch.nn.Linear(a, b).to(dtype) for a, b in pairwise(sizes)]
+
+    def parameters(self):
+        modules = [*self.norms, *self.linear]
+        return [self.table, self.base, *(p for module in modules for p in module.parameters())]
+
+    def fused(self, lists, training=True):
+        def part(first, last):
+            chosen = lists[first * self.views : last * self.views]
+            start = np.cumsum([0, *map(len, chosen)])
+            return np.array([row for rows in chosen for row in rows], np.uint16), start
+
+        linear = [(layer.weight, layer.bias) for layer in self.linear]
+        arguments = (self.table, self.base, self.norms, training, linear, self.ceiling)
+        return fused_logits(len(lists) // self.views, part, *arguments)
+
+    def plain(self, lists, training=True):
+        sums = torch.stack([self.base + self.table[rows].sum(0) for rows in map(list, lists)])
+        if self.norms:
+            width = sums.shape[1] // len(self.norms)
+            views = []
+            for number, norm in enumerate(self.norms):
+                # Two columns for each channel, as nine are the lite network's.
+                grouped = sums[:, number * width : (number + 1) * width].reshape(len(sums), -1, 2)
+                views.append(norm.train(training)(grouped).flatten(1))
+            sums = torch.cat(views, 1)
+        outputs = sums.clamp(0, self.ceiling).reshape(-1, sums.shape[1] * self.views)
+        for layer in self.linear[:-1]:
+            outputs = layer(outputs).clamp(0, self.ceiling)
+        return self.linear[-1](outputs).squeeze(1)
+
+
+def draw_lists(rng, samples, features=9):
+    return [rng.integers(0, features, rng.integers(0, 7)).tolist() for _ in range(samples)]
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    positions=st.integers(2, 9),
+    views=st.sampled_from([1, 2]),
+    width=st.sampled_from([4, 12, 140]),
+    norms=st.sampled_from([0, 1, 2]),
+    hidden=st.sampled_from([(), (5,), (5, 3)]),
+    ceiling=st.sampled_from([1.0, float("inf")]),
+    training=st.booleans(),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+)
+@settings(max_examples=80, deadline=None)
+def test_values_gradients_and_statistics_are_autograd_s(
+    seed, positions, views, width, norms, hidden, ceiling, training, dtype
+):
+    """Samples without rows, with one row several times, and equal samples are among them."""
+    torch.manual_seed(seed)
+    lists = draw_lists(np.random.default_rng(seed), positions * views)
+    ours = Layers(width=width, hidden=hidden, views=views, norms=norms, ceiling=ceiling, dtype=dtype)
+    theirs = copy.deepcopy(ours)
+    weight = torch.linspace(-1, 2, positions, dtype=dtype)
+    tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-3}
+    results = [net(lists, training) for net in (ours.fused, theirs.plain)]
+    torch.testing.assert_close(*results, **tolerance)
+    for logits in results:
+        (logits * weight).sum().backward()
+    for own, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        expected = torch.zeros_like(other) if other.grad is None else other.grad
+        torch.testing.assert_close(own.grad, expected, **tolerance)
+    for own, other in zip(ours.norms, theirs.norms, strict=True):
+        torch.testing.assert_close(own.state_dict(), other.state_dict(), **tolerance)
+
+
+def test_gradients_by_finite_differences():
+    torch.manual_seed(1)
+    net = Layers(features=4, width=4, hidden=(3,), views=2)
+    lists = draw_lists(np.random.default_rng(0), 6, features=4)
+
+    def value(*parameters):
+        return net.fused(lists)
+
+    assert torch.autograd.gradcheck(value, tuple(net.parameters()))
+
+
+def test_blocks_parts_and_rows_listed_often():
+    """More samples than a block, more positions than one is activated in, and one row more often than a block has
+    samples: on one thread and on three."""
+    torch.manual_seed(0)
+    lists = draw_lists(np.random.default_rng(0), 3000)
+    lists[1] = [3] * (BLOCK + 5)
+    threads = torch.get_num_threads()
+    first = Layers(width=160, views=2)
+    nets = [first, copy.deepcopy(first), copy.deepcopy(first)]
+    nets[2].plain(lists).square().sum().backward()
+    try:
+        for net, count in zip(nets, (1, 3), strict=False):
+            torch.set_num_threads(count)
+            net.fused(lists).square().sum().backward()
+    finally:
+        torch.set_num_threads(threads)
+    for one, three, plain in zip(*(net.parameters() for net in nets), strict=True):
+        torch.testing.assert_close(one.grad, three.grad, rtol=1e-10, atol=1e-9)
+        torch.testing.assert_close(one.grad, plain.grad, rtol=1e-9, atol=1e-8)
+
+
+def test_tables_of_many_rows():
+    torch.manual_seed(0)
+    lists = draw_lists(np.random.default_rng(0), 700, features=9000)
+    ours = Layers(features=9000, norms=0, ceiling=1.0)
+    theirs = copy.deepcopy(ours)
+    ours.fused(lists).square().sum().backward()
+    theirs.plain(lists).square().sum().backward()
+    torch.testing.assert_close(ours.table.grad, theirs.table.grad, rtol=1e-10, atol=1e-10)
+
+
+def test_a_batch_of_one_position_cannot_be_normalised():
+    net = Layers(width=2)
+    net.norms[0] = torch.nn.BatchNorm1d(2).double()
+    with pytest.raises(ValueError, match="more than one"):
+        net.fused([[1]])
+
+
+def test_a_nan_is_passed_on():
+    net = Layers(norms=0)
+    with torch.no_grad():
+        net.table[3, 1] = float("nan")
+    assert torch.isnan(net.fused([[1], [3]])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [DenseConfig(16, (8,), 2), LiteConfig((4, 2, 8)), UntiedConfig((4, 2, 8), perspectives=2)],
+    ids=lambda config: config.name,
+)
+def test_a_hundred_steps_are_those_of_the_module_as_listed(config):
+    torch.manual_seed(0)
+    fused = config.build().double()
+    listed = copy.deepcopy(fused)
+    batch = synthetic_batch(48)
+    batch.pieces[7] = batch.pieces[3][MIRRORED_SQUARE]
+    batch.pieces[8], batch.hands[8], batch.in_check[8] = batch.pieces[3], batch.hands[3], True
+    arrays = (batch.pieces, batch.hands, batch.in_check)
+    inputs, target = listed_inputs(*arrays), torch.from_numpy(batch.result).double()
+    losses = []
+    for net, value in ((fused, lambda: fused.logits(*arrays)), (listed, lambda: listed(*inputs).squeeze(1))):
+        optimiser = torch.optim.AdamW(net.parameters(), lr=0.003)
+        losses.append([])
+        for _ in range(100):
+            optimiser.zero_grad()
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(value(), target)
+            loss.backward()
+            optimiser.step()
+            losses[-1].append(loss.item())
+    assert losses[0][-1] < losses[0][0] / 2
+    np.testing.assert_allclose(losses[0], losses[1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_step_repeats_to_the_bit(name):
+    torch.manual_seed(0)
+    net = CONFIGS[name]().build()
+    batch = synthetic_batch(100)
+    gradients = []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for _ in range(2):
+            net.zero_grad()
+            net.logits(batch.pieces, batch.hands, batch.in_check).square().sum().backward()
+            gradients.append([p.grad.clone() for p in net.parameters() if p.grad is not None])
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(a, b) for a, b in zip(*gradients, strict=True))
