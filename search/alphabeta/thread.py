@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.parameters import parameters_dtype
+from search.alphabeta.parameters import EVERY_STEP, make_parameters, parameters_dtype
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES
 from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
 from search.machine.jit import jit
 from search.machine.memory import new_record, record_dtype
+from search.rules.declaration import RULE_27
 from search.rules.movegen import MAX_MOVES
 from search.rules.position import new_position
 from search.rules.shogi import KINDS, SQUARES
@@ -108,6 +109,8 @@ class SearchThread:
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
         self.record = new_record(thread_dtype)
         self.record["sample_at"] = NEVER
+        self.record["steps"], self.record["parameters"] = EVERY_STEP, make_parameters()
+        self.record["declaration_rule"] = RULE_27
         self.position = new_position()
         self.use_table(table)
         self.use_network(network)

@@ -1,0 +1,160 @@
+"""Games in compiled code: by the rules as cshogi knows them, the same from the same seed, cut short when told."""
+
+from __future__ import annotations
+
+import threading
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.games.game import DECLARATION, MATE, MOVE_LIMIT, PERPETUAL_CHECK, SENNICHITE, WON_BY_SCORE
+from experiments.games.openings import Openings, read_openings
+from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
+from lite.records.decode import labelled_dtype
+from lite.records.file import Refusals, decode_games
+from lite.records.formats import DRAW
+from lite.records.formats import SENNICHITE as SENNICHITE_BIT
+from search.evaluation.material import material_network
+from search.evaluation.network_file import load_network
+
+NOT_MATE = (MOVE_LIMIT, SENNICHITE, PERPETUAL_CHECK, DECLARATION)
+DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
+
+
+@pytest.fixture(scope="module")
+def player() -> Player:
+    return Player(load_network("default"), nodes=60)
+
+
+def board_after(game) -> cshogi.Board:
+    """cshogi's board after all moves, each of which it calls legal."""
+    board = cshogi.Board()
+    board.set_hcp(np.frombuffer(game.start, np.uint8).copy())
+    for move in game.moves.tolist():
+        full = board.move_from_move16(move)
+        assert board.is_legal(full)
+        board.push(full)
+    return board
+
+
+def test_games_end_as_the_rules_say(player):
+    duel = Duel(player, player, variety=Variety(soft_plies=10))
+    random = np.random.default_rng(5)
+    endings = set()
+    for number in range(25):
+        duel.forget()
+        game = duel.play(Openings(most=8).draw(random), first_colour=number % 2, seed=number)
+        board = board_after(game)
+        if game.ending == MATE:
+            assert not list(board.legal_moves)
+            assert game.winner == 1 - board.turn
+        elif game.ending == SENNICHITE:
+            assert board.is_draw() == cshogi.REPETITION_DRAW
+        elif game.ending == DECLARATION:
+            assert board.is_nyugyoku()
+        endings.add(game.ending)
+        assert game.points == (0.5 if game.winner == 2 else float(game.winner == number % 2))
+        assert len(game.scores) == len(game.moves) > 0
+        assert all(nodes > 0 for nodes in game.nodes)
+    assert MATE in endings
+
+
+def test_limits_end_a_game(player):
+    game = Duel(player, ending=Ending(max_moves=20)).play("startpos moves 7g7f 3c3d")
+    assert (game.ended, game.winner, len(game.moves)) == ("move limit", 2, 18)
+    with pytest.raises(ValueError, match=r"over before it begins \(declaration\)"):
+        Duel(player).play(DECLARED)
+    with pytest.raises(ValueError, match="needs a number of nodes or a depth"):
+        Duel(Player(player.network))
+
+
+def test_sennichite_and_perpetual_check_end_a_game():
+    """Both sides have but one move that does not lose: rook and king go to and fro."""
+    shuffle = "4k4/9/4P4/9/9/9/4p4/9/4K4 b - 1"
+    game = Duel(Player(material_network(), depth=1)).play(shuffle)
+    assert game.ended in ("sennichite", "mate", "perpetual check")
+    board = board_after(game)
+    if game.ended == "sennichite":
+        assert board.is_draw() == cshogi.REPETITION_DRAW
+        assert game.result() == DRAW | SENNICHITE_BIT
+
+
+def test_the_seed_decides_the_game(player):
+    duel = Duel(player, variety=Variety(soft_plies=12, soft_margin=200, soft_temperature=100.0))
+
+    def moves(seed):
+        duel.forget()
+        return duel.play("startpos", seed=seed).moves.tolist()
+
+    first = moves(1)
+    assert moves(1) == first
+    assert len({tuple(moves(seed)[:12]) for seed in range(8)}) > 3
+
+
+def test_a_game_is_called_by_both_players_scores(player):
+    ending = Ending(win_score=600, win_plies=4)
+    called, out = Duel(player, ending=ending), Duel(player, ending=ending)
+    seen = 0
+    for seed in range(6):
+        opening = Openings(least=6, most=8).draw(np.random.default_rng(seed))
+        called.forget()
+        out.forget()
+        short, whole = called.play(opening), out.play(opening, play_out=True)
+        if short.ending != WON_BY_SCORE:
+            continue
+        seen += 1
+        blacks = [
+            score if (place + board_turn(short)) % 2 == 0 else -score
+            for place, score in enumerate(short.scores.tolist())
+        ]
+        # The move that would have been the fourth is not played, its score is not kept.
+        assert all(abs(score) >= 600 for score in blacks[-3:])
+        assert len({score > 0 for score in blacks[-3:]}) == 1
+        assert short.winner == (0 if blacks[-1] > 0 else 1)
+        assert whole.called == (WON_BY_SCORE, short.winner, len(short.moves))
+        assert whole.moves[: len(short.moves)].tolist() == short.moves.tolist()
+        assert len(whole.moves) >= len(short.moves)
+    assert seen > 1
+
+
+def board_turn(game) -> int:
+    return game.start[0] & 1
+
+
+def test_a_game_is_cut_short_from_another_thread(player):
+    duel = Duel(Player(player.network, nodes=2_000_000_000))
+    timer = threading.Timer(0.3, duel.stop)
+    timer.start()
+    with pytest.raises(Cancelled):
+        duel.play("startpos")
+    timer.join()
+
+
+def test_games_are_read_back_as_records(player):
+    duel = Duel(player, ending=Ending(max_moves=60))
+    game = duel.play("startpos", seed=3)
+    trained = np.arange(len(game.moves)) % 3 == 0
+    for wanted in (None, trained):
+        raw = np.frombuffer(game.hcpe3(wanted), np.uint8)
+        refused = Refusals()
+        found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", refused)
+        assert not refused.refused
+        kept = slice(None) if wanted is None else wanted
+        assert found.positions["score"].tolist() == game.scores[kept].tolist()
+        assert found.positions["move"].tolist() == game.moves[kept].tolist()
+
+
+def test_openings_are_read_line_by_line(tmp_path):
+    file = tmp_path / "openings.sfen"
+    file.write_text("# two\nposition startpos moves 7g7f\n\nsfen 4k4/9/9/9/9/9/9/9/4K4 b R 1\n")
+    assert read_openings(file) == ("startpos moves 7g7f", "sfen 4k4/9/9/9/9/9/9/9/4K4 b R 1")
+    file.write_text("startpos\nstartpos moves 7g7e\n")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: move 1, 7g7e, is not legal"):
+        read_openings(file)
+    file.write_text("\n")
+    with pytest.raises(ValueError, match="holds no opening"):
+        read_openings(file)
+    start = Openings(("startpos",), 0, 0)
+    with pytest.raises(ValueError, match="none can be played from"):
+        start.draw(np.random.default_rng(0), lambda _: False)
