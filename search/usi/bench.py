@@ -1,0 +1,116 @@
+"""What a short search costs from a GUI's side: from writing `go nodes N` to reading `bestmove`, through pipes.
+
+Beside it stands what the same nodes take in a long search of the same session: what is more is overhead, of reading,
+telling, and handing over between threads and processes.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+NODES = (100, 1000, 5000)
+LONG = 200_000
+FIRST, LAST = 10, 100
+"""Moves played in the first and the last position of a game that is asked about."""
+LONG_STEP = 20
+"""Every so many moves a long search."""
+ROUNDS = 3
+"""All is asked in turn, as the machine may be busier at one time than at another."""
+
+
+class _Session:
+    """The engine in a process of its own, as a GUI holds it."""
+
+    def __init__(self) -> None:
+        code = "from search.usi.process import main; main()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
+        self.seconds_to("readyok", "isready")
+
+    def seconds_to(self, answer: str, *lines: str) -> float:
+        """Write lines, read to the answer; EOFError if the engine ends before."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        text, heard = "".join(line + "\n" for line in lines).encode(), b"\n"
+        begun = time.perf_counter()
+        self._process.stdin.write(text)
+        while not (heard.endswith(b"\n") and f"\n{answer}".encode() in heard):
+            part = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not part:
+                raise EOFError(f"the engine ended before it said {answer}")
+            heard += part
+        return time.perf_counter() - begun
+
+    def end(self) -> None:
+        """Have it quit."""
+        self._process.communicate(b"quit\n")
+
+
+def measure_pipes() -> dict[str, Any]:
+    """{long_us, searches: {nodes: {go_ms, with_position_ms, overhead}}}, medians of the positions of a game.
+
+    long_us: microseconds a node of a long search. go_ms: of `go nodes N` alone, with_position_ms: of `position startpos
+    moves ...` and `go`. overhead: go_ms over what as many nodes take in a long search.
+    """
+    game, session = _play(), _Session()
+    alone: dict[int, list[float]] = {nodes: [] for nodes in (*NODES, LONG)}
+    together: dict[int, list[float]] = {nodes: [] for nodes in NODES}
+    try:
+        for _ in range(ROUNDS):
+            for nodes in NODES:
+                alone[nodes] += _ask_apart(session, game, nodes, 1)
+                together[nodes] += _ask_at_once(session, game, nodes)
+            alone[LONG] += _ask_apart(session, game, LONG, LONG_STEP)
+    finally:
+        session.end()
+    pace = statistics.median(alone[LONG]) / LONG
+    searches = {
+        nodes: {
+            "go_ms": round(1000 * statistics.median(alone[nodes]), 3),
+            "with_position_ms": round(1000 * statistics.median(together[nodes]), 3),
+            "overhead": round(statistics.median(alone[nodes]) / (nodes * pace), 2),
+        }
+        for nodes in NODES
+    }
+    return {"long_us": round(1e6 * pace, 3), "searches": searches}
+
+
+def _ask_apart(session: _Session, game: Sequence[str], nodes: int, step: int) -> list[float]:
+    """Seconds of `go nodes N` in every `step`th position of a new game, which has been set before."""
+    session.seconds_to("readyok", "usinewgame", "isready")
+    found = []
+    for count in range(FIRST, len(game) + 1, step):
+        session.seconds_to("readyok", _position(game[:count]), "isready")
+        found.append(session.seconds_to("bestmove", f"go nodes {nodes}"))
+    return found
+
+
+def _ask_at_once(session: _Session, game: Sequence[str], nodes: int) -> list[float]:
+    """Seconds of `position` and `go nodes N` in every position of a new game."""
+    session.seconds_to("readyok", "usinewgame", "isready")
+    counts = range(FIRST, len(game) + 1)
+    return [session.seconds_to("bestmove", _position(game[:count]), f"go nodes {nodes}") for count in counts]
+
+
+def _position(moves: Sequence[str]) -> str:
+    return " ".join(["position startpos moves", *moves])
+
+
+def _play() -> list[str]:
+    """The first moves of a game that the engine plays with itself."""
+    from search.alphabeta.engine import AlphaBetaEngine
+
+    engine, game = AlphaBetaEngine("default", 16), list[str]()
+    while len(game) < LAST:
+        move = engine.analyse("startpos", game, nodes=1000).best_move
+        if move is None or move == "win":
+            break
+        game.append(move)
+    return game
