@@ -27,6 +27,10 @@ class RunFolder:
         self._lock = FolderLock(path)
         self._made = False
 
+    def epoch(self, number: int) -> Path:
+        """The network of an epoch, from 1 on, where all are kept."""
+        return self.path / f"epoch-{number}.safetensors"
+
     def lock(self) -> None:
         """Make the directory, and take it. Raises ValueError if another run is at work in it."""
         self._made = not self.path.exists()
@@ -46,7 +50,8 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""
-        for path in (self.network, self.best, self.state, self.log, self.configuration):
+        epochs = self.path.glob("epoch-*.safetensors")
+        for path in (*epochs, self.network, self.best, self.state, self.log, self.configuration):
             path.unlink(missing_ok=True)
         for events in self.tensorboard.glob("events.out.tfevents.*"):
             events.unlink()

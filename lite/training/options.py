@@ -53,6 +53,8 @@ class TrainingOptions:
     """Cores to use."""
     save_minutes: float = 5.0
     """Minutes between saved states; one is saved at every epoch's end, too."""
+    keep_epochs: bool = False
+    """Keep the network of every epoch, as epoch-1.safetensors and so on, to be chosen from by games."""
     resume: bool = False
     """Go on with the run in the output directory, with the same options."""
     overwrite: bool = False
@@ -101,7 +103,9 @@ class TrainingOptions:
 
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
-        free = ("output", "resume", "overwrite", "max_steps", "save_minutes", "threads", "valid", "data")
+        free = (
+            "output", "resume", "overwrite", "max_steps", "save_minutes", "keep_epochs", "threads", "valid", "data"
+        )  # fmt: skip
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
 

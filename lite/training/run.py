@@ -179,7 +179,7 @@ class Run:
             raise ValueError(f"{self.options.data[0]}: {error}") from None
 
     def _provenance(self, kept: str) -> dict[str, Any]:
-        """How a network came to be; `kept` is "last" or "best", of the epochs so far."""
+        """How a network came to be; `kept` is "last" or "best", of the epochs so far, or "epoch", of all kept."""
         return {
             "kept": kept,
             "epoch": self.step / self.steps_an_epoch,
@@ -330,6 +330,8 @@ class Run:
                     recent = []
                 if place == 0 and options.valid:
                     self._test_epoch(epoch, log, progress)
+                if place == 0 and options.keep_epochs:
+                    self.save_network(self.folder.epoch(epoch), self._provenance("epoch"))
                 stop = interrupted() or (options.max_steps is not None and self.step - begun >= options.max_steps)
                 if stop or place == 0 or time.monotonic() - saved >= 60 * options.save_minutes:
                     self.save()

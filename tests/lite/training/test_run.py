@@ -81,6 +81,21 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
     )
 
 
+def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):
+    """Also by a run that was cut; the files are of the moment and not of the end."""
+    run = options(records, tmp_path / "run", valid=(held_out,), keep_epochs=True)
+    train_value(dataclasses.replace(run, max_steps=15))
+    train_value(dataclasses.replace(run, resume=True))
+    tested = [line["loss"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid"]
+    for epoch in (1, 2, 3):
+        _, kept = load_model(run.output / f"epoch-{epoch}.safetensors")
+        assert (kept["kept"], kept["step"], kept["valid"]["loss"]) == ("epoch", 11 * epoch, tested[epoch - 1])
+    third, last = (load_model(run.output / f"{name}.safetensors")[0].state_dict() for name in ("epoch-3", "network"))
+    assert all(torch.equal(third[name], last[name]) for name in last)
+    train_value(dataclasses.replace(run, keep_epochs=False, overwrite=True, max_steps=1))
+    assert not list(run.output.glob("epoch-*"))
+
+
 def test_one_run_at_a_time(options, records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
     first = ValueRun(run)
