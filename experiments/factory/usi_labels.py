@@ -22,7 +22,8 @@ from search.score import MATE
 
 ANSWER_SECONDS = 600.0
 """For one position; an engine that takes longer has gone."""
-_SCORE = re.compile(r"\bscore (cp|mate) ([+-]?\d*)")
+_SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
+_NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info string")
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,9 @@ def read_score(lines: list[str]) -> int | None:
     """The last score of the best line that an engine has told, centipawns or a mate as `search.score` has it."""
     for line in reversed(lines):
         found = _SCORE.search(line)
-        if not line.startswith("info") or found is None or re.search(r"\bmultipv (?!1\b)|\b(lower|upper)bound\b", line):
+        if found is None or _NOT_THE_SCORE.search(line):
             continue
-        kind, number = found.groups()
+        kind, number = (word for word in found.groups() if word is not None)
         if kind == "cp":
             return max(-MATE_SCORE + 1, min(MATE_SCORE - 1, int(number)))
         plies = int(number) if number not in ("", "+", "-") else 1

@@ -1,0 +1,188 @@
+"""Expand and relabel: what lands is what was asked for, whoever does the work, and the command goes on where it was."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.factory.expand import Mixture
+from experiments.factory.expansion import Expansion, Labelling, Relabelling, expand, relabel
+from experiments.factory.seen import code_hashes
+from experiments.factory.study import STATIC, Studio
+from experiments.factory.usi_labels import EngineLabels, read_score
+from experiments.factory.workforce import Workforce
+from lite.datasets.stat import describe
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from search.evaluation.network_file import load_network
+from search.score import MATE
+
+SAMPLE = Path("experiments/sample/valid_sample.hcpe3")
+MIXTURE = Mixture(
+    played=0.5, random=1.5, random_moves=3, tree=1.0, tree_nodes=300, leaf=0.3, leaf_nodes=60, settled=0.4
+)
+STUB = """
+import sys
+for line in sys.stdin:
+    word = line.split()[0] if line.split() else ""
+    if word == "usi":
+        print("id name stub\\noption name Style type string default x\\nusiok")
+    elif word == "isready":
+        print("readyok")
+    elif word == "go":
+        assert line.split()[1:] == ["nodes", "9"], line
+        print("info depth 1 score cp 77 pv 7g7f\\ninfo depth 2 multipv 2 score cp 5\\nbestmove 7g7f")
+    elif word == "quit":
+        break
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    """Some hundred recorded positions."""
+    file = RecordFile(SAMPLE, block_positions=400)
+    found = file.read_block(file.blocks[0], Refusals())
+    path = tmp_path_factory.mktemp("records") / "some.hcpe"
+    path.write_bytes(position_records(found, "hcpe", 0).tobytes())
+    return path
+
+
+def records_in(folder: Path) -> np.ndarray:
+    return np.concatenate([np.fromfile(path, hcpe_dtype) for path in sorted(folder.glob("*.hcpe"))])
+
+
+def test_every_kind_is_made_labelled_and_described(source, tmp_path):
+    report = expand(Expansion((source,), tmp_path / "one", mixture=MIXTURE, workforce=Workforce(1)))
+    records = records_in(tmp_path / "one")
+    count = len(np.fromfile(source, hcpe_dtype))
+    assert report["positions"] == len(records)
+    kinds = {name: report[f"made {name}"] / count for name in ("played", "random moves", "leaf", "settled")}
+    assert kinds == pytest.approx({"played": 0.5, "random moves": 1.5, "leaf": 0.3, "settled": 0.4}, abs=0.12)
+    assert report["made tree, main search"] > 0
+    assert report["made tree, quiescence"] > count / 4
+    assert len(np.unique(code_hashes(records["hcp"]))) == len(records)
+    scores, _ = Studio(load_network("default")).study(np.ascontiguousarray(records["hcp"]), STATIC)
+    assert records["score"].tolist() == scores.tolist()
+    played = np.isin(code_hashes(records["hcp"]), code_hashes(np.fromfile(source, hcpe_dtype)["hcp"]))
+    assert (records["padding"][~played] == NO_RESULT).all()
+    assert (records["result"][~played] == 0).all()
+    told = describe((tmp_path / "one",))
+    assert told["positions"] == len(records)
+    assert told["results"]["no game behind it"] == int((records["padding"] == NO_RESULT).sum())
+    file = RecordFile(next((tmp_path / "one").glob("*.hcpe")))
+    kind = file.read_block(file.blocks[0], Refusals())["kind_of_result"]
+    assert ((kind == NO_GAME) == (records["padding"][: len(kind)] == NO_RESULT)).all()
+
+
+def test_it_matters_not_who_works_nor_when(source, tmp_path):
+    labels = Labelling("search", nodes=50)
+
+    def made(name: str, workers: int, positions: int | None) -> None:
+        expand(
+            Expansion(
+                (source,), tmp_path / name, labels, mixture=MIXTURE, positions=positions, workforce=Workforce(workers)
+            )
+        )
+
+    made("one", 1, 5000)
+    made("two", 2, 5000)
+    made("cut", 2, 100)
+    made("cut", 1, 5000)
+    first = np.sort(code_hashes(records_in(tmp_path / "one")["hcp"]))
+    for other in ("two", "cut"):
+        again = records_in(tmp_path / other)
+        # Jobs come back in any order, and where the goal is reached the last ones differ.
+        common = np.isin(np.sort(code_hashes(again["hcp"])), first).mean()
+        assert common > 0.75, other
+        assert len(np.unique(code_hashes(again["hcp"]))) == len(again)
+    with pytest.raises(ValueError, match=r"made with --labels .*use another -o"):
+        expand(Expansion((source,), tmp_path / "one", Labelling("static"), mixture=MIXTURE, positions=6000))
+
+
+def test_relabelling_keeps_what_was_recorded(source, tmp_path):
+    before = np.fromfile(source, hcpe_dtype)
+    relabel(Relabelling((source,), tmp_path / "searched", Labelling("search", nodes=40), workforce=Workforce(2)))
+    after = records_in(tmp_path / "searched")
+    assert after["hcp"].tolist() == before["hcp"].tolist()
+    assert after["result"].tolist() == before["result"].tolist()
+    assert (after["move"] > 0).all()
+    assert after["score"].tolist() != before["score"].tolist()
+    report = relabel(Relabelling((source,), tmp_path / "static", workforce=Workforce(1)))
+    checks = np.array([cshogi_board(code).is_check() for code in before["hcp"]])
+    assert report["unlabelled"] == checks.sum() > 0
+    after = records_in(tmp_path / "static")
+    assert after["hcp"].tolist() == before["hcp"][~checks].tolist()
+    assert after["move"].tolist() == before["move"][~checks].tolist()
+
+
+def cshogi_board(code: np.ndarray) -> cshogi.Board:
+    board = cshogi.Board()
+    board.set_hcp(code.copy())
+    return board
+
+
+def test_an_engine_labels_through_pipes(source, tmp_path):
+    program = tmp_path / "stub"
+    program.write_text(f"#!{sys.executable}\n{STUB}")
+    program.chmod(0o755)
+    labels = Labelling("engine", nodes=9, engine=str(program), engine_option=("Style=wild",))
+    report = relabel(Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1)))
+    assert report["unlabelled"] == 0
+    assert set(records_in(tmp_path / "out")["score"].tolist()) == {77}
+    labeller = EngineLabels(str(program), (), nodes=9).open()
+    start = np.zeros((1, 32), np.uint8)
+    cshogi.Board().to_hcp(start[0])
+    scores, moves = labeller.label(start)
+    assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
+
+
+@pytest.mark.parametrize(
+    ("lines", "score"),
+    [
+        (["info depth 3 score cp -40 nodes 9", "bestmove 7g7f"], -40),
+        (["info score mate 5", "bestmove x"], MATE - 5),
+        (["info score mate -6", "bestmove x"], -(MATE - 6)),
+        (["info score mate +", "bestmove x"], MATE - 1),
+        (["info score mate -", "bestmove x"], -(MATE - 1)),
+        (["info score cp 99999", "bestmove x"], 29_999),
+        (["info score cp 10", "info score cp 90 lowerbound", "info multipv 2 score cp 3", "bestmove x"], 10),
+        (["info multipv 1 score cp 8", "info string score cp none", "bestmove x"], 8),
+        (["bestmove resign"], None),
+    ],
+)
+def test_scores_are_read_as_engines_write_them(lines, score):
+    assert read_score(lines) == score
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (Labelling("search"), "--label search needs --nodes or --depth"),
+        (Labelling("engine", nodes=5), "belong together"),
+        (Labelling(result_share=1.5), "--result-share 1.5"),
+    ],
+)
+def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        relabel(Relabelling((source,), tmp_path, options))
+
+
+@pytest.mark.parametrize(
+    ("mixture", "words"),
+    [
+        (Mixture(played=0, random=0), "nothing is to be made"),
+        (Mixture(played=2), "--played and --leaf are at most 1"),
+        (Mixture(random=-1), "--random -1"),
+        (Mixture(random_moves=0), "--random-moves 0"),
+        (Mixture(tree_each=1000), "at most 256"),
+    ],
+)
+def test_mixtures_that_make_no_sense_are_refused(mixture, words, source, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        expand(Expansion((source,), tmp_path, mixture=mixture))

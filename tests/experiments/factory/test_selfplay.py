@@ -1,0 +1,69 @@
+"""Self-play: games that cshogi replays, varied, each position to be learnt from once, and no job twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.factory.selfplay import SelfPlay, self_play
+from experiments.factory.workforce import Workforce
+from experiments.games.player import Ending, Variety
+from lite.datasets.chunks import ChunkReader, data_files
+from lite.records.encode import position_hashes
+from lite.records.formats import game_dtype, move_dtype
+
+QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_plies=6), "random_plies": (0, 3)}
+
+
+def games_of(folder: Path) -> list[bytes]:
+    """Each game's bytes without its candidates: first position, result, moves and scores."""
+    games = []
+    for path in sorted(folder.glob("*.hcpe3")):
+        raw, at = path.read_bytes(), 0
+        while at < len(raw):
+            head = np.frombuffer(raw, game_dtype, 1, at)[0]
+            at += game_dtype.itemsize
+            text = head["hcp"].tobytes() + bytes([head["result"]])
+            board = cshogi.Board()
+            board.set_hcp(np.frombuffer(head["hcp"].tobytes(), np.uint8).copy())
+            for _ in range(int(head["moves"])):
+                row = np.frombuffer(raw, move_dtype, 1, at)[0]
+                at += move_dtype.itemsize + 4 * int(row["candidates"])
+                move = board.move_from_move16(int(row["move"]))
+                assert board.is_legal(move)
+                board.push(move)
+                text += row["move"].tobytes() + row["score"].tobytes()
+            games.append(text)
+    return games
+
+
+def test_games_are_made_once_and_go_on(tmp_path):
+    folder = tmp_path / "games"
+    options = {**QUICK, "hash_mb": 1}
+    first = self_play(SelfPlay("default", folder, 1500, workforce=Workforce(2), **options))
+    games = games_of(folder)
+    assert first["games"] == len(games)
+    more = self_play(SelfPlay("default", folder, first["positions"] + 3000, workforce=Workforce(1), **options))
+    assert more["positions"] >= first["positions"] + 3000
+    after = games_of(folder)
+    assert after[: len(games)] == games
+    assert max(Counter(after).values()) == 1
+    assert more["positions"] + more["met before"] >= sum((len(game) - 33) // 4 for game in after)
+    hashes = np.concatenate([position_hashes(chunk.positions) for chunk in ChunkReader(data_files((folder,)))])
+    assert len(hashes) == more["positions"]
+    assert len(hashes) - len(np.unique(hashes)) < 5  # two that share a slot of the table forget each other
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path):
+    for wrong, words in (
+        ({"random_plies": (5, 2)}, "--random-plies 5 2"),
+        ({"nodes": 0}, "--nodes or --depth"),
+        ({"played_out": 2.0}, "--played-out 2.0"),
+        ({"positions": 0}, "--positions 0"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            self_play(SelfPlay(output=tmp_path, **wrong))
