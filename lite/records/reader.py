@@ -9,11 +9,11 @@ epoch, pool) alone, so the place in the stream is three numbers: epoch, pool, po
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from lite.records.decode import BATCH_FIELDS, Batch, as_batch, empty_batch, gath
 from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 POOL_POSITIONS = 1 << 20
 """Positions shuffled among each other: 117 MB, and as much again for the pool decoded ahead."""
 
@@ -35,7 +37,8 @@ class Reader:
     skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|, those without one stay) leave
     positions out.
     check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
-    bit ENTERED in kind_of_result, from hcpe3 files. threads decode a pool; its positions are the same for any number.
+    bit ENTERED in kind_of_result, from hcpe3 files. threads open the files and decode a pool, to the same positions for
+    any number.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -64,7 +67,9 @@ class Reader:
         self.max_score = max_score
         self.pool_positions = pool_positions
         self.threads = threads
-        self.files = [RecordFile(path, check_moves, block_positions, mark_entered) for path in record_files(files)]
+        self.files = self._at_once(
+            lambda path: RecordFile(path, check_moves, block_positions, mark_entered), record_files(files)
+        )
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
         """Positions an epoch, before refused and left-out ones are known."""
@@ -82,6 +87,11 @@ class Reader:
         self._order: tuple[int, list[list[int]]] | None = None
         self._kept: tuple[np.ndarray, dict[int, Refusals]] | None = None
         self._spare: list[list[np.ndarray]] = []
+
+    def _at_once(self, function: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
+        """`function` of each value, as many at a time as there are threads; the first error in order is raised."""
+        with ThreadPoolExecutor(self.threads, thread_name_prefix="files") as threads:
+            return list(threads.map(function, values))
 
     def state_dict(self) -> dict[str, Any]:
         """The place behind the last batch, and what the files and options were; for JSON."""
@@ -113,8 +123,12 @@ class Reader:
     @cached_property
     def _identity(self) -> dict[str, Any]:
         """What a resumed reader must have in common with the one before."""
+        digests = self._at_once(lambda file: file.file.digest, self.files)
         return {
-            "files": [{"name": file.path.name, "size": file.size, "digest": file.file.digest} for file in self.files],
+            "files": [
+                {"name": file.path.name, "size": file.size, "digest": digest}
+                for file, digest in zip(self.files, digests, strict=True)
+            ],
             "batch_size": self.batch_size,
             "shuffle": self.shuffle,
             "seed": self.seed,
