@@ -34,10 +34,18 @@ class Command:
     third digit of a logit."""
     threads: int = 1
     """Cores to use."""
+    yardstick: tuple[Path, ...] = ()
+    """Records with the scores of long searches, as `liteshogi expand --label search --nodes 10000` makes them: how far
+    a folded net's word, one ply and quiescence deep, is from theirs (d1-RMSE), which goes with games."""
     json: Json = False
 
     def run(self) -> None:
-        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads)
+        distance = {}
+        if self.yardstick:
+            from experiments.yardstick import measure_d1
+
+            distance = measure_d1(self.net, self.yardstick)
+        report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads) | distance
         print(json.dumps(report) if self.json else as_text(report))
 
 
@@ -50,6 +58,11 @@ def as_text(report: dict[str, Any]) -> str:
     lines = []
     if report.get("policy_accuracy") is not None:
         lines.append(f"policy accuracy       {share(report['policy_accuracy'])}, loss {report['policy_loss']:.4f}")
+    if "d1_rmse" in report:
+        lines.append(
+            f"d1-RMSE               {report['d1_rmse']:.4f} +- {report['d1_rmse_error']:.4f} "
+            f"(at {report['d1_scale']} cp a logit, {report['d1_positions']:,} positions)"
+        )
     lines += [rare_as_text(name, report[name]) for name in RARE if name in report]
     lines += [
         f"positions             {report['positions']:,} ({report['draws']:,} drawn)",

@@ -1,0 +1,48 @@
+"""d1-RMSE: nothing for the search that made the labels, more for what knows less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.factory.study import SEARCH, Studio
+from experiments.yardstick import measure_d1
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import NO_SCORE, hcpe_dtype
+from search.evaluation.material import material_network
+from search.evaluation.network_file import load_network, save_network
+
+
+@pytest.fixture(scope="module")
+def records() -> np.ndarray:
+    file = RecordFile("experiments/sample/valid_sample.hcpe3")
+    found = file.read_block(file.blocks[0], Refusals())[::40]
+    return position_records(found, "hcpe", 0).view(hcpe_dtype)
+
+
+def test_a_network_is_its_own_yardstick(records, tmp_path):
+    studio = Studio(load_network("default"), 1)
+    labelled = records.copy()
+    for record in labelled:
+        studio.forget()
+        record["score"] = studio.study(record["hcp"][None], SEARCH, depth=1)[0][0]
+    path = tmp_path / "yard.hcpe"
+    labelled.tofile(path)
+    own = measure_d1("default", [path])
+    assert own["d1_rmse"] < 1e-6
+    assert (own["d1_scale"], own["d1_positions"]) == (600, len(labelled))
+    material = tmp_path / "material.safetensors"
+    save_network(material_network(), material)
+    other = measure_d1(str(material), [path])
+    assert 0.05 < other["d1_rmse"] < 0.5
+    assert 0 < other["d1_rmse_error"] < other["d1_rmse"] / 4
+
+
+def test_records_without_scores_say_nothing(records, tmp_path):
+    path = tmp_path / "yard.hcpe"
+    unscored = records.copy()
+    unscored["score"], unscored["padding"] = 0, NO_SCORE
+    unscored.tofile(path)
+    with pytest.raises(ValueError, match="no position with a score"):
+        measure_d1("default", [path])
