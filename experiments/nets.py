@@ -204,7 +204,8 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     """
     path = Path(command)
     is_network = path.is_file() and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
-    if command != "default" and not is_network and not path.is_dir():
+    is_run = path.is_dir() and command != "liteshogi"  # which is this program, in its own source tree too
+    if command != "default" and not is_network and not is_run:
         return command, ()
     kind = kind_of(command)
     if kind is Kind.FOLDED:

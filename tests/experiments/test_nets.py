@@ -115,6 +115,8 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
     for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast"):
         assert as_player(command) == (command, ())
+    (nets / "liteshogi").mkdir()  # as the source tree has one
+    assert as_player("liteshogi") == ("liteshogi", ())
     for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
         with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
             as_player(name)
