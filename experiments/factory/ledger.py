@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -47,6 +47,13 @@ class Ledger:
             raise ValueError(f"{self.path}: {difficulty}")
         self._file.append(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
         self._count(line)
+
+    def entries(self) -> Iterator[tuple[int, Counts]]:
+        """(Job, its counts) of all lines, in the order in which they were written."""
+        with complaints_about(self.path), open(self.path, "rb") as file:
+            for text in file:
+                line = parse_json(text.decode())
+                yield line["job"], line["counts"]
 
     def close(self) -> None:
         self._file.close()

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from experiments.factory.description import Description
 from experiments.factory.jobs import Product, Task, run_jobs
+from experiments.factory.ledger import Counts
 from experiments.factory.shards import SHARD_BYTES, Shards
 from experiments.progress import Progress
 from lite.training.interrupt import interrupt_flag
@@ -46,6 +47,22 @@ class Finish(Protocol):
         """The product as it is to land."""
 
 
+class Referee(Protocol):
+    """Watches what comes of each job, and may have seen enough before all are done."""
+
+    total: int
+    """How much there is to do, as `measure` counts it."""
+
+    def see(self, number: int, counts: Counts) -> None:
+        """A job has landed, now or in an earlier run: those come first."""
+
+    def has_enough(self) -> bool:
+        """Whether the work ends here."""
+
+    def measure(self) -> tuple[int, str]:
+        """For the progress line: how much is done, and the words."""
+
+
 def produce(
     place: Place,
     description: Description,
@@ -53,27 +70,32 @@ def produce(
     jobs: Iterable[tuple[int, Any]],
     goal: tuple[str, int] | None = None,
     finish: Finish | None = None,
+    referee: Referee | None = None,
 ) -> dict[str, Any]:
     """Do the jobs whose products are not in the folder yet; {folder, jobs, bytes, the sums of their counts, ended}.
 
     `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
     by then still lands; `jobs` may be endless. `finish` has the last word on each product before it lands.
-    `ended` is `goal`, `max_bytes`, or `jobs` where none is left. Raises
-    OSError, ValueError or JobError in words, KeyboardInterrupt at Ctrl-C or SIGTERM: what has landed stays, and the
-    same call goes on.
+    `referee` may end the work by what has come of it, and says how far it is. `ended` is `goal`, `referee`,
+    `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError or JobError in words, KeyboardInterrupt at
+    Ctrl-C or SIGTERM: what has landed stays, and the same call goes on.
     """
     with (
         Shards(place.folder, place.form, place.shard_bytes) as shards,
         interrupt_flag(signal.SIGTERM) as interrupted,
     ):
-        work = _Work(place, shards, description, goal)
+        work = _Work(place, shards, description, goal, referee)
         description.begin(place.folder, empty=not shards.done)
         if finish is not None and shards.done:
             finish.recall()
+        if referee is not None and shards.done:
+            for number, counts in shards.landed():
+                referee.see(number, counts)
         waiting = (job for job in jobs if job[0] not in shards.done)
         landing = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
         try:
-            with closing(landing), Progress(goal and goal[1], work.measure) as progress:
+            total, measure = (referee.total, referee.measure) if referee else (goal and goal[1], work.measure)
+            with closing(landing), Progress(total, measure) as progress:
                 for number, product in landing:
                     work.land(number, finish(product) if finish else product)
                     progress.show()
@@ -92,8 +114,15 @@ def produce(
 class _Work:
     """How far the work in a folder is."""
 
-    def __init__(self, place: Place, shards: Shards, description: Description, goal: tuple[str, int] | None) -> None:
-        self._shards, self._description, self._goal = shards, description, goal
+    def __init__(
+        self,
+        place: Place,
+        shards: Shards,
+        description: Description,
+        goal: tuple[str, int] | None,
+        referee: Referee | None,
+    ) -> None:
+        self._shards, self._description, self._goal, self._referee = shards, description, goal, referee
         self._max_bytes = place.max_bytes
         self._is_full = False
         self._begun = self._described = time.monotonic()
@@ -107,7 +136,8 @@ class _Work:
         if self._max_bytes is not None and self._shards.bytes + len(product.content) > self._max_bytes:
             self._is_full = True
             return
-        self._shards.append(number, product)
+        if self._shards.append(number, product) and self._referee is not None:
+            self._referee.see(number, product.counts)
         if time.monotonic() - self._described >= DESCRIBE_SECONDS:
             self._described = time.monotonic()
             self._description.update(self.totals())
@@ -116,6 +146,8 @@ class _Work:
         """Why nothing more is to be done; empty if it is not so."""
         if self._goal is not None and self.totals().get(self._goal[0], 0) >= self._goal[1]:
             return "goal"
+        if self._referee is not None and self._referee.has_enough():
+            return "referee"
         return "max_bytes" if self._is_full else ""
 
     def measure(self) -> tuple[int, str]:

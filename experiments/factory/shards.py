@@ -11,12 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
 from experiments.factory.durable_file import DurableFile, sync_directory
 from experiments.factory.jobs import Product
-from experiments.factory.ledger import Ledger
+from experiments.factory.ledger import Counts, Ledger
 from lite.records.formats import record_format
 from search.machine.files import complaints_about
 from search.machine.folder_lock import FolderLock
@@ -74,6 +75,10 @@ class Shards:
     def bytes(self) -> int:
         """Of all records."""
         return sum(self._ledger.stops.values())
+
+    def landed(self) -> Iterator[tuple[int, Counts]]:
+        """(Job, its counts) of all that have landed, in the order in which they did."""
+        return self._ledger.entries()
 
     def append(self, job: int, product: Product) -> bool:
         """Land what a job has made; False if the job has landed before, whose product stays.
