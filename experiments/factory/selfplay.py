@@ -18,7 +18,7 @@ from experiments.factory.produce import produce
 from experiments.factory.seen import Seen
 from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings, read_openings
-from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety
+from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.decode import labelled_dtype
 from lite.records.encode import copy_games, position_hashes
@@ -81,12 +81,11 @@ def self_play(options: SelfPlay) -> dict[str, Any]:
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = SelfPlayTask(
-        Player(load_network(options.net), options.nodes, options.depth),
+        Player(load_network(options.net), options.nodes, options.depth, hash_mb=options.hash_mb),
         Openings(lines, *options.random_plies),
         options.ending,
         options.variety,
         options.played_out,
-        options.hash_mb,
         options.games_a_job(),
         options.seed,
     )
@@ -147,7 +146,6 @@ class SelfPlayTask:
     ending: Ending
     variety: Variety
     played_out: float
-    hash_mb: int
     games: int
     """Of a job."""
     seed: int
@@ -162,7 +160,7 @@ class SelfPlayWorker:
 
     def __init__(self, task: SelfPlayTask) -> None:
         self._task = task
-        self._duel = Duel(task.player, None, task.ending, task.variety, task.hash_mb)
+        self._duel = Duel(task.player, None, task.ending, task.variety)
 
     def stop(self) -> None:
         """End the game under way."""
@@ -183,14 +181,5 @@ class SelfPlayWorker:
             except Cancelled:
                 raise Stopped from None
             parts.append(game.hcpe3())
-            counts.update(count_game(game))
+            counts.update(game.counts())
         return Product(b"".join(parts), dict(counts))
-
-
-def count_game(game: PlayedGame) -> dict[str, int]:
-    """What a game adds to the counts of many."""
-    counts = {"games": 1, "positions": len(game.moves), "nodes": sum(game.nodes), f"ended by {game.ended}": 1}
-    if game.called is not None:
-        counts["called and played out"] = 1
-        counts["called wrongly"] = int(game.called[1] != game.winner)
-    return counts

@@ -50,6 +50,8 @@ class Player:
     parameters: Mapping[str, int] = field(default_factory=dict)
     """Changes of the search's parameters, by name."""
     steps: int = EVERY_STEP
+    hash_mb: int = 16
+    """Megabytes of its table."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,14 @@ class PlayedGame:
         """How, in words."""
         return ENDINGS[self.ending]
 
+    def counts(self) -> dict[str, int]:
+        """What it adds to the counts of many games."""
+        counts = {"games": 1, "positions": len(self.moves), "nodes": sum(self.nodes), f"ended by {self.ended}": 1}
+        if self.called is not None:
+            counts["called and played out"] = 1
+            counts["called wrongly"] = int(self.called[1] != self.winner)
+        return counts
+
     def result(self) -> int:
         """The result byte of hcpe3."""
         winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NOBODY: formats.DRAW}[self.winner]
@@ -149,12 +159,11 @@ class Duel:
         second: Player | None = None,
         ending: Ending | None = None,
         variety: Variety | None = None,
-        hash_mb: int = 16,
     ) -> None:
         """Without a second player the first has both colours and one memory for both. MemoryError if it has no room."""
         self.players = (first, second or first)
-        seats = [_seat(first, hash_mb)]
-        seats.append(_seat(second, hash_mb) if second is not None else seats[0])
+        seats = [_seat(first)]
+        seats.append(_seat(second) if second is not None else seats[0])
         self._seats = seats
         self._position = new_position()
         self._game = np.zeros(1, game_dtype)[0]
@@ -214,10 +223,10 @@ class Duel:
         )
 
 
-def _seat(player: Player, hash_mb: int) -> SearchThread:
+def _seat(player: Player) -> SearchThread:
     if not player.nodes and not player.depth:
         raise ValueError("a player needs a number of nodes or a depth for each move")
-    thread = SearchThread(player.network, TranspositionTable(hash_mb))
+    thread = SearchThread(player.network, TranspositionTable(player.hash_mb))
     thread.record["steps"], thread.record["parameters"] = player.steps, make_parameters(player.parameters)
     return thread
 
