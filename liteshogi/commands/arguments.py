@@ -18,6 +18,7 @@ Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object with the figure
 Options = TypeVar("Options")
 
 
-def part(kind: type[Options], command: Any) -> Options:
-    """The options that a room's function takes, out of those of a command that inherits them."""
-    return kind(**{field.name: getattr(command, field.name) for field in fields(kind)})  # type: ignore[arg-type]
+def part(kind: type[Options], command: Any, **others: Any) -> Options:
+    """The options that a room's function takes, out of those of a command that has them too, but for `others`."""
+    names = [field.name for field in fields(kind) if field.name not in others]  # type: ignore[arg-type]
+    return kind(**{name: getattr(command, name) for name in names}, **others)

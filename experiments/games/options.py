@@ -1,0 +1,94 @@
+"""A player of this engine's as a match names it: its network, and options by the names that USI gives them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.games.player import Player
+from experiments.nets import as_player
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, STEPS
+from search.evaluation.network_file import load_network
+from search.usi.alphabeta import DEFAULT_FV_SCALE
+from search.usi.options import Check, FileName, Option, OptionValues, Spin
+
+NETWORKS = (".safetensors", ".bin", ".onnx")
+HASH_MB = 16
+"""Clearing a larger table takes as long as a short game."""
+_PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
+_STEPS = tuple(Check(f"skip_{name.replace(' ', '_')}", False) for name in STEPS)
+OPTIONS: tuple[Option, ...] = (
+    Spin("USI_Hash", HASH_MB, 1, 1 << 20),
+    FileName("EvalFile", "default"),
+    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    *_PARAMETERS,
+    *_STEPS,
+)
+
+
+@dataclass(frozen=True)
+class NamedPlayer:
+    """A player, and what it was made from."""
+
+    player: Player
+    net: str
+    """File of its network, or `default`."""
+    chosen: dict[str, str]
+    """The options that are not at their defaults, but for its network."""
+
+    def name(self, whole: bool) -> str:
+        """For readers; with the `whole` path of its network."""
+        limits = [f"{amount} {what}" for what in ("nodes", "depth") if (amount := getattr(self.player, what))]
+        settings = [f"{option}={value}" for option, value in self.chosen.items()]
+        return f"{self.net if whole else Path(self.net).name} ({', '.join([*limits, *settings])})"
+
+
+def read_player(command: str, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
+    """A player of a network's file, `default` or `liteshogi`, with NAME=VALUE options; `flag` is what gives those.
+
+    Raises OSError or ValueError in words, also for another engine."""
+    program, settings = as_player(command)
+    if program != "liteshogi":
+        kind = "PUCT" if program.startswith("liteshogi puct") else "another engine"
+        if kind != "PUCT" and Path(program).suffix in NETWORKS:
+            raise FileNotFoundError(f"{program}: there is no such network")
+        raise ValueError(
+            f"{command}: --nodes and --depth are for networks that the alpha-beta search plays, and this is {kind}; "
+            "play it by the clock: --byoyomi MILLISECONDS"
+        )
+    values = OptionValues(OPTIONS)
+    for setting in (*settings, *options):
+        try:
+            _set(values, setting)
+        except ValueError as error:
+            raise ValueError(f"{flag} {setting}: {error}") from None
+    scale, net = values.number("FV_SCALE"), values.text("EvalFile")
+    skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
+    player = Player(
+        load_network(net, None if scale == DEFAULT_FV_SCALE else scale),
+        nodes,
+        depth,
+        {one.name: value for one in _PARAMETERS if (value := values.number(one.name)) != one.default},
+        EVERY_STEP & ~skipped,
+        values.number("USI_Hash"),
+    )
+    chosen = {
+        option.name: values.text(option.name)
+        for option in OPTIONS
+        if option.name != "EvalFile" and values.text(option.name) != str(option.default)
+    }
+    return NamedPlayer(player, net, chosen)
+
+
+def _set(values: OptionValues, setting: str) -> None:
+    name, equals, text = setting.partition("=")
+    if not equals:
+        raise ValueError("write NAME=VALUE")
+    known = {option.name.lower(): option.name for option in OPTIONS}
+    if name.lower() not in known:
+        close = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f"did you mean {known[close[0]]}?" if close else f"it has {', '.join(known.values())}"
+        raise ValueError(f"a player in this process has no such option; {hint}")
+    values.set(name, text)

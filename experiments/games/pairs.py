@@ -1,0 +1,103 @@
+"""Pairs of games as jobs: an opening twice with colours changed, by two players who have forgotten all before it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.factory.jobs import Product, Stopped
+from experiments.factory.study import SEARCH, Studio
+from experiments.factory.study import Stopped as StudyStopped
+from experiments.games.openings import Openings
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player
+from search.rules.huffman import HCP, encode
+from search.rules.position import new_position
+from search.rules.sfen import set_sfen
+from search.rules.shogi import BLACK, WHITE
+
+BALANCE_NODES = 2000
+"""Of the search that says whether random moves have left an opening balanced."""
+OUTCOMES = {1.0: "wins", 0.5: "draws", 0.0: "losses"}
+COLOURS = {BLACK: "black", WHITE: "white"}
+
+
+@dataclass(frozen=True)
+class PairTask:
+    """What a worker needs to play pairs, which are told apart by their numbers alone."""
+
+    first: Player
+    second: Player
+    ending: Ending
+    lines: tuple[str, ...]
+    """Openings; each is used before one is used again, in an order of the seed's."""
+    random_plies: tuple[int, int]
+    """Random moves that are played on from there: at least, at most."""
+    balance: int
+    """Centipawns that the first player's network may see for either side after random moves."""
+    played_out: float
+    """Share of the games that the scores would end that are played to their end."""
+    seed: int
+
+    def open(self) -> PairWorker:
+        """The memory of one worker."""
+        return PairWorker(self)
+
+    def line(self, number: int) -> str:
+        """The opening that a pair begins from, before random moves."""
+        turn, place = divmod(number, len(self.lines))
+        return self.lines[np.random.default_rng((self.seed, turn, 0)).permutation(len(self.lines))[place]]
+
+
+class PairWorker:
+    """Plays pairs, one game at a time."""
+
+    def __init__(self, task: PairTask) -> None:
+        self._task = task
+        self._duel = Duel(task.first, task.second, task.ending)
+        self._studio = Studio(task.first.network, 1)
+        self._position = new_position()
+
+    def stop(self) -> None:
+        """End the game under way."""
+        self._duel.stop()
+        self._studio.stop()
+
+    def run(self, number: int) -> Product:
+        """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
+        task, begun = self._task, time.thread_time()
+        random = np.random.default_rng((task.seed, number))
+        openings = Openings((task.line(number),), *task.random_plies)
+        counts: Counter[str] = Counter()
+        games = []
+        try:
+            self._studio.forget()
+            opening = openings.draw(random, self._is_balanced if openings.most else None)
+            for colour in COLOURS:
+                self._duel.forget()
+                out = bool(random.random() < task.played_out)
+                games.append(self._duel.play(opening, colour, play_out=out))
+                counts.update(count_side(games[-1]))
+        except (Cancelled, StudyStopped):
+            raise Stopped from None
+        content = b"".join(game.hcpe3() for game in games)
+        return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})
+
+    def _is_balanced(self, sfen: str) -> bool:
+        pos = self._position
+        set_sfen(pos, sfen)
+        code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
+        scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
+        return bool(abs(int(scores[0])) <= self._task.balance)
+
+
+def count_side(game: PlayedGame) -> dict[str, int]:
+    """What a game adds to the counts of a match, the first player's view."""
+    return {
+        **game.counts(),
+        f"{OUTCOMES[game.points]} as {COLOURS[game.first_colour]}": 1,
+        "nodes of first": game.nodes[0],
+        "nodes of second": game.nodes[1],
+    }

@@ -1,0 +1,269 @@
+"""Matches in process: the same games however they are played, and every fault in words."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.factory.shards import LEDGER
+from experiments.games.match import CountedMatch, play_counted_match
+from experiments.games.options import read_player
+from experiments.games.sprt import Sprt
+from experiments.games.standing import Standing
+from lite.records.formats import candidate_dtype, game_dtype, move_dtype
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE
+from search.evaluation.material import material_network
+from search.evaluation.network_file import save_network
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory) -> str:
+    """A network that counts material."""
+    path = tmp_path_factory.mktemp("net") / "material.safetensors"
+    save_network(material_network(), path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def match(material, tmp_path_factory) -> CountedMatch:
+    """A short match of unequal players, each of them in a folder of its own."""
+    place = tmp_path_factory.mktemp("matches")
+    return CountedMatch(material, "default", nodes=60, second_nodes=40, games=24, parallel=2, output=place / "match")
+
+
+@pytest.fixture(scope="module")
+def played(match):
+    return play_counted_match(match)
+
+
+def games_of(folder: Path) -> dict[int, bytes]:
+    """What each pair's number has left."""
+    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    return {
+        line["job"]: (folder / f"shard_{line['shard']:05}.hcpe3").read_bytes()[line["start"] : line["stop"]]
+        for line in lines
+    }
+
+
+def without_times(report):
+    return {name: value for name, value in report.items() if name not in TIMES}
+
+
+TIMES = ("nodes_per_second", "positions_per_hour", "parallel", "folder")
+
+
+@pytest.mark.parametrize("parallel", [1, 5])
+def test_games_depend_on_the_seed_and_the_pairs_number_alone(match, played, parallel, tmp_path):
+    other = play_counted_match(replace(match, parallel=parallel, output=tmp_path))
+    assert without_times(other) == without_times(played)
+    assert games_of(tmp_path) == games_of(match.output)
+
+
+def test_another_seed_plays_other_games(match, played, tmp_path):
+    play_counted_match(replace(match, seed=2, games=8, output=tmp_path))
+    assert not set(games_of(tmp_path).values()) & set(games_of(match.output).values())
+
+
+def test_cshogi_replays_every_game_and_finds_the_same_end(match, played):
+    games = 0
+    for _, raw in sorted(games_of(match.output).items()):
+        at, starts = 0, []
+        while at < len(raw):
+            header = np.frombuffer(raw, game_dtype, 1, at)[0]
+            at += game_dtype.itemsize
+            board = cshogi.Board()
+            board.set_hcp(np.frombuffer(header["hcp"].tobytes(), np.uint8).copy())
+            starts.append(board.sfen())
+            for _ in range(int(header["moves"])):
+                row = np.frombuffer(raw, move_dtype, 1, at)[0]
+                at += move_dtype.itemsize + int(row["candidates"]) * candidate_dtype.itemsize
+                move = board.move_from_move16(int(row["move"]))
+                assert board.is_legal(move)
+                board.push(move)
+            games += 1
+            if header["result"] in (1, 2):  # neither a draw nor declared or by repetition
+                assert board.is_game_over()
+                assert int(header["result"]) == (2 if board.turn == cshogi.BLACK else 1)
+        assert len(starts) == 2
+        assert starts[0] == starts[1]
+    assert games == played["games"] == 24
+
+
+def test_a_report_adds_up(match, played):
+    assert played["wins"] + played["draws"] + played["losses"] == 24 == sum(played["endings"].values())
+    assert sum(played["as_black"].values()) == sum(played["as_white"].values()) == 12
+    assert played["points"] == sum(half / 2 * pairs for half, pairs in enumerate(played["pentanomial"]))
+    assert played["first"] == "material.safetensors (60 nodes)"
+    assert played["second"] == "default (40 nodes)"
+    # A search looks at its limit between two nodes of its tree, so it goes a little beyond.
+    assert 40 <= played["nodes_a_move"] < 150
+
+
+def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
+    same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
+    assert play_counted_match(same)["pentanomial"] == [0, 0, 8, 0, 0]
+    unequal = replace(same, nodes=400, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
+    report = play_counted_match(unequal)
+    assert report["sprt"]["verdict"] == "elo1"
+    assert report["games"] < 100
+    # The pairs behind the one that decided are kept, and the same command has nothing to do.
+    assert len(games_of(unequal.output)) == (report["games"] + report["games_beyond"]) // 2
+    assert play_counted_match(unequal) == report
+
+
+def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played):
+    before = games_of(match.output)
+    longer = play_counted_match(replace(match, games=30))
+    assert longer["games"] == 30
+    after = games_of(match.output)
+    assert {number: after[number] for number in before} == before
+    assert without_times(play_counted_match(match)) == without_times(played) | {
+        "games_beyond": 6,
+        "remarks": ["6 games more are in the folder and count for nothing"],
+    }
+    for change, words in (
+        ({"nodes": 61}, "--nodes 60, not 61"),
+        ({"first_option": ("razor_margin=300",)}, "--first-option {}, not "),
+        ({"second": match.first}, "other nets: "),
+        ({"seed": 3}, "--seed 1, not 3"),
+    ):
+        with pytest.raises(ValueError, match="its data were made with " + words):
+            play_counted_match(replace(match, **change))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_killed_and_interrupted_matches_go_on_without_repeats(match, played, tmp_path):
+    command = [sys.executable, "-m", "liteshogi", "match", match.first, match.second, "--nodes", "60"]
+    command += ["--second-nodes", "40", "--games", "24", "--parallel", "2", "-o", str(tmp_path)]
+    for name in ("SIGKILL", "SIGINT"):
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ledger, end = tmp_path / LEDGER, time.monotonic() + 100
+        before = ledger.read_bytes().count(b"\n") if ledger.exists() else 0
+        while (not ledger.exists() or ledger.read_bytes().count(b"\n") < before + 2) and time.monotonic() < end:
+            time.sleep(0.002)
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == (-9 if name == "SIGKILL" else 130)
+        assert name == "SIGKILL" or "what has landed is kept; the same command goes on" in errors
+    report = json.loads(subprocess.run([*command, "--json"], cwd=ROOT, check=True, capture_output=True).stdout)
+    assert without_times(report) == without_times(played)
+    assert games_of(tmp_path) == {number: raw for number, raw in games_of(match.output).items() if number < 12}
+
+
+def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_path):
+    lines = [f"startpos moves {moves}" for moves in ("7g7f", "2g2f 8c8d", "2g2f 3c3d", "5g5f")]
+    path = tmp_path / "openings.sfen"
+    path.write_text("\n".join([*lines, lines[0]]))
+    orders = []
+    for seed in (1, 2, 3):
+        folder = tmp_path / str(seed)
+        play_counted_match(replace(match, openings=path, games=8, seed=seed, output=folder))
+        starts = [raw[:32] for _, raw in sorted(games_of(folder).items())]
+        assert len(set(starts)) == 4
+        orders.append(starts)
+    assert any(order != orders[0] for order in orders)
+    many = replace(match, openings=path, games=10, output=tmp_path / "many")
+    with pytest.raises(ValueError, match=r"4 openings are good for 8 games, .* or add --random-plies"):
+        play_counted_match(many)
+    play_counted_match(replace(many, random_plies=(2, 4)))
+    assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
+
+
+def test_options_reach_the_player(material):
+    options = ("razor_margin=300", "Skip_Null_Move=true", "USI_Hash=3", "fv_scale=24")
+    named = read_player("default", options, 100, 0, "--first-option")
+    player = named.player
+    assert (dict(player.parameters), player.hash_mb, player.nodes) == ({"razor_margin": 300}, 3, 100)
+    assert player.steps == EVERY_STEP & ~NULL_MOVE
+    assert named.name(False) == "default (100 nodes, USI_Hash=3, FV_SCALE=24, razor_margin=300, skip_null_move=True)"
+    assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
+
+
+def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
+    path = tmp_path / "nn.bin"
+    path.write_bytes(nnue_content("half_kp", 256, 32, 32))
+    players = [read_player(str(path), options, 9, 0, "") for options in ((), ("FV_SCALE=24",))]
+    assert [one.player.network.output_divisor for one in players] == [16, 24]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"games": 7}, "--games 7: an even number is needed"),
+        ({"second_nodes": -1}, "a move of each player needs a limit"),
+        ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
+        ({"parallel": 0}, "--parallel 0: must be at least 1"),
+        ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),
+        ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),
+        ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 500"),
+        ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
+        ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),
+        ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; play it by the clock: --byoyomi"),
+        ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; play it by the clock"),
+        ({"openings": Path("missing.sfen")}, "missing.sfen"),
+    ],
+)
+def test_what_cannot_be_played_is_said_before_a_folder_is_made(match, changes, words, tmp_path):
+    with pytest.raises((ValueError, OSError), match=words.replace("?", "\\?")):
+        play_counted_match(replace(match, **changes, output=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_of_a_match_by_the_clock_is_left_alone(match, tmp_path):
+    (tmp_path / "games").mkdir()
+    with pytest.raises(ValueError, match="holds a match by the clock; use another -o"):
+        play_counted_match(replace(match, output=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sprt", "0", "10"), "error: --sprt: is for matches in process; give --nodes or --depth too"),
+        (("--second-nodes", "10"), "error: --second-nodes: is for matches in process; give --nodes or --depth too"),
+        (
+            ("--nodes", "9", "--byoyomi", "9"),
+            "error: --byoyomi: a match with --nodes or --depth has no clock; leave one",
+        ),
+        (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
+    ],
+)
+def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_path):
+    command = [sys.executable, "-m", "liteshogi", "match", "default", "default", "-o", str(tmp_path / "m"), *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(words)
+    assert not (tmp_path / "m").exists()
+
+
+def pair(wins: int = 0, draws: int = 0, losses: int = 0):
+    """A pair's counts; the first game is black's."""
+    names = ["wins"] * wins + ["draws"] * draws + ["losses"] * losses
+    return {f"{name} as {colour}": 1 for name, colour in zip(names, ("black", "white"), strict=True)}
+
+
+def test_pairs_count_in_the_order_of_their_numbers():
+    """Won pairs that come first decide nothing until the lost ones before them are there."""
+    sprt = Sprt(0, 200)
+    standing = Standing(100, sprt)
+    for number in range(50, 100):
+        standing.see(number, pair(wins=2))
+    assert not standing.has_enough()
+    assert standing.report()["games"] == 0
+    for number in range(50):
+        standing.see(number, pair(losses=2))
+    report = standing.report()
+    assert report["sprt"]["verdict"] == "elo0"
+    assert report["games"] < 100
+    assert report["games"] + report["games_beyond"] == 200
+    assert report["wins"] == 0
