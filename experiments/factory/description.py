@@ -48,8 +48,10 @@ class Description:
 
         Raises ValueError if the data there were made otherwise. `empty`: no job has landed there."""
         self._path = folder / DESCRIPTION
-        kept = None if empty else read_description(folder)
-        if kept is None and not empty:
+        kept = read_description(folder)
+        if empty:
+            kept = None
+        elif kept is None:
             raise ValueError(f"{self._path}: is missing, so how the data here were made is unknown; use another -o")
         self._written = kept or {"made_by": [], "begun": _now(), "seconds": 0.0, "totals": {}}
         if kept is not None and (difference := _difference(kept, self._fixed)):
