@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
+import sys
 import threading
 import time
 from collections import deque
+from contextlib import ExitStack, redirect_stdout
 from typing import Any
 
 import ray
@@ -28,14 +31,20 @@ class Cluster:
     """The CPUs of the cluster at an address. ConnectionError if none answers there."""
 
     def __init__(self, task: Task, address: str) -> None:
+        self._joined = ExitStack()
+        # Ray tells of lost nodes on stdout, where figures go.
+        self._joined.enter_context(redirect_stdout(sys.stderr))
         before = signal.getsignal(signal.SIGTERM)
         try:
+            _knock(address)
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            self._joined.close()
             why = str(error).strip().partition("\n")[0]
             raise ConnectionError(
                 f"--ray {address}: no cluster answers there ({why}); start one: ray start --head"
             ) from None
+        self._joined.callback(ray.shutdown)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
         # Within a tuple, for what is passed by itself is sent along with every job.
@@ -44,7 +53,6 @@ class Cluster:
         self._numbers: dict[Any, int] = {}
         self._back: deque[tuple[int, Product | Failure]] = deque()
         self._capacity, self._asked = 0, float("-inf")
-        self._stopped = False
 
     def capacity(self) -> int:
         """Two for each CPU; machines come and go, so it is asked for again."""
@@ -63,15 +71,16 @@ class Cluster:
 
     def stop(self) -> None:
         """Leave the cluster, which ends the processes that worked for this one."""
-        if not self._stopped:
+        try:
             self._fetch(0)
-            self._stopped = True
-            ray.shutdown()
+        finally:
+            self._numbers.clear()
+            self._joined.close()
 
     def _fetch(self, seconds: float) -> None:
         """Get all that is done, or wait so long for one."""
         waiting = list(self._numbers)
-        if self._stopped or not waiting or not ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
+        if not waiting or not ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
             return
         for reference in ray.wait(waiting, num_returns=len(waiting), timeout=0)[0]:
             number = self._numbers.pop(reference)
@@ -79,6 +88,13 @@ class Cluster:
                 self._back.append((number, ray.get(reference)))
             except ray.exceptions.RayError as error:
                 self._back.append((number, Failure(str(error).strip().partition("\n")[0])))
+
+
+def _knock(address: str) -> None:
+    """OSError if nobody is at `host:port`, which Ray takes two minutes to find out."""
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "//" not in address:
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _do(task: tuple[Any], job: Any) -> Product | Failure:

@@ -13,24 +13,24 @@ from pathlib import Path
 
 from experiments.factory.jobs import Product, Stopped
 
-JOB = struct.Struct("<II")
+JOB = "<II"
 LARGE = 50
 
 
 def content(job: int) -> bytes:
     """A job's number and its length, and so many bytes more: a few, but for one large job."""
     length = 8000 if job == LARGE else job * 37 % 101
-    return JOB.pack(job, length) + bytes([job % 251]) * length
+    return struct.pack(JOB, job, length) + bytes([job % 251]) * length
 
 
 def jobs_of(raw: bytes) -> list[int]:
     """The jobs whose content is in a shard, each of them whole."""
     found, at = [], 0
     while at < len(raw):
-        job, length = JOB.unpack_from(raw, at)
-        assert raw[at : at + JOB.size + length] == content(job)
+        job, length = struct.unpack_from(JOB, raw, at)
+        assert raw[at : at + struct.calcsize(JOB) + length] == content(job)
         found.append(job)
-        at += JOB.size + length
+        at += struct.calcsize(JOB) + length
     return found
 
 
