@@ -18,7 +18,8 @@ from experiments.factory.shards import SHARD_BYTES, Shards
 from experiments.progress import Progress
 from lite.training.interrupt import interrupt_flag
 
-DESCRIBE_SECONDS = 60.0
+DESCRIBE_SECONDS = 10.0
+"""Between two updates of the description, whose hours of work a kill cuts to the last."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _description(folder: str, found: dict[str, Any]) -> list[str]:
         f"{folder}: liteshogi {found['verb']} {program.get('version')}{commit} on {program.get('cpu')}",
         *([f"from {', '.join(made_from)}"] if made_from else []),
         *([f"with {options}"] if options else []),
-        f"{totals} in {clock(found['seconds'])}{rate}, {found['begun']} to {found['updated']}",
+        f"{found['begun']} to {found['updated']}, {clock(found['seconds'])} of work{rate}: {totals}",
     ]
     return [f"{'' if number else 'made in':<11}{' '.join(line.split())[:240]}" for number, line in enumerate(lines)]
 
