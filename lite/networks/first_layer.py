@@ -51,26 +51,26 @@ def _list_rows(pieces, hands, in_check, perspectives, rows, start):
     sample = 0
     for position in range(pieces.shape[0]):
         start[sample] = listed
-        first = listed
+        own = rows[listed : listed + MAX_LISTED]
+        count = np.uint16(0)  # an index that cannot be negative needs no test for it
         for square in range(SQUARES):
-            piece = np.int64(pieces[position, square])
-            rows[listed] = piece * SQUARES + square
-            listed += piece != EMPTY
+            piece = np.int32(pieces[position, square])
+            own[count] = piece * SQUARES + square
+            count = np.uint16(count + (piece != EMPTY))
         for slot in range(2 * HAND_KINDS):
-            held = min(np.int64(hands[position, slot]), HAND_LIMIT[slot])
-            for nth in range(held):
-                rows[listed] = HAND_CODES + HAND_START[slot] + nth
-                listed += 1
-        last = listed
+            for nth in range(min(np.int64(hands[position, slot]), HAND_LIMIT[slot])):
+                own[count] = HAND_CODES + HAND_START[slot] + nth
+                count = np.uint16(count + 1)
+        listed += np.int64(count)
         if in_check[position]:
             rows[listed] = CHECK_ROW
             listed += 1
         sample += 1
         if perspectives == 2:
             start[sample] = listed
-            for place in range(first, last):
-                rows[listed] = OTHER_ROW[rows[place]]
-                listed += 1
+            for place in range(count):
+                rows[listed + place] = OTHER_ROW[own[place]]
+            listed += np.int64(count)
             sample += 1
     start[sample] = listed
     return listed

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from search.machine.jit import jit
@@ -79,7 +78,7 @@ def batch_scaling(modules: Sequence[nn.Module], training: bool, moments: np.ndar
     """
     norms: list[Any] = list(modules)
     weight, bias, mean, variance = (
-        torch.cat([getattr(norm, name).detach() for norm in norms]).double().numpy()
+        np.concatenate([getattr(norm, name).detach().numpy() for norm in norms]).astype(np.float64)
         for name in ("weight", "bias", "running_mean", "running_var")
     )
     if training:
@@ -95,9 +94,8 @@ def batch_scaling(modules: Sequence[nn.Module], training: bool, moments: np.ndar
 
 def _move_running_statistics(norms: list[Any], mean: np.ndarray, variance: np.ndarray) -> None:
     place = 0
-    with torch.no_grad():
-        for norm in norms:
-            part = slice(place, place := place + len(norm.running_mean))
-            for running, value in ((norm.running_mean, mean), (norm.running_var, variance)):
-                running.lerp_(torch.from_numpy(value[part]).to(running.dtype), norm.momentum)
-            norm.num_batches_tracked += 1
+    for norm in norms:
+        part = slice(place, place := place + len(norm.running_mean))
+        for running, values in ((norm.running_mean.numpy(), mean), (norm.running_var.numpy(), variance)):
+            running += norm.momentum * (values[part] - running)
+        norm.num_batches_tracked += 1

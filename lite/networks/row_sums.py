@@ -91,23 +91,24 @@ def add_rows(target, index, matrix, chosen, first, last):
 
 
 @jit
+def add_moments(sums, sample, moments):
+    """Adds a sample's numbers and their squares to moments f8 [2, N]."""
+    total, square = moments[0], moments[1]
+    for output in range(sums.shape[1]):
+        value = np.float64(sums[sample, output])
+        total[output] += value
+        square[output] += value * value
+
+
+@jit
 def sum_rows(table, base, rows, start, sums, moments):
     """`sums[s] = base + table[rows[start[s]:start[s + 1]]].sum(0)`; to moments f8 [2, N] goes each column's sum and sum
     of squares."""
-    total, square = moments[0], moments[1]
-    first = 0
-    while first < len(sums):
-        end = min(first + 64, len(sums))
-        for sample in range(first, end):
-            for output in range(len(base)):
-                sums[sample, output] = base[output]
-            add_rows(sums, sample, table, rows, start[sample], start[sample + 1])
-        for sample in range(first, end):
-            for output in range(len(base)):
-                value = np.float64(sums[sample, output])
-                total[output] += value
-                square[output] += value * value
-        first = end
+    for sample in range(len(start) - 1):
+        for output in range(len(base)):
+            sums[sample, output] = base[output]
+        add_rows(sums, sample, table, rows, start[sample], start[sample + 1])
+        add_moments(sums, sample, moments)
 
 
 @jit

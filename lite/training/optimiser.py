@@ -117,9 +117,9 @@ class WeightAverage:
             weight = max(1 - self.config.ema_decay, 9 / (9 + self.count))
             if self.config.average == "swa":
                 weight = 1 / self.count
-        own: dict[str, Any] = self.model.state_dict()
-        floats = [(own[name], value) for name, value in model.state_dict().items() if value.is_floating_point()]
-        torch._foreach_lerp_([mine for mine, _ in floats], [value.detach() for _, value in floats], weight)
-        for name, value in model.state_dict().items():
-            if not value.is_floating_point():
-                own[name].copy_(value)
+        pairs = list(zip(self.model.state_dict().values(), model.state_dict().values(), strict=True))
+        floats = [pair for pair in pairs if pair[0].is_floating_point()]
+        torch._foreach_lerp_([mine for mine, _ in floats], [value for _, value in floats], weight)
+        for mine, value in pairs:
+            if not mine.is_floating_point():
+                mine.copy_(value)
