@@ -15,13 +15,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.normalisation import UNSCALED, Scaling, activate, batch_scaling, pass_gradient
+from lite.networks.line_sums import LineSums
+from lite.networks.normalisation import Scaling, activate, batch_scaling, pass_gradient, unscaled
 from lite.networks.parts import at_once, part_bounds
-from lite.networks.row_sums import BLOCK, make_buckets, scatter_rows, sum_rows
+from lite.networks.row_sums import BLOCK, SPARE, TableSums
 from search.machine.jit import jit
 
 Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
+FirstLayer = TableSums | LineSums
 _NEAR = 1 << 16
 """Numbers in a block of activations: in float32 a quarter of a megabyte, which a core has room for."""
 
@@ -54,10 +56,9 @@ class _Activation:
     ceiling: Any
 
     @classmethod
-    def of(cls, scaling: Scaling, ceiling: float, width: int, dtype: Any) -> _Activation:
-        scale, shift, mean, deviation = (
-            _columns(groups, width, dtype) for groups in (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
-        )
+    def of(cls, scaling: Scaling, ceiling: float, dtype: Any) -> _Activation:
+        of_channels = (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
+        scale, shift, mean, deviation = (values[scaling.channel_of].astype(dtype) for values in of_channels)
         return cls(scaling, scale, shift, mean, deviation, dtype.type(ceiling))
 
     def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
@@ -76,47 +77,44 @@ class _Activation:
             yield slice(first, last), of_block, activated.view(last - first, -1)
 
 
-def _columns(groups: np.ndarray, width: int, dtype: Any) -> np.ndarray:
-    return np.repeat(groups, width // len(groups)).astype(dtype)
+def _room(samples: int, width: int, dtype: torch.dtype) -> torch.Tensor:
+    """Memory for (samples, width) numbers, SPARE ones behind them."""
+    return torch.empty(samples * width + SPARE, dtype=dtype)[: samples * width].view(samples, width)
 
 
 @jit
-def _to_rows(gradient, sums, scale, constant, slope, rows, start, near, bucket, count, table, base):
-    """Takes each sample's gradient back through the normalisation and adds it to that of its rows and the base's."""
-    first = 0
-    while first < len(sums):
-        last = min(first + BLOCK, len(sums))
-        for sample in range(first, last):
-            for output in range(sums.shape[1]):
-                value = (
-                    scale[output] * gradient[sample, output] - constant[output] - slope[output] * sums[sample, output]
-                )
-                near[sample - first, output] = value
-                base[output] += np.float64(value)
-        scatter_rows(near, rows, start, first, last, bucket, count, table)
-        first = last
+def _through_scaling(gradient, sums, scale, constant, slope, first, last, result, base):
+    """The gradient of the samples' sums, before they were scaled; and adds it to that of the base f8 [N]."""
+    for sample in range(first, last):
+        for output in range(sums.shape[1]):
+            line = constant[output] + slope[output] * sums[sample, output]
+            result[sample - first, output] = scale[output] * gradient[sample, output] - line
+        for output in range(sums.shape[1]):
+            base[output] += np.float64(result[sample - first, output])
 
 
 class _Logits(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, positions: int, lists: Callable[[int, int], Lists], norms: Sequence[nn.Module], training: bool,
-        ceiling: float, table: torch.Tensor, base: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor,
-        *linear: torch.Tensor,
+        ctx: Any, positions: int, lists: Callable[[int, int], Lists], first_layer: FirstLayer,
+        norms: Sequence[nn.Module], training: bool, ceiling: float, gamma: torch.Tensor, beta: torch.Tensor,
+        *tensors: torch.Tensor,
     ) -> torch.Tensor:  # fmt: skip
-        rows_of, base_of = table.detach().contiguous().numpy(), base.detach().contiguous().numpy()
+        linear = tensors[len(first_layer.tensors) :]
+        arrays = [tensor.detach().contiguous().numpy() for tensor in first_layer.tensors]
         layers = list(zip(linear[::2], linear[1::2], strict=True))
-        logits = torch.empty(positions, dtype=table.dtype)
+        width, dtype = len(arrays[-1]), gamma.dtype
+        logits = torch.empty(positions, dtype=dtype)
 
         def sum_part(first: int, last: int) -> _Part:
             rows, start = lists(first, last)
-            sums, moments = torch.empty(len(start) - 1, len(base), dtype=table.dtype), np.zeros((2, len(base)))
-            sum_rows(rows_of, base_of, rows, start, sums.numpy(), moments)
+            sums, moments = _room(len(start) - 1, width, dtype), np.zeros((2, width))
+            first_layer.sum(arrays, rows, start, sums.numpy(), moments)
             return _Part(first, last, (rows, start), sums, moments)
 
         def evaluate_part(part: _Part) -> None:
             (weight, bias), *others = layers
-            outputs = torch.empty(part.last - part.first, len(bias), dtype=table.dtype)
+            outputs = torch.empty(part.last - part.first, len(bias), dtype=dtype)
             for block, _, activated in activation.blocks(part):
                 torch.addmm(bias, activated, weight.t(), out=outputs[block])
             for weight, bias in others:
@@ -126,18 +124,20 @@ class _Logits(torch.autograd.Function):
 
         parts = at_once(sum_part, *zip(*part_bounds(positions), strict=True))
         samples = sum(len(part.sums) for part in parts)
-        scaling = batch_scaling(norms, training, sum(part.moments for part in parts), samples) if norms else UNSCALED
-        activation = _Activation.of(scaling, ceiling, len(base), rows_of.dtype)
+        scaling = unscaled(width)
+        if norms:
+            moments = sum(part.moments for part in parts)
+            scaling = batch_scaling(norms, training, moments, samples, first_layer.channel_of(len(gamma)))
+        activation = _Activation.of(scaling, ceiling, arrays[-1].dtype)
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
-        ctx.parts, ctx.samples, ctx.activation, ctx.shape = parts, samples, activation, table.shape
+        ctx.parts, ctx.samples, ctx.activation, ctx.first_layer = parts, samples, activation, first_layer
         return logits
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        weights, activation = ctx.saved_tensors[::2], ctx.activation
-        features, width = ctx.shape
-        dtype = activation.scale.dtype
+        weights, activation, first_layer = ctx.saved_tensors[::2], ctx.activation, ctx.first_layer
+        width, dtype = len(activation.scale), activation.scale.dtype
 
         def to_sums(part: _Part) -> tuple[torch.Tensor, np.ndarray, list[torch.Tensor]]:
             gradient = gradients[0][part.first : part.last].unsqueeze(1)
@@ -145,11 +145,8 @@ class _Logits(torch.autograd.Function):
             for weight, outputs in zip(weights[:0:-1], part.hidden[::-1], strict=True):
                 of_linear[:0] = gradient.t() @ outputs, gradient.sum(0)
                 gradient = torch.ops.aten.hardtanh_backward(gradient @ weight, outputs, 0, float(activation.ceiling))
-            of_weight, of_sums, moments = (
-                torch.zeros_like(weights[0]),
-                torch.empty_like(part.sums),
-                np.zeros((2, width)),
-            )
+            of_weight, of_sums = torch.zeros_like(weights[0]), torch.empty_like(part.sums)
+            moments = np.zeros((2, width))
             for block, samples, activated in activation.blocks(part):
                 of_weight.addmm_(gradient[block].t(), activated)
                 torch.mm(gradient[block], weights[0], out=of_sums[samples].view(activated.shape))
@@ -158,20 +155,24 @@ class _Logits(torch.autograd.Function):
                 pass_gradient(*arrays, *bounds, of_sums.numpy(), moments)
             return of_sums, moments, [of_weight, gradient.sum(0), *of_linear]
 
-        def to_rows(part: _Part, of_sums: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-            table, base = np.zeros((features, width), dtype), np.zeros(width)
-            near = np.empty((BLOCK, width), dtype)
+        def to_rows(part: _Part, of_sums: torch.Tensor) -> list[np.ndarray]:
+            found = [np.zeros(tensor.shape, dtype) for tensor in first_layer.tensors]
+            scatter, base = first_layer.scatter(found), np.zeros(width)
+            near = _room(BLOCK, width, of_sums.dtype).numpy()
             arrays = (of_sums.numpy(), part.sums.numpy(), activation.scale, constant, slope)
-            _to_rows(*arrays, *part.lists, near, *make_buckets(features), table, base)
-            return table, base
+            for first in range(0, len(of_sums), BLOCK):
+                last = min(first + BLOCK, len(of_sums))
+                _through_scaling(*arrays, first, last, near, base)
+                scatter(near, *part.lists, first, last)
+            found[-1][:] = base
+            return found
 
         of_sums, moments, of_linear = zip(*at_once(to_sums, ctx.parts), strict=True)
         gamma, beta, *line = activation.scaling.sums_gradient(sum(moments), ctx.samples)
-        constant, slope = (_columns(groups, width, dtype) for groups in line)
-        tables, bases = zip(*at_once(to_rows, ctx.parts, of_sums), strict=True)
-        first_layer = (_total(tables), sum(bases), gamma, beta)
-        of_first_layer = [torch.from_numpy(array.astype(dtype, copy=False)) for array in first_layer]
-        return None, None, None, None, None, *of_first_layer, *map(_total, zip(*of_linear, strict=True))
+        constant, slope = (values[activation.scaling.channel_of].astype(dtype) for values in line)
+        of_first_layer = map(_total, zip(*at_once(to_rows, ctx.parts, of_sums), strict=True))
+        arrays = [array.astype(dtype, copy=False) for array in (gamma, beta, *of_first_layer)]
+        return *[None] * 6, *map(torch.from_numpy, arrays), *map(_total, zip(*of_linear, strict=True))
 
 
 def _total(parts: Sequence[Any]) -> Any:
@@ -185,8 +186,7 @@ def _total(parts: Sequence[Any]) -> Any:
 def fused_logits(
     positions: int,
     lists: Callable[[int, int], Lists],
-    table: torch.Tensor,
-    base: torch.Tensor,
+    first_layer: FirstLayer,
     norms: Sequence[nn.Module],
     training: bool,
     linear: Sequence[tuple[torch.Tensor, torch.Tensor]],
@@ -195,14 +195,14 @@ def fused_logits(
     """Logits (positions,) of a net whose first layer is a sum of table rows; float32 or float64.
 
     `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
-    Sums start at base [N] and add rows of table [features, N]; the batch normalisations `norms`, of no module or of
-    several side by side, scale them as `batch_scaling` says; they are cut to 0..ceiling; then come the layers (weight,
-    bias) of `linear`, the hidden ones cut likewise. Differentiable in table, base, norms and layers.
+    Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and cut to 0..ceiling; then come
+    the layers (weight, bias) of `linear`, the hidden ones cut likewise. Differentiable in the first layer's tensors,
+    the norms and the layers.
     """
-    none = torch.zeros(0, dtype=table.dtype)
+    none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
-    arguments = (table, base, gamma, beta, *(tensor for layer in linear for tensor in layer))
+    tensors = (gamma, beta, *first_layer.tensors, *(tensor for layer in linear for tensor in layer))
     logits: torch.Tensor = _Logits.apply(  # type: ignore[no-untyped-call]
-        positions, lists, norms, training, ceiling, *arguments
+        positions, lists, first_layer, norms, training, ceiling, *tensors
     )
     return logits

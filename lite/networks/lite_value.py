@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import nn
 
+from lite.networks.fused_step import FirstLayer
 from lite.networks.limits import briefly, check_choice, check_size
+from lite.networks.line_sums import LineSums, lanes_of
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
 from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
@@ -116,3 +118,21 @@ class LiteValueNetwork(ValueNetwork):
         board = torch.einsum("pd,sdn->psn", pieces - empty, by_square).reshape(HAND_CODES, width)
         hands = self.l1_2.weight[:HAND_PADDING] @ lines.sum((1, 2))
         return torch.cat((board, hands)), torch.einsum("d,sdn->n", empty, by_square)
+
+    def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
+        if self.layout == "blog":
+            return super().summed_layers()  # whose scrambled board makes rows that are zero nowhere
+        weights: list[Any] = [self.l2_1.weight, self.l2_2.weight]
+        pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
+        spare = lanes_of(self.channels) - self.channels
+        reached = [torch.einsum("pd,odfr->pfro", pieces - empty, weight).expand(-1, 9, 9, -1) for weight in weights]
+        board = torch.cat([nn.functional.pad(numbers, (0, spare)) for numbers in reached], 3)
+        of_files, of_ranks = (weight.expand(-1, -1, 9, 9) for weight in weights)
+        lines = torch.cat((of_files.sum(2), of_ranks.sum(3)), 2)
+        hands = torch.einsum("hd,odl->hlo", self.l1_2.weight[:HAND_PADDING], lines)
+        base = torch.einsum("d,odl->lo", empty, lines)
+        # The module's outputs stand channel by channel, these line by line.
+        by_channel = self.l3.weight.view(-1, self.perspectives, 2, self.channels, 9)
+        hidden: tuple[torch.Tensor, torch.Tensor] = (by_channel.transpose(3, 4).flatten(1), self.l3.bias)
+        first_layer = LineSums(board.reshape(HAND_CODES, -1), hands.flatten(1), base.flatten())
+        return first_layer, [hidden, (self.l4.weight, self.l4.bias)]

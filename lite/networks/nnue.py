@@ -25,6 +25,7 @@ from lite.networks.first_layer import MAX_LISTED
 from lite.networks.fused_step import fused_logits
 from lite.networks.limits import check_hidden, check_size
 from lite.networks.parts import at_once, part_bounds
+from lite.networks.row_sums import TableSums
 from lite.networks.value_network import NetworkConfig, ValueNetwork
 from search.evaluation.feature_sets import (
     BONA_END,
@@ -279,7 +280,7 @@ class NnueNetwork(ValueNetwork):
                 with torch.no_grad():
                     layer.weight.clamp_(-limit, limit)
             linear.append((layer.weight.clamp(-limit, limit), layer.bias))
-        return fused_logits(len(pieces), lists, table, self.bias, (), self.training, linear, ceiling=1)
+        return fused_logits(len(pieces), lists, TableSums(table, self.bias), (), self.training, linear, ceiling=1)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""

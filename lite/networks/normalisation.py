@@ -1,7 +1,7 @@
 """Batch normalisation of the first layer's sums, its activation, and the way back through both, in Numba.
 
-Ioffe and Szegedy, "Batch Normalization" (2015), equations 1-4, and their gradients. A group of adjacent columns shares
-one channel's statistics: nine columns are the outputs of one channel of the lite network's BatchNorm2d.
+Ioffe and Szegedy, "Batch Normalization" (2015), equations 1-4, and their gradients. Several columns may share one
+channel's statistics: nine columns are the outputs of one channel of the lite network's BatchNorm2d.
 """
 
 from __future__ import annotations
@@ -44,20 +44,22 @@ def pass_gradient(activated, sums, mean, deviation, ceiling, first, last, gradie
 
 @dataclass(frozen=True)
 class Scaling:
-    """What each group of the sums' columns is normalised by; all f8 [groups]."""
+    """What each channel of the sums' columns is normalised by; all f8 [channels]."""
 
     mean: np.ndarray
     deviation: np.ndarray
     """One over the standard deviation."""
     scale: np.ndarray
     shift: np.ndarray
+    channel_of: np.ndarray
+    """The channel of each column, int [N]."""
     of_batch: bool
     """Whether mean and deviation are the batch's own, through which a gradient goes, too."""
 
     def sums_gradient(self, moments: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """From `pass_gradient`'s moments of all samples the gradients of the normalisation's weight and bias, and
-        (constant, slope): the gradient of a sum x is `scale * gradient - constant - slope * x`. All f8 [groups]."""
-        bias, weight = moments.reshape(2, len(self.scale), -1).sum(2)
+        (constant, slope): the gradient of a sum x is `scale * gradient - constant - slope * x`. All f8 [channels]."""
+        bias, weight = by_channel(moments, self.channel_of)
         if not self.of_batch:
             return weight, bias, np.zeros_like(bias), np.zeros_like(bias)
         # d/dx of the mean and the variance: -a (mean(g) + x_hat mean(g x_hat)), as constant + slope * x.
@@ -66,11 +68,20 @@ class Scaling:
         return weight, bias, self.scale * bias / elements - slope * self.mean, slope
 
 
-UNSCALED = Scaling(np.zeros(1), np.ones(1), np.ones(1), np.zeros(1), of_batch=False)
+def unscaled(width: int) -> Scaling:
+    """Sums of `width` columns as they are."""
+    return Scaling(np.zeros(1), np.ones(1), np.ones(1), np.zeros(1), np.zeros(width, np.int64), of_batch=False)
 
 
-def batch_scaling(modules: Sequence[nn.Module], training: bool, moments: np.ndarray, samples: int) -> Scaling:
-    """The scaling by batch normalisations side by side, each of C channels; a channel owns a group of columns.
+def by_channel(moments: np.ndarray, channel_of: np.ndarray) -> np.ndarray:
+    """Sums f8 [2, channels] of moments f8 [2, N] over each channel's columns."""
+    return np.array([np.bincount(channel_of, column) for column in moments])
+
+
+def batch_scaling(
+    modules: Sequence[nn.Module], training: bool, moments: np.ndarray, samples: int, channel_of: np.ndarray
+) -> Scaling:
+    """The scaling by batch normalisations, whose channels are numbered through; each owns as many columns.
 
     In training the statistics are the batch's, over samples and a channel's columns together, from the columns' sums
     and sums of squares (moments f8 [2, N]), and the modules' running statistics move as PyTorch moves them (unbiased
@@ -85,11 +96,11 @@ def batch_scaling(modules: Sequence[nn.Module], training: bool, moments: np.ndar
         elements = samples * moments.shape[1] // len(weight)
         if elements < 2:
             raise ValueError("batch normalisation needs more than one position in a training batch")
-        mean, square = moments.reshape(2, len(weight), -1).sum(2) / elements
+        mean, square = by_channel(moments, channel_of) / elements
         variance = np.maximum(square - mean * mean, 0)
         _move_running_statistics(norms, mean, variance * elements / (elements - 1))
     deviation = 1 / np.sqrt(variance + norms[0].eps)
-    return Scaling(mean, deviation, weight * deviation, bias - weight * deviation * mean, training)
+    return Scaling(mean, deviation, weight * deviation, bias - weight * deviation * mean, channel_of, training)
 
 
 def _move_running_statistics(norms: list[Any], mean: np.ndarray, variance: np.ndarray) -> None:

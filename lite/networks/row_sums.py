@@ -6,9 +6,11 @@ and store every sum for every row.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -19,6 +21,8 @@ from search.machine.llvm import i64, load, store, vector
 
 BLOCK = 512
 """Samples whose gradients are spread together: a quarter of a megabyte of them at 128 outputs, near the core."""
+SPARE = 8
+"""Numbers that kernels may read and write behind sums and gradients, to no effect."""
 _BUCKET = BLOCK + 32
 """Places from one row's bucket to the next: not a power of two, which would map all buckets to a few cache lines."""
 _MOST_BUCKETS = 8192
@@ -101,7 +105,7 @@ def add_moments(sums, sample, moments):
 
 
 @jit
-def sum_rows(table, base, rows, start, sums, moments):
+def _sum_rows(table, base, rows, start, sums, moments):
     """`sums[s] = base + table[rows[start[s]:start[s + 1]]].sum(0)`; to moments f8 [2, N] goes each column's sum and sum
     of squares."""
     for sample in range(len(start) - 1):
@@ -112,11 +116,11 @@ def sum_rows(table, base, rows, start, sums, moments):
 
 
 @jit
-def scatter_rows(gradient, rows, start, first, last, bucket, count, table_gradient):
+def _scatter_rows(gradient, rows, start, first, last, bucket, count, table_gradient):
     """Adds the gradient (last - first, N) of at most BLOCK samples to that of every row that they list, in their order.
 
     The samples are first put into a bucket for each row, so that a row's gradient is read and written but once.
-    bucket, count: `make_buckets` of the table, as they were left by the call before.
+    bucket, count: places for each row, and how many are taken: none; empty for a table of too many features.
     """
     if len(count) == 0:
         for sample in range(first, last):
@@ -139,8 +143,25 @@ def scatter_rows(gradient, rows, start, first, last, bucket, count, table_gradie
             count[row] = 0
 
 
-def make_buckets(features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scratch for `scatter_rows`: (u2 [features * places], i8 [features]); none for a table of too many features."""
-    if features > _MOST_BUCKETS:
-        features = 0
-    return np.empty(features * _BUCKET, np.uint16), np.zeros(features, np.int64)
+class TableSums:
+    """A first layer as a table [features, N] of rows and the base [N] that every sum starts from."""
+
+    def __init__(self, table: torch.Tensor, base: torch.Tensor) -> None:
+        self.tensors = (table, base)
+
+    def channel_of(self, channels: int) -> np.ndarray:
+        """The channel of each column, whose columns stand side by side."""
+        width = len(self.tensors[1])
+        return np.repeat(np.arange(channels), width // channels)
+
+    def sum(self, arrays: list[np.ndarray], rows: np.ndarray, start: np.ndarray, sums: np.ndarray, moments: np.ndarray):
+        """Writes the sums (samples, N), and adds to their columns' moments."""
+        _sum_rows(*arrays, rows, start, sums, moments)
+
+    def scatter(self, gradients: list[np.ndarray]) -> Callable[..., None]:
+        """A function (gradient, rows, start, first, last) that adds the gradient (last - first, N) of at most BLOCK
+        samples first..last to those of the tensors, the base's excepted."""
+        table = gradients[0]
+        features = len(table) if len(table) <= _MOST_BUCKETS else 0
+        bucket, count = np.empty(features * _BUCKET, np.uint16), np.zeros(features, np.int64)
+        return lambda *samples: _scatter_rows(*samples, bucket, count, table)

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from lite.networks.first_layer import list_active_rows
-from lite.networks.fused_step import fused_logits
+from lite.networks.fused_step import FirstLayer, fused_logits
+from lite.networks.row_sums import TableSums
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
@@ -121,8 +122,12 @@ class ValueNetwork(nn.Module):
             part = slice(first, last)
             return list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
 
-        linear = [(layer.weight, layer.bias) for layer in self.hidden_layers()]
-        return fused_logits(len(pieces), lists, *self.rows(), self.norms(), self.training, linear)
+        first_layer, linear = self.summed_layers()
+        return fused_logits(len(pieces), lists, first_layer, self.norms(), self.training, linear)
+
+    def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
+        """The first layer as `logits` takes it, and (weight, bias) of the later ones, whose inputs are in its order."""
+        return TableSums(*self.rows()), [(layer.weight, layer.bias) for layer in self.hidden_layers()]
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [2325, N] and bias f8 [N] before the ReLU, batch normalisation folded in."""

@@ -15,7 +15,7 @@ from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
 from lite.networks.fused_step import fused_logits
 from lite.networks.lite_value import LiteConfig
-from lite.networks.row_sums import BLOCK
+from lite.networks.row_sums import BLOCK, TableSums
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
 from lite.training.bench import synthetic_batch
@@ -47,7 +47,7 @@ class Layers:
             return np.array([row for rows in chosen for row in rows], np.uint16), start
 
         linear = [(layer.weight, layer.bias) for layer in self.linear]
-        arguments = (self.table, self.base, self.norms, training, linear, self.ceiling)
+        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.ceiling)
         return fused_logits(len(lists) // self.views, part, *arguments)
 
     def plain(self, lists, training=True):
