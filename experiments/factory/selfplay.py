@@ -19,10 +19,9 @@ from experiments.factory.seen import Seen
 from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
-from lite.datasets.chunks import ChunkReader, data_files
-from lite.records.decode import labelled_dtype
+from lite.records.decode import labelled_dtype, scan_games
 from lite.records.encode import copy_games, position_hashes
-from lite.records.file import Refusals, decode_games
+from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
 
@@ -117,17 +116,18 @@ class Unmet:
 
     def recall(self) -> None:
         """Remember what the folder holds."""
-        if any(self._folder.glob(f"*.{HCPE3}")):
-            for chunk in ChunkReader(data_files((self._folder,))):
-                self._seen.add(position_hashes(chunk.positions))
+        for path in sorted(self._folder.glob(f"shard_*.{HCPE3}*")):  # the one under way, too
+            raw, at = np.memmap(path, np.uint8, "r"), 0
+            while at < len(raw):
+                stop, games, positions, _ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
+                self._seen.add(position_hashes(_decoded(raw[at:stop], games, positions).positions))
+                at = int(stop)
 
     def __call__(self, product: Product) -> Product:
         """The games of a product without candidates where a position was met, and without games that were met whole."""
         raw = np.frombuffer(product.content, np.uint8)
         games = int(product.counts["games"])
-        decoded = decode_games(
-            raw, games, np.empty(int(product.counts["positions"]), labelled_dtype), "self-play", Refusals()
-        )
+        decoded = _decoded(raw, games, int(product.counts["positions"]))
         keep = self._seen.add(position_hashes(decoded.positions))
         game_of = np.repeat(np.arange(games), decoded.counts)
         whole = np.bincount(game_of[keep], minlength=games) > 0
@@ -135,6 +135,10 @@ class Unmet:
         size = copy_games(raw, decoded.starts, whole, keep, out)
         met = {"positions": int(keep.sum()), "met before": int((~keep).sum()), "games": int(whole.sum())}
         return Product(out[:size].tobytes(), {**product.counts, **met})
+
+
+def _decoded(raw: np.ndarray, games: int, positions: int) -> DecodedGames:
+    return decode_games(raw, games, np.empty(positions, labelled_dtype), "self-play", Refusals())
 
 
 @dataclass(frozen=True)

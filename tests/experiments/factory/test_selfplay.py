@@ -9,7 +9,8 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.factory.selfplay import SelfPlay, self_play
+from experiments.factory.jobs import Product
+from experiments.factory.selfplay import SelfPlay, Unmet, self_play
 from experiments.factory.workforce import Workforce
 from experiments.games.player import Ending, Variety
 from lite.datasets.chunks import ChunkReader, data_files
@@ -21,23 +22,26 @@ QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_pl
 
 def games_of(folder: Path) -> list[bytes]:
     """Each game's bytes without its candidates: first position, result, moves and scores."""
-    games = []
-    for path in sorted(folder.glob("*.hcpe3")):
-        raw, at = path.read_bytes(), 0
-        while at < len(raw):
-            head = np.frombuffer(raw, game_dtype, 1, at)[0]
-            at += game_dtype.itemsize
-            text = head["hcp"].tobytes() + bytes([head["result"]])
-            board = cshogi.Board()
-            board.set_hcp(np.frombuffer(head["hcp"].tobytes(), np.uint8).copy())
-            for _ in range(int(head["moves"])):
-                row = np.frombuffer(raw, move_dtype, 1, at)[0]
-                at += move_dtype.itemsize + 4 * int(row["candidates"])
-                move = board.move_from_move16(int(row["move"]))
-                assert board.is_legal(move)
-                board.push(move)
-                text += row["move"].tobytes() + row["score"].tobytes()
-            games.append(text)
+    return [game for path in sorted(folder.glob("*.hcpe3")) for game in games_of_bytes(path.read_bytes())]
+
+
+def games_of_bytes(raw: bytes) -> list[bytes]:
+    """The same of a file's content; every move is legal in cshogi's eyes."""
+    games, at = [], 0
+    while at < len(raw):
+        head = np.frombuffer(raw, game_dtype, 1, at)[0]
+        at += game_dtype.itemsize
+        text = head["hcp"].tobytes() + bytes([head["result"]])
+        board = cshogi.Board()
+        board.set_hcp(np.frombuffer(head["hcp"].tobytes(), np.uint8).copy())
+        for _ in range(int(head["moves"])):
+            row = np.frombuffer(raw, move_dtype, 1, at)[0]
+            at += move_dtype.itemsize + 4 * int(row["candidates"])
+            move = board.move_from_move16(int(row["move"]))
+            assert board.is_legal(move)
+            board.push(move)
+            text += row["move"].tobytes() + row["score"].tobytes()
+        games.append(text)
     return games
 
 
@@ -56,6 +60,21 @@ def test_games_are_made_once_and_go_on(tmp_path):
     hashes = np.concatenate([position_hashes(chunk.positions) for chunk in ChunkReader(data_files((folder,)))])
     assert len(hashes) == more["positions"]
     assert len(hashes) - len(np.unique(hashes)) < 5  # two that share a slot of the table forget each other
+
+
+def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
+    self_play(SelfPlay("default", tmp_path / "games", 500, workforce=Workforce(1), hash_mb=1, **QUICK))
+    (shard,) = (tmp_path / "games").glob("*.hcpe3")
+    content = shard.read_bytes()
+    shard.rename(shard.with_name(shard.name + ".part"))
+    unmet = Unmet(tmp_path / "games")
+    unmet.recall()
+    games = len(games_of_bytes(content))
+    product = Product(
+        content, {"games": games, "positions": sum((len(one) - 33) // 4 for one in games_of_bytes(content))}
+    )
+    assert unmet(product).counts["positions"] < 5
+    assert unmet(product).counts["games"] < 3
 
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
