@@ -23,6 +23,7 @@ from experiments.arena.results import (
     read_results,
 )
 from experiments.arena.strength import measure_strength
+from experiments.factory.shards import LEDGER
 from experiments.progress import Progress
 
 
@@ -67,6 +68,8 @@ def play_match(match: Match) -> dict[str, Any]:
         raise ValueError("--games, --byoyomi and --parallel must be at least 1")
     if match.openings is not None and not match.openings.is_file():
         raise FileNotFoundError(f"{match.openings}: there is no such file of openings")
+    if (match.output / LEDGER).exists():
+        raise ValueError(f"{match.output}: holds a match in process; use another --output")
     engines = {
         FIRST: ask_engine(match.first, match.first_option),
         SECOND: ask_engine(match.second, match.second_option),

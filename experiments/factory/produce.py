@@ -51,8 +51,8 @@ class Finish(Protocol):
 class Referee(Protocol):
     """Watches what comes of each job, and may have seen enough before all are done."""
 
-    total: int
-    """How much there is to do, as `measure` counts it."""
+    total: int | None
+    """How much there is to do, as `measure` counts it; None where that is not known."""
 
     def see(self, number: int, counts: Counts) -> None:
         """A job has landed, now or in an earlier run: those come first."""

@@ -44,7 +44,7 @@ class CountedMatch:
     second_depth: int | None = None
     """Likewise."""
     games: int = 1000
-    """Games to play, at the most; an even number, for every opening is played with both colours."""
+    """An even number, for every opening is played with both colours. With a test these are the most."""
     openings: Path | None = None
     """File of openings; without it, random moves from the start position."""
     random_plies: tuple[int, int] | None = None

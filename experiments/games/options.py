@@ -11,6 +11,7 @@ from experiments.games.player import Player
 from experiments.nets import as_player
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, STEPS
 from search.evaluation.network_file import load_network
+from search.evaluation.nnue_file import is_nnue
 from search.usi.alphabeta import DEFAULT_FV_SCALE
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -65,6 +66,8 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
         except ValueError as error:
             raise ValueError(f"{flag} {setting}: {error}") from None
     scale, net = values.number("FV_SCALE"), values.text("EvalFile")
+    if scale != DEFAULT_FV_SCALE and (net == "default" or not is_nnue(Path(net))):
+        raise ValueError(f"{flag} FV_SCALE={scale}: {net} is no nn.bin, and has a scale of its own")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(
         load_network(net, None if scale == DEFAULT_FV_SCALE else scale),

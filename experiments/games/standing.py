@@ -23,8 +23,8 @@ class Standing:
     """The referee of a match of so many pairs."""
 
     def __init__(self, pairs: int, sprt: Sprt | None = None) -> None:
-        self.total = 2 * pairs
-        """Games."""
+        self.total = None if sprt else 2 * pairs
+        """Games, where it is known how many."""
         self.verdict = ""
         """See `Sprt.verdict`."""
         self.pentanomial = [0] * 5
@@ -68,7 +68,8 @@ class Standing:
     def measure(self) -> tuple[int, str]:
         """Games that count, and how they stand in words."""
         games, strength = 2 * len(self._blacks), self.strength()
-        words = f"{games:,} of {self.total:,} games, {in_words(strength.elo, strength.low, strength.high)}"
+        of = f"{'at most ' if self._sprt else ''}{2 * self._pairs:,}"
+        words = f"{games:,} of {of} games, {in_words(strength.elo, strength.low, strength.high)}"
         if self._sprt is not None:
             words += (
                 f", LLR {self._sprt.ratio(self.pentanomial):.2f} ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"

@@ -36,8 +36,8 @@ class Command:
     second: tyro.conf.Positional[str]
     """The second player."""
     games: int | None = None
-    """Games to play, at the most; an even number plays every opening with both colours. Without it 1,000, and 20 by the
-    clock."""
+    """Games to play; an even number plays every opening with both colours. Without it 1,000, with --sprt as many as the
+    test takes (100,000 at most), and 20 by the clock."""
     nodes: int = 0
     """Nodes of a move."""
     depth: int = 0
@@ -95,10 +95,11 @@ class Command:
         """What is played in this process. ValueError in words for options that do not fit."""
         if self.byoyomi is not None:
             raise ValueError("--byoyomi: a match with --nodes or --depth has no clock; leave one of them out")
+        games = 1000 if self.sprt is None else 100_000
         return part(
             CountedMatch,
             self,
-            games=1000 if self.games is None else self.games,
+            games=games if self.games is None else self.games,
             sprt=None if self.sprt is None else Sprt(*self.sprt, self.alpha, self.beta),
             parallel=(os.cpu_count() or 1) if self.parallel is None else self.parallel,
         )

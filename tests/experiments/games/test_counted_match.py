@@ -14,6 +14,7 @@ import cshogi
 import numpy as np
 import pytest
 
+from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.options import read_player
@@ -122,6 +123,20 @@ def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
     assert play_counted_match(unequal) == report
 
 
+@pytest.mark.slow
+def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
+    """A player against itself plays each pair's game twice; one number that is another makes them two."""
+    other = ("reduction_history=119",)
+    match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
+    report = play_counted_match(match)
+    assert report["games"] == 1000
+    assert sum(report["pentanomial"]) - report["pentanomial"][2] > 100
+    assert report["elo_low"] < 0 < report["elo_high"]
+    # Black begins from half of the openings: the advantage that is left is less than that of the first move.
+    assert report["black_elo_high"] > -20
+    assert report["black_elo_low"] < 30
+
+
 def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played):
     before = games_of(match.output)
     longer = play_counted_match(replace(match, games=30))
@@ -181,12 +196,12 @@ def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_pa
 
 
 def test_options_reach_the_player(material):
-    options = ("razor_margin=300", "Skip_Null_Move=true", "USI_Hash=3", "fv_scale=24")
+    options = ("razor_margin=300", "Skip_Null_Move=true", "USI_Hash=3")
     named = read_player("default", options, 100, 0, "--first-option")
     player = named.player
     assert (dict(player.parameters), player.hash_mb, player.nodes) == ({"razor_margin": 300}, 3, 100)
     assert player.steps == EVERY_STEP & ~NULL_MOVE
-    assert named.name(False) == "default (100 nodes, USI_Hash=3, FV_SCALE=24, razor_margin=300, skip_null_move=True)"
+    assert named.name(False) == "default (100 nodes, USI_Hash=3, razor_margin=300, skip_null_move=True)"
     assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
 
 
@@ -208,6 +223,7 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),
         ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 500"),
         ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
+        ({"second_option": ("FV_SCALE=24",)}, "--second-option FV_SCALE=24: default is no nn.bin, and has a scale"),
         ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),
         ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; play it by the clock: --byoyomi"),
         ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; play it by the clock"),
@@ -220,7 +236,10 @@ def test_what_cannot_be_played_is_said_before_a_folder_is_made(match, changes, w
     assert not (tmp_path / "new").exists()
 
 
-def test_a_folder_of_a_match_by_the_clock_is_left_alone(match, tmp_path):
+def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tmp_path):
+    pytest.importorskip("shogiarena")
+    with pytest.raises(ValueError, match="holds a match in process; use another --output"):
+        play_match(Match("liteshogi", "liteshogi", output=match.output))
     (tmp_path / "games").mkdir()
     with pytest.raises(ValueError, match="holds a match by the clock; use another -o"):
         play_counted_match(replace(match, output=tmp_path))
