@@ -133,6 +133,8 @@ def play_counted_match(match: CountedMatch) -> dict[str, Any]:
     produce(place, _description(match, first, second, lines), task, jobs, referee=standing)
     report = standing.report()
     an_hour = report["nodes_per_second"] / max(report["nodes_a_move"], 1e-9) * 3600 * match.parallel
+    if first.name(True) == second.name(True):
+        report["remarks"].append("both players are the same, so each pair is one game played twice")
     return {
         **_names(first, second),
         **report,

@@ -135,6 +135,35 @@ def test_bytes_are_bounded(tmp_path):
     check_whole(tmp_path, 100)
 
 
+class Counter:
+    """A referee that has enough of so many jobs."""
+
+    total = None
+
+    def __init__(self, enough: int) -> None:
+        self.enough, self.seen = enough, dict[int, int]()
+
+    def see(self, number, counts):
+        assert number not in self.seen
+        self.seen[number] = counts["positions"]
+
+    def has_enough(self):
+        return len(self.seen) >= self.enough
+
+    def measure(self):
+        return len(self.seen), "jobs"
+
+
+def test_a_referee_sees_every_job_once_and_ends_the_work(tmp_path):
+    for enough in (20, 60, 60):
+        referee = Counter(enough)
+        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(1000)), referee=referee)
+        assert report["ended"] == "referee"
+        assert enough <= report["jobs"] < enough + 20
+        assert report["jobs"] == len(referee.seen)
+        assert report["positions"] == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
+
+
 def test_a_failed_job_keeps_the_others(tmp_path, capsys):
     with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
         produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))

@@ -113,7 +113,9 @@ def test_a_report_adds_up(match, played):
 
 def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
     same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
-    assert play_counted_match(same)["pentanomial"] == [0, 0, 8, 0, 0]
+    report = play_counted_match(same)
+    assert report["pentanomial"] == [0, 0, 8, 0, 0]
+    assert report["remarks"] == ["both players are the same, so each pair is one game played twice"]
     unequal = replace(same, nodes=400, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
     report = play_counted_match(unequal)
     assert report["sprt"]["verdict"] == "elo1"
@@ -126,7 +128,7 @@ def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
 @pytest.mark.slow
 def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
     """A player against itself plays each pair's game twice; one number that is another makes them two."""
-    other = ("reduction_history=119",)
+    other = ("reverse_futility_margin=88",)
     match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
     report = play_counted_match(match)
     assert report["games"] == 1000
