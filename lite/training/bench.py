@@ -1,4 +1,4 @@
-"""Positions a second of a training step, by summed rows and by the module as listed."""
+"""Positions a second of training, by the fused step and by the module in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.networks.lite_value import LiteValueNetwork
-from lite.networks.value_network import listed_inputs
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import KpConfig, NnueConfig
+from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import NetworkConfig, listed_inputs
 from lite.records.decode import Batch
+from lite.training.memory import keep_freed_memory
+from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser
 from search.rules.shogi import EMPTY, GOLD, KINDS, KING, PIECES_IN_BOX, PROMOTION
 
 
@@ -44,43 +49,67 @@ def synthetic_batch(positions: int, seed: int = 0) -> Batch:
     )
 
 
-def _seconds_a_step(net: nn.Module, value: Callable[[], torch.Tensor], target: torch.Tensor, steps: int) -> float:
-    optimiser = torch.optim.AdamW(net.parameters(), lr=1e-3)
-    begun = time.perf_counter()
-    for _ in range(steps):
-        optimiser.zero_grad(set_to_none=True)
-        nn.functional.binary_cross_entropy_with_logits(value(), target).backward()
-        optimiser.step()
-    return (time.perf_counter() - begun) / steps
+MEASURED: dict[str, NetworkConfig] = {
+    "lite_16_4_32": LiteConfig((16, 4, 32)),
+    "untied_16_7_32": UntiedConfig((16, 7, 32)),
+    "dense_128_two_views": DenseConfig(128, (32,), 2),
+    "k_p_256_32_32": KpConfig(256, (32, 32)),
+}
+
+
+def _make_steps(config: NetworkConfig, batch: Batch, listed: bool) -> Callable[[int], float]:
+    """A function from a number of whole steps, as the trainer takes them, to the seconds for one."""
+    net, options = config.build(), OptimiserConfig()
+    arrays = (batch.pieces, batch.hands, batch.in_check)
+    inputs, target = listed_inputs(*arrays), torch.from_numpy(batch.result)
+    optimiser, average = make_optimiser(options, net), WeightAverage(options, net)
+
+    def take(steps: int) -> float:
+        begun = time.perf_counter()
+        for _ in range(steps):
+            optimiser.zero_grad(set_to_none=True)
+            logits = net(*inputs).squeeze(1) if listed else net.logits(*arrays)
+            nn.functional.binary_cross_entropy_with_logits(logits, target).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), options.clip)
+            optimiser.step()
+            average.update(net, 0.5)
+        return (time.perf_counter() - begun) / steps
+
+    return take
 
 
 def bench_training(
-    dims: tuple[int, int, int] = (16, 4, 32), batch_size: int = 8192, rounds: int = 5
+    kinds: dict[str, NetworkConfig] = MEASURED, batch_size: int = 8192, rounds: int = 5
 ) -> dict[str, float]:
-    """Medians over alternating rounds, one core: whole steps (forward, backward, AdamW) on the same decoded batch.
+    """Positions a second by kind of network, medians over rounds in turn, of whole steps on the same decoded batch.
 
-    The listed module gets its index tensors ready-made; the summed rows start from the batch's bytes.
+    The fused step starts from the batch's bytes, on one thread and on two. The plain PyTorch module, on one, gets its
+    index tensors ready-made; NNUE has none.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    keep_freed_memory()
+    batch = synthetic_batch(batch_size)
+    ways: dict[str, tuple[Callable[[int], float], int, int]] = {}
+    for kind, config in kinds.items():
+        fused = _make_steps(config, batch, listed=False)
+        ways[f"{kind}_positions_per_s"] = fused, 1, 10
+        ways[f"{kind}_two_threads_positions_per_s"] = fused, 2, 10
+        if not isinstance(config, NnueConfig):
+            ways[f"{kind}_module_positions_per_s"] = _make_steps(config, batch, listed=True), 1, 1
+    before = torch.get_num_threads()
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
     try:
-        batch = synthetic_batch(batch_size)
-        arrays = (batch.pieces, batch.hands, batch.in_check)
-        target = torch.from_numpy(batch.result)
-        inputs = listed_inputs(*arrays)
-        listed, blog, board = (LiteValueNetwork(dims, layout) for layout in ("blog", "blog", "board"))  # type: ignore[arg-type]
-        ways: dict[str, tuple[nn.Module, Callable[[], torch.Tensor], int]] = {
-            "positions_per_s": (board, lambda: board.logits(*arrays), 10),
-            "blog_positions_per_s": (blog, lambda: blog.logits(*arrays), 10),
-            "listed_module_positions_per_s": (listed, lambda: listed.forward_listed(*inputs).squeeze(1), 1),
-        }
-        for net, value, _ in ways.values():
-            _seconds_a_step(net, value, target, 1)
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
-        for _ in range(rounds):
-            for name, (net, value, steps) in ways.items():
-                seconds[name].append(_seconds_a_step(net, value, target, steps))
+        for number in range(rounds + 1):
+            for name, (take, threads, steps) in ways.items():
+                torch.set_num_threads(threads)
+                taken = take(steps if number else 1)
+                if number:  # the first round warms up
+                    seconds[name].append(taken)
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
     figures = {name: round(batch_size / statistics.median(taken), 1) for name, taken in seconds.items()}
-    return figures | {"ratio": round(figures["positions_per_s"] / figures["listed_module_positions_per_s"], 2)}
+    ratios = {
+        f"{kind}_ratio": round(figures[f"{kind}_positions_per_s"] / figures[f"{kind}_module_positions_per_s"], 2)
+        for kind in kinds
+        if f"{kind}_module_positions_per_s" in figures
+    }
+    return figures | ratios

@@ -1,4 +1,4 @@
-"""`liteshogi bench training`: positions a second of a training step, by summed rows and by the module as listed."""
+"""`liteshogi bench training`: positions a second of a training step, by the fused step and by plain PyTorch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liteshogi.commands.arguments import Json
 
 @dataclass(frozen=True)
 class Command:
-    """Measure training: positions a second of the (16, 4, 32) network on one core, the listed module beside."""
+    """Measure training: positions a second of each kind of network on one core and two, plain PyTorch beside."""
 
     json: Json = False
 
@@ -20,6 +20,6 @@ class Command:
         if self.json:
             print(json.dumps(figures))
             return
-        print("positions a second, one core, whole steps (median of alternating rounds)")
+        print("positions a second, one core where no other number is named, whole steps (median of alternating rounds)")
         for name, figure in figures.items():
-            print(f"{name:32s} {figure:12,.1f}")
+            print(f"{name:50s} {figure:12,.1f}")

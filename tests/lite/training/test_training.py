@@ -16,7 +16,8 @@ import pytest
 import torch
 
 from lite.networks.dense import DenseConfig
-from lite.networks.lite_value import LiteValueNetwork
+from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.nnue import KpConfig
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
@@ -310,8 +311,12 @@ def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
 
 
 def test_the_bench_gives_its_figures():
-    figures = bench_training((4, 2, 8), batch_size=64, rounds=1)
-    assert set(figures) >= {"positions_per_s", "listed_module_positions_per_s", "ratio"}
+    kinds = {"small": LiteConfig((4, 2, 8)), "nnue": KpConfig(32, ())}
+    figures = bench_training(kinds, batch_size=64, rounds=1)
+    assert set(figures) == {
+        "small_positions_per_s", "small_two_threads_positions_per_s", "small_module_positions_per_s", "small_ratio",
+        "nnue_positions_per_s", "nnue_two_threads_positions_per_s",
+    }  # fmt: skip
     assert all(value > 0 for value in figures.values())
 
 
