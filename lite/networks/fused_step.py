@@ -97,8 +97,8 @@ class _Logits(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, positions: int, lists: Callable[[int, int], Lists], first_layer: FirstLayer,
-        norms: Sequence[nn.Module], training: bool, ceiling: float, gamma: torch.Tensor, beta: torch.Tensor,
-        *tensors: torch.Tensor,
+        norms: Sequence[nn.Module], training: bool, ceiling: float, threads: int | None,
+        gamma: torch.Tensor, beta: torch.Tensor, *tensors: torch.Tensor,
     ) -> torch.Tensor:  # fmt: skip
         linear = tensors[len(first_layer.tensors) :]
         arrays = [tensor.detach().contiguous().numpy() for tensor in first_layer.tensors]
@@ -122,7 +122,7 @@ class _Logits(torch.autograd.Function):
                 outputs = torch.addmm(bias, outputs, weight.t())
             logits[part.first : part.last] = outputs.squeeze(1)
 
-        parts = at_once(sum_part, *zip(*part_bounds(positions), strict=True))
+        parts = at_once(sum_part, *zip(*part_bounds(positions, threads), strict=True))
         samples = sum(len(part.sums) for part in parts)
         scaling = unscaled(width)
         if norms:
@@ -172,7 +172,7 @@ class _Logits(torch.autograd.Function):
         constant, slope = (values[activation.scaling.channel_of].astype(dtype) for values in line)
         of_first_layer = map(_total, zip(*at_once(to_rows, ctx.parts, of_sums), strict=True))
         arrays = [array.astype(dtype, copy=False) for array in (gamma, beta, *of_first_layer)]
-        return *[None] * 6, *map(torch.from_numpy, arrays), *map(_total, zip(*of_linear, strict=True))
+        return *[None] * 7, *map(torch.from_numpy, arrays), *map(_total, zip(*of_linear, strict=True))
 
 
 def _total(parts: Sequence[Any]) -> Any:
@@ -191,18 +191,20 @@ def fused_logits(
     training: bool,
     linear: Sequence[tuple[torch.Tensor, torch.Tensor]],
     ceiling: float = float("inf"),
+    threads: int | None = None,
 ) -> torch.Tensor:
     """Logits (positions,) of a net whose first layer is a sum of table rows; float32 or float64.
 
     `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
     Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and cut to 0..ceiling; then come
     the layers (weight, bias) of `linear`, the hidden ones cut likewise. Differentiable in the first layer's tensors,
-    the norms and the layers.
+    the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if None; the same
+    number of them gives the same bits.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
     tensors = (gamma, beta, *first_layer.tensors, *(tensor for layer in linear for tensor in layer))
     logits: torch.Tensor = _Logits.apply(  # type: ignore[no-untyped-call]
-        positions, lists, first_layer, norms, training, ceiling, *tensors
+        positions, lists, first_layer, norms, training, ceiling, threads, *tensors
     )
     return logits

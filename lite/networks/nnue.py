@@ -177,7 +177,7 @@ class _FactoredRows(torch.autograd.Function):
     ) -> torch.Tensor:
         arrays = [tensor.detach().numpy() for tensor in (table, king, piece, relative)]
         summed = torch.empty(len(used), table.shape[1], dtype=table.dtype)
-        bounds = zip(*part_bounds(len(used)), strict=True)
+        bounds = zip(*part_bounds(len(used), None), strict=True)
         at_once(lambda first, last: _sum_factors(*arrays, used, first, last, summed.numpy()), *bounds)
         ctx.used, ctx.shapes = used, [part.shape for part in (table, king, piece, relative)]
         return summed
@@ -280,7 +280,7 @@ class NnueNetwork(ValueNetwork):
                 with torch.no_grad():
                     layer.weight.clamp_(-limit, limit)
             linear.append((layer.weight.clamp(-limit, limit), layer.bias))
-        return fused_logits(len(pieces), lists, TableSums(table, self.bias), (), self.training, linear, ceiling=1)
+        return fused_logits(len(pieces), lists, TableSums(table, self.bias), (), self.training, linear, 1, self.threads)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""

@@ -1,4 +1,4 @@
-"""Work in equal parts, one for each of torch's threads."""
+"""Work in equal parts, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def _alone() -> None:
     torch.set_grad_enabled(False)
 
 
-def part_bounds(count: int) -> list[tuple[int, int]]:
-    """`range(count)` in as many equal parts (first, last) as torch has threads, so that a run repeats to the bit."""
-    parts = min(torch.get_num_threads(), max(count, 1))
+def part_bounds(count: int, threads: int | None) -> list[tuple[int, int]]:
+    """`range(count)` in as many equal parts (first, last) as there are threads; None: as torch has."""
+    parts = min(threads or torch.get_num_threads(), max(count, 1))
     return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
 

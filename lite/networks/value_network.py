@@ -52,6 +52,8 @@ class ValueNetwork(nn.Module):
 
     feature_set = "piece_square"
     activation = "relu"
+    threads: int | None = None
+    """Parts of a batch that `logits` takes at once; None: as many as torch has threads."""
 
     def __init__(self, config: NetworkConfig, perspectives: int) -> None:
         super().__init__()
@@ -123,7 +125,7 @@ class ValueNetwork(nn.Module):
             return list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
 
         first_layer, linear = self.summed_layers()
-        return fused_logits(len(pieces), lists, first_layer, self.norms(), self.training, linear)
+        return fused_logits(len(pieces), lists, first_layer, self.norms(), self.training, linear, threads=self.threads)
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
         """The first layer as `logits` takes it, and (weight, bias) of the later ones, whose inputs are in its order."""

@@ -57,14 +57,15 @@ MEASURED: dict[str, NetworkConfig] = {
 }
 
 
-def _make_steps(config: NetworkConfig, batch: Batch, listed: bool) -> Callable[[int], float]:
-    """A function from a number of whole steps, as the trainer takes them, to the seconds for one."""
+def _make_steps(config: NetworkConfig, batch: Batch, listed: bool) -> Callable[[int, int], float]:
+    """A function from a number of whole steps, as the trainer takes them, and of threads to the seconds for one."""
     net, options = config.build(), OptimiserConfig()
     arrays = (batch.pieces, batch.hands, batch.in_check)
     inputs, target = listed_inputs(*arrays), torch.from_numpy(batch.result)
     optimiser, average = make_optimiser(options, net), WeightAverage(options, net)
 
-    def take(steps: int) -> float:
+    def take(steps: int, threads: int) -> float:
+        net.threads = threads
         begun = time.perf_counter()
         for _ in range(steps):
             optimiser.zero_grad(set_to_none=True)
@@ -88,7 +89,7 @@ def bench_training(
     """
     keep_freed_memory()
     batch = synthetic_batch(batch_size)
-    ways: dict[str, tuple[Callable[[int], float], int, int]] = {}
+    ways: dict[str, tuple[Callable[[int, int], float], int, int]] = {}
     for kind, config in kinds.items():
         fused = _make_steps(config, batch, listed=False)
         ways[f"{kind}_positions_per_s"] = fused, 1, 10
@@ -96,12 +97,12 @@ def bench_training(
         if not isinstance(config, NnueConfig):
             ways[f"{kind}_module_positions_per_s"] = _make_steps(config, batch, listed=True), 1, 1
     before = torch.get_num_threads()
+    torch.set_num_threads(1)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     try:
         for number in range(rounds + 1):
             for name, (take, threads, steps) in ways.items():
-                torch.set_num_threads(threads)
-                taken = take(steps if number else 1)
+                taken = take(steps if number else 1, threads)
                 if number:  # the first round warms up
                     seconds[name].append(taken)
     finally:

@@ -18,6 +18,10 @@ from lite.training.options import ValueTraining
 from lite.training.run import Run
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, SQUARES, WHITE
 
+FEW_PARAMETERS = 1 << 22
+"""Below so many the optimiser needs one core: torch's other threads, which spin after each of its operations, would be
+in the way of the parts of a batch."""
+
 
 def train_value(options: ValueTraining) -> dict[str, Any]:
     """Train a value network; {step, steps} and the last figures of the held-out games. ValueError for bad options."""
@@ -33,6 +37,13 @@ class ValueRun(Run):
 
     def untrained(self) -> ValueNetwork:
         return self.options.network.build()
+
+    def build(self) -> ValueNetwork:
+        network = super().build()
+        network.threads = self.options.threads
+        if sum(parameter.numel() for parameter in network.parameters()) < FEW_PARAMETERS:
+            torch.set_num_threads(1)
+        return network  # type: ignore[no-any-return]
 
     def position_bytes(self, network: ValueNetwork) -> int:
         # The lists of active rows, and the first layer: its sums, normalised sums, outputs and their gradient.
