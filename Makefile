@@ -34,6 +34,7 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/liteshogi perft --bench
 	$(BIN)/liteshogi bench pipes
+	$(BIN)/liteshogi bench factory
 	$(BIN)/liteshogi bench evaluation
 	$(BIN)/liteshogi bench training
 	$(BIN)/liteshogi bench reading experiments/sample/*.hcpe3

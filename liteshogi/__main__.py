@@ -22,7 +22,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "export": (),
     "import": (),
     "eval": (),
-    "bench": ("search", "pipes", "steps", "evaluation", "training", "reading", "planes"),
+    "bench": ("search", "pipes", "factory", "steps", "evaluation", "training", "reading", "planes"),
     "perft": (),
     "mate": (),
     "match": (),

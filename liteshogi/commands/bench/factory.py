@@ -1,0 +1,40 @@
+"""`liteshogi bench factory`: games an hour and labels a second."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.demo import SAMPLE
+from experiments.factory.bench import LABEL_NODES, NODES, measure_factory
+from liteshogi.commands.arguments import Json, Net
+
+
+@dataclass(frozen=True)
+class Command:
+    """Measure games in process against pipes, and labels a second by kind, on one core."""
+
+    net: Net = "default"
+    """A folded network file, an nn.bin, or `default`."""
+    data: Path = SAMPLE / "teacher_sample.hcpe3"
+    """Records whose positions are labelled."""
+    json: Json = False
+
+    def run(self) -> None:
+        report = measure_factory(self.net, self.data)
+        if self.json:
+            print(json.dumps(report))
+            return
+        games, pipes = report["games"], report["pipes"]["positions_per_hour"]
+        print(f"search          {report['search_nps']:>12,} nodes/s")
+        print(
+            f"games           {games['positions_per_hour']:>12,} positions/hour at {NODES:,} nodes a move, "
+            f"{games['nps']:,} nodes/s, {games['of_search']:.2f} of the search's"
+        )
+        everywhere = games["all_cores_positions_per_hour"]
+        print(f"on {games['cores']:2} cores     {everywhere:>12,} positions/hour")
+        print(f"through pipes   {pipes:>12,} positions/hour of two processes: {everywhere / pipes:.1f} times")
+        for name, rate in report["labels"].items():
+            print(f"{name:15} {rate:>12,} positions/s")
+        print(f"a label of {LABEL_NODES} nodes takes {report['label_overhead']:.2f} of their time in a long search")
