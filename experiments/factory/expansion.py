@@ -25,8 +25,8 @@ from search.evaluation.network_file import load_network
 from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
 
-NODES_A_JOB = 20_000_000
-"""Nodes that a job's searches take, about: some seconds."""
+NODES_A_JOB = 5_000_000
+"""Nodes that a job's searches take, about: a few seconds, which is what a kill costs."""
 
 
 @dataclass(frozen=True)

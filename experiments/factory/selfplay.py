@@ -25,8 +25,8 @@ from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_ga
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
 
-SEARCHES_A_JOB = 10_000_000
-"""Nodes that the moves of a job take, about: some seconds."""
+NODES_A_JOB = 3_000_000
+"""Nodes that the moves of a job take, about: a few seconds, which is what a kill costs."""
 PLIES = 120
 """Of a game, about."""
 
@@ -72,7 +72,7 @@ class SelfPlay:
 
     def games_a_job(self) -> int:
         """Games of one job."""
-        return max(1, min(200, SEARCHES_A_JOB // (PLIES * (self.nodes or 20_000))))
+        return max(1, min(200, NODES_A_JOB // (PLIES * (self.nodes or 20_000))))
 
 
 def self_play(options: SelfPlay) -> dict[str, Any]:
