@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.deepening import deepen
+from search.alphabeta.transposition import AGES
 from search.machine.jit import jit
 from search.rules.movegen import QUIET, TACTICAL, generate, legal_moves
 from search.score import MAX_PLY
-
-_AGES = 64
 
 
 @jit
@@ -28,7 +27,7 @@ def begin_search(pos, thread, node_limit):
     thread.score = 0
     thread.line_length = 0
     thread.pv_length[0] = 0
-    thread.table.age = (thread.table.age + 1) % _AGES
+    thread.table.age = (thread.table.age + 1) % AGES
     return found
 
 

@@ -20,7 +20,8 @@ from search.score import MATE_BOUND
 NO_BOUND, UPPER, LOWER, EXACT = range(4)
 ENTRIES = 4
 NO_EVALUATION = -32768
-_AGES = 64
+AGES = 64
+"""Searches that the ages of entries tell apart."""
 _WORD = np.uint64(8)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -63,7 +64,7 @@ class TranspositionTable:
 
     def new_search(self) -> None:
         """Begin a search: entries of earlier ones give way first."""
-        self.record["age"] = (int(self.record["age"]) + 1) % _AGES
+        self.record["age"] = (int(self.record["age"]) + 1) % AGES
 
     def hashfull(self) -> int:
         """Entries of the current search, in thousandths, from the first thousand."""
@@ -178,7 +179,7 @@ def store(table, key, move, score, evaluation, depth, bound, ply):
             if bound != EXACT and depth + 3 < data_depth(data) and np.int64(data >> np.uint64(58)) == table.age:
                 return
             break
-        age = (table.age - np.int64(data >> np.uint64(58))) & (_AGES - 1)
+        age = (table.age - np.int64(data >> np.uint64(58))) & (AGES - 1)
         worth = data_depth(data) - 8 * age if data != np.uint64(0) else np.int64(-1000)
         if worth < worst:
             victim, worst = address, worth

@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -40,7 +41,7 @@ def node(cluster: Any) -> Iterator[Any]:
 
 
 def wait_for_lines(process: subprocess.Popen[str], folder: Path, count: int) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 200
     while lines_of(folder) < count:
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end
@@ -134,3 +135,32 @@ def test_no_cluster_is_one_line(address):
     pytest.importorskip("ray")
     with pytest.raises(ConnectionError, match=rf"--ray {address}: no cluster answers there \(.*\); start one"):
         list(run_jobs(ToyTask(), enumerate([0]), 1, address))
+
+
+@pytest.mark.timeout(600)
+def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
+    """The verb itself, in a process of its own, with a node lost in the middle."""
+    command = [
+        *(sys.executable, "-m", "liteshogi", "expand", "experiments/sample/valid_sample.hcpe3"),
+        *("--label", "search", "--nodes", "1000", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
+    ]
+    with subprocess.Popen(
+        [*command, str(tmp_path / "ray"), "--ray", cluster.address], stdout=subprocess.DEVNULL
+    ) as made:
+        wait_for_lines(made, tmp_path / "ray", 2)
+        cluster.remove_node(node, allow_graceful=False)
+        left = lines_of(tmp_path / "ray")
+        assert made.wait(300) == 0
+    assert left < lines_of(tmp_path / "ray")
+    subprocess.run([*command, str(tmp_path / "threads")], check=True, stdout=subprocess.DEVNULL)
+    one, other = (records_of(tmp_path / name) for name in ("ray", "threads"))
+    assert len(one) == len(set(one)) > 5_000
+    # Which of two jobs' labels of one position lands is the order in which they come back.
+    assert {record[:32] for record in one} == {record[:32] for record in other}
+    assert len(set(one) & set(other)) > 0.99 * len(one)
+
+
+def records_of(folder: Path) -> list[bytes]:
+    """The 38 bytes of each record."""
+    raw = b"".join(path.read_bytes() for path in sorted(folder.glob("*.hcpe")))
+    return [raw[at : at + 38] for at in range(0, len(raw), 38)]
