@@ -45,6 +45,11 @@ class Mixture:
     settled: float = 0.0
     """At the end of quiescence's principal variation, from the position with up to `random_moves` random moves."""
 
+    @property
+    def varies(self) -> bool:
+        """Whether going through the data again makes other positions."""
+        return self.random > 0 or self.tree > 0 or self.settled > 0
+
     def check(self) -> None:
         """Raises ValueError in words for numbers that make no sense."""
         for name in ("played", "random", "tree", "leaf", "settled"):

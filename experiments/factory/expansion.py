@@ -130,7 +130,8 @@ def _work(
         nets["searched"] = searched
     told["labels"].pop("net")
     place = options.workforce.place(options.output, HCPE)
-    jobs = _jobs(options.data, _sources_a_job(mixture, labels), positions is not None)
+    again = positions is not None and mixture.varies
+    jobs = _jobs(options.data, _sources_a_job(mixture, labels), again)
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
     return produce(place, Description(verb, told, options.data, nets), task, jobs, goal, finish)

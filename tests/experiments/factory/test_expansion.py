@@ -105,6 +105,13 @@ def test_it_matters_not_who_works_nor_when(source, tmp_path):
         expand(Expansion((source,), tmp_path / "one", Labelling("static"), mixture=MIXTURE, positions=6000))
 
 
+def test_where_nothing_varies_the_data_are_gone_through_once(source, tmp_path):
+    only = Mixture(played=1.0, random=0.0, leaf=0.2, leaf_nodes=30)
+    report = expand(Expansion((source,), tmp_path, mixture=only, positions=10**9, workforce=Workforce(1)))
+    assert report["ended"] == "jobs"
+    assert report["sources"] == len(np.fromfile(source, hcpe_dtype))
+
+
 def test_relabelling_keeps_what_was_recorded(source, tmp_path):
     before = np.fromfile(source, hcpe_dtype)
     relabel(Relabelling((source,), tmp_path / "searched", Labelling("search", nodes=40), workforce=Workforce(2)))
