@@ -69,12 +69,11 @@ def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     shard.rename(shard.with_name(shard.name + ".part"))
     unmet = Unmet(tmp_path / "games")
     unmet.recall()
-    games = len(games_of_bytes(content))
-    product = Product(
-        content, {"games": games, "positions": sum((len(one) - 33) // 4 for one in games_of_bytes(content))}
-    )
-    assert unmet(product).counts["positions"] < 5
-    assert unmet(product).counts["games"] < 3
+    games = games_of_bytes(content)
+    positions = sum((len(game) - 33) // 4 for game in games)
+    product = Product(content, {"games": len(games), "positions": positions})
+    again = unmet(product).counts["positions"]
+    assert again < positions / 200  # of two that share a slot of the table the first is forgotten
 
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
