@@ -17,6 +17,7 @@ from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.accumulator import evaluate
 from search.evaluation.network import EvalNetwork
 from search.machine.jit import jit
+from search.machine.random import first_state
 from search.rules.huffman import HCP, decode_position, encode_position
 from search.rules.movegen import is_legal
 from search.rules.position import NO_KING, do_move, in_check, new_position, undo_move
@@ -186,7 +187,7 @@ class Studio:
         study, thread, count = self._study, self._thread, len(codes)
         study["how"], study["nodes"], study["depth"], study["leaves"] = how, nodes, depth, leaves
         study["sample_gap"] = gap
-        study["state"] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)
+        study["state"] = first_state(seed)
         scores, moves = np.zeros(count, np.int16), np.zeros(count, np.uint16)
         ends = np.zeros((count if leaves else 0, CODE), np.uint8)
         room = np.zeros(_ROOM if gap else SAMPLES, sample_dtype)

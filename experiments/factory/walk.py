@@ -7,6 +7,7 @@ import numpy as np
 from experiments.factory.study import place_code, sample_dtype, study_dtype
 from search.alphabeta.sampling import PLACEMENT_WORDS
 from search.machine.jit import jit
+from search.machine.random import below, first_state, next_state
 from search.rules.huffman import HCP, encode_position
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move, in_check, new_position
@@ -23,18 +24,15 @@ def _walk(codes, least, most, state, pos, study, moves, found, steps, sources):
             continue
         left, taken = np.int64(-1), np.int64(0)
         while True:
-            state ^= state << np.uint64(13)
-            state ^= state >> np.uint64(7)
-            state ^= state << np.uint64(17)
-            draw = np.int64(state >> np.uint64(33))
+            state = next_state(state)
             if left < 0:
-                left = least + draw % (most - least + 1)
+                left = least + below(state, most - least + 1)
             if left == 0:
                 break
             legal = legal_moves(pos, moves)
             if legal == 0:
                 break
-            do_move(pos, np.int64(moves[draw % legal]))
+            do_move(pos, np.int64(moves[below(state, legal)]))
             taken += 1
             left -= 1
         if left or in_check(pos):
@@ -52,7 +50,7 @@ def walk(codes: np.ndarray, least: int, most: int, seed: int) -> tuple[np.ndarra
     Positions in check are left out: networks are not asked about them."""
     codes = np.ascontiguousarray(codes)
     found, steps, sources = np.zeros_like(codes), np.zeros(len(codes), np.int16), np.zeros(len(codes), np.int64)
-    state = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)
+    state = first_state(seed)
     count = _walk(
         codes, np.int64(least), np.int64(most), state, new_position(), np.zeros(1, study_dtype)[0],
         np.zeros(MAX_MOVES, np.uint16), found, steps, sources,

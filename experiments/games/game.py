@@ -12,6 +12,7 @@ import numpy as np
 from search.alphabeta.deepening import deepen
 from search.alphabeta.single_search import search_once
 from search.machine.jit import jit
+from search.machine.random import below, next_state
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import do_move
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
@@ -73,17 +74,6 @@ game_dtype = np.dtype(
 
 
 @jit
-def draw_random(record):
-    """The next random number (int64, 31 bits) of `record.random_state` (xorshift; Marsaglia, "Xorshift RNGs", 2003)."""
-    state = record.random_state
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
-    record.random_state = state
-    return np.int64(state >> np.uint64(33))
-
-
-@jit
 def _rules_end(pos, game):
     """(Ending, winner) of a game that the rules end before this move; UNFINISHED if they do not."""
     us = np.int64(pos.turn)
@@ -123,7 +113,8 @@ def _soft_move(pos, game, thread, accumulators, network, nodes, best, best_score
     total = 0.0
     for place in range(found):
         total += math.exp((scores[place] - best_score) / game.soft_temperature)
-    left = total * (draw_random(game) / 2147483648.0)
+    game.random_state = next_state(game.random_state)
+    left = total * (below(game.random_state, np.int64(1 << 30)) / (1 << 30))
     for place in range(found):
         left -= math.exp((scores[place] - best_score) / game.soft_temperature)
         if left < 0:

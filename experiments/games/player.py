@@ -24,6 +24,7 @@ from search.alphabeta.parameters import EVERY_STEP, make_parameters
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
+from search.machine.random import first_state
 from search.rules.declaration import RULE_27
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
@@ -200,7 +201,7 @@ class Duel:
         set_game(pos, *split_moves(start))
         code = encode(pos["board"], pos["hands"], int(pos["turn"]), HCP)
         game["first_colour"], game["play_out"] = first_colour, play_out
-        game["random_state"] = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)
+        game["random_state"] = first_state(seed)
         arguments = [part for seat in self._seats for part in _arguments(seat)]
         play_game(pos, game, *arguments)
         if self._cancelled or game["ending"] == UNFINISHED:

@@ -12,6 +12,7 @@ import numpy as np
 from search.evaluation.accumulator import PLACEMENT_BYTES
 from search.machine.jit import jit
 from search.machine.memory import load_word
+from search.machine.random import below, next_state
 
 SAMPLES = 256
 """Most positions that are kept of one search."""
@@ -35,14 +36,10 @@ def begin_sampling(thread, gap, state):
 
 @jit
 def _draw_next(thread):
-    """Draw the node from which on the next position is kept (xorshift; Marsaglia, "Xorshift RNGs", 2003)."""
-    state = thread.sample_state
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
+    """Draw the node from which on the next position is kept."""
+    state = next_state(thread.sample_state)
     thread.sample_state = state
-    draw = np.int64(state >> np.uint64(33)) % (2 * np.int64(thread.sample_gap))
-    thread.sample_at = thread.nodes + 1 + draw
+    thread.sample_at = thread.nodes + 1 + below(state, 2 * np.int64(thread.sample_gap))
 
 
 @jit
