@@ -17,7 +17,7 @@ from lite.records.formats import NO_RESULT, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
 
-PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, QUIET = range(6)
+PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
 """Where a position comes from."""
 
@@ -118,7 +118,7 @@ class ExpandWorker:
         random = np.random.default_rng((task.seed, job.number))
         self._studio.forget()
         self._labeller.forget()
-        codes, kinds, places = _joined(list(self._made(job, random)))
+        codes, kinds, places = _joined(self._made(job, random))
         if task.distinct:
             first = np.unique(code_hashes(codes), return_index=True)[1]
             order = random.permutation(np.sort(first))
@@ -165,7 +165,7 @@ class ExpandWorker:
             chosen = _chosen(len(codes), mixture.settled, random)
             walked, _, origins = walk(codes[chosen], 0, mixture.random_moves, int(random.integers(1 << 62)))
             found, places = self._studio.leaves(walked, QUIESCENCE)
-            made.append((found, QUIET, chosen[origins[places]]))
+            made.append((found, SETTLED, chosen[origins[places]]))
         return made
 
 

@@ -39,7 +39,6 @@ class NetworkLabels:
     """Of a search; 0: no limit."""
     depth: int = 0
     """Likewise."""
-    hash_mb: int = 8
 
     def open(self) -> Labeller:
         """The memory of one worker."""
@@ -49,7 +48,7 @@ class NetworkLabels:
 class _Network:
     def __init__(self, labels: NetworkLabels) -> None:
         self._labels = labels
-        self._studio = Studio(labels.network, labels.hash_mb)
+        self._studio = Studio(labels.network)
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels = self._labels

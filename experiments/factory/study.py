@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.factory.jobs import Stopped
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES, begin_sampling
 from search.alphabeta.single_search import begin_search, search_once
@@ -19,8 +20,8 @@ from search.evaluation.network import EvalNetwork
 from search.machine.jit import jit
 from search.machine.random import first_state
 from search.rules.huffman import HCP, decode_position, encode_position
-from search.rules.movegen import is_legal
-from search.rules.position import NO_KING, do_move, in_check, new_position, undo_move
+from search.rules.play import play_line
+from search.rules.position import NO_KING, in_check, new_position, undo_move
 from search.rules.set_up import set_board
 from search.rules.shogi import HAND_KINDS, SQUARES
 from search.score import INFINITE
@@ -76,10 +77,7 @@ def _write_code(pos, code):
 @jit
 def _write_leaf(pos, thread, code):
     """The position at the end of the principal variation; False where it is in check, or none."""
-    done = np.int64(0)
-    while done < thread.pv_length[0] and is_legal(pos, np.int64(thread.pv[0, done])):
-        do_move(pos, np.int64(thread.pv[0, done]))
-        done += 1
+    done = play_line(pos, thread.pv[0][: np.int64(thread.pv_length[0])])
     good = not in_check(pos) and _write_code(pos, code)
     for place in range(done - 1, -1, -1):
         undo_move(pos, np.int64(thread.pv[0, place]))
@@ -136,10 +134,6 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
                 samples[kept].placement[word] = thread.samples[number, word]
             kept += 1
     return codes.shape[0], kept
-
-
-class Stopped(Exception):
-    """Another thread has ended the work."""
 
 
 class Studio:

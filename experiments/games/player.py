@@ -130,21 +130,16 @@ class PlayedGame:
         winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NOBODY: formats.DRAW}[self.winner]
         return winner | _KIND_BITS.get(self.ending, 0)
 
-    def hcpe3(self, trained: np.ndarray | None = None) -> bytes:
-        """The game as hcpe3; only positions marked in `trained`, bool (plies,), get their move as a candidate, which
-        says that they are to be learnt from."""
+    def hcpe3(self) -> bytes:
+        """The game as hcpe3, each move its position's only candidate: all are to be learnt from."""
         header = np.zeros((), formats.game_dtype)
         header["hcp"] = np.frombuffer(self.start, np.uint8)
         header["moves"], header["result"] = len(self.moves), self.result()
-        kept = np.ones(len(self.moves), bool) if trained is None else trained
         rows = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", formats.candidate_dtype)])
         rows["move"]["move"] = rows["candidate"]["move"] = self.moves
-        rows["move"]["score"], rows["move"]["candidates"] = self.scores, kept
+        rows["move"]["score"], rows["move"]["candidates"] = self.scores, 1
         rows["candidate"]["visits"] = 1
-        raw = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
-        wanted = np.ones(raw.shape, bool)
-        wanted[~kept, move_dtype.itemsize :] = False
-        return header.tobytes() + raw[wanted].tobytes()
+        return header.tobytes() + rows.tobytes()
 
 
 class Cancelled(Exception):
@@ -162,7 +157,6 @@ class Duel:
         variety: Variety | None = None,
     ) -> None:
         """Without a second player the first has both colours and one memory for both. MemoryError if it has no room."""
-        self.players = (first, second or first)
         seats = [_seat(first)]
         seats.append(_seat(second) if second is not None else seats[0])
         self._seats = seats
@@ -171,7 +165,7 @@ class Duel:
         self._cancelled = False
         ending, variety = ending or Ending(), variety or Variety()
         game = self._game
-        for number, player in enumerate(self.players):
+        for number, player in enumerate((first, second or first)):
             game["nodes"][number], game["depth"][number] = player.nodes, player.depth
         for name in ("max_moves", "declaration", "win_score", "win_plies", "draw_score", "draw_plies", "draw_from"):
             game[name] = getattr(ending, name)

@@ -134,15 +134,12 @@ def test_a_game_is_cut_short_from_another_thread(player):
 def test_games_are_read_back_as_records(player):
     duel = Duel(player, ending=Ending(max_moves=60))
     game = duel.play("startpos", seed=3)
-    trained = np.arange(len(game.moves)) % 3 == 0
-    for wanted in (None, trained):
-        raw = np.frombuffer(game.hcpe3(wanted), np.uint8)
-        refused = Refusals()
-        found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", refused)
-        assert not refused.refused
-        kept = slice(None) if wanted is None else wanted
-        assert found.positions["score"].tolist() == game.scores[kept].tolist()
-        assert found.positions["move"].tolist() == game.moves[kept].tolist()
+    refused = Refusals()
+    raw = np.frombuffer(game.hcpe3(), np.uint8)
+    found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", refused)
+    assert not refused.refused
+    assert found.positions["score"].tolist() == game.scores.tolist()
+    assert found.positions["move"].tolist() == game.moves.tolist()
 
 
 def test_openings_are_read_line_by_line(tmp_path):
