@@ -68,13 +68,24 @@ game_dtype = np.dtype(
         ("called_ending", np.int32),  # what the scores said when they would have ended it; UNFINISHED: never
         ("called_winner", np.int32),
         ("called_at", np.int32),  # count of moves then
+        # on the way
+        ("clear", np.int32),  # plies on end that the scores were one side's: black's above 0, white's below
+        ("level", np.int32),  # plies on end that they were nobody's
     ],
     align=True,
 )
 
 
 @jit
-def _rules_end(pos, game):
+def begin_game(game):
+    """Forget the game that was played last."""
+    game.count = game.called_at = game.clear = game.level = 0
+    game.called_ending, game.called_winner = UNFINISHED, NOBODY
+    game.searched[0] = game.searched[1] = 0
+
+
+@jit
+def rules_end(pos, game):
     """(Ending, winner) of a game that the rules end before this move; UNFINISHED if they do not."""
     us = np.int64(pos.turn)
     verdict = fourfold(pos)
@@ -135,17 +146,44 @@ def _choose(pos, game, thread, accumulators, network, player):
 
 
 @jit
+def enter_move(pos, game, move, score):
+    """Play a move that its player gives this score, if the scores do not end the game before it.
+
+    (Ending, winner): UNFINISHED where the move was played.
+    """
+    us = np.int64(pos.turn)
+    blacks = score if us == 0 else -score
+    if blacks >= game.win_score:
+        game.clear = max(np.int64(game.clear), np.int64(0)) + 1
+    elif blacks <= -game.win_score:
+        game.clear = min(np.int64(game.clear), np.int64(0)) - 1
+    else:
+        game.clear = 0
+    game.level = game.level + 1 if abs(score) <= game.draw_score and pos.game_ply >= game.draw_from else 0
+    if game.called_ending == UNFINISHED:
+        if game.win_score and abs(np.int64(game.clear)) >= game.win_plies:
+            game.called_ending, game.called_winner = WON_BY_SCORE, 0 if game.clear > 0 else 1
+        elif game.draw_plies and game.level >= game.draw_plies:
+            game.called_ending, game.called_winner = DRAWN_BY_SCORE, NOBODY
+        game.called_at = game.count
+        if game.called_ending != UNFINISHED and not game.play_out:
+            return np.int64(game.called_ending), np.int64(game.called_winner)
+    game.moves[game.count] = move
+    game.scores[game.count] = min(max(score, np.int64(-32767)), np.int64(32767))
+    game.count += 1
+    do_move(pos, move)
+    return np.int64(UNFINISHED), np.int64(NOBODY)
+
+
+@jit
 def play_game(pos, game, first, first_sums, first_network, second, second_sums, second_network):
     """Play from the position that was set to the end; the answers are in `game`, the moves done in `pos`.
 
     Each player is a thread's record, its accumulators and its network; both may be the same ones.
     """
-    game.count = game.called_at = 0
-    game.called_ending, game.called_winner = UNFINISHED, NOBODY
-    game.searched[0] = game.searched[1] = 0
-    clear, level = np.int64(0), np.int64(0)  # plies on end that the scores were one side's, and nobody's
+    begin_game(game)
     while True:
-        ending, winner = _rules_end(pos, game)
+        ending, winner = rules_end(pos, game)
         if ending == UNFINISHED and not game.cancelled:
             us = np.int64(pos.turn)
             if us == game.first_colour:
@@ -153,28 +191,9 @@ def play_game(pos, game, first, first_sums, first_network, second, second_sums, 
             else:
                 move, score = _choose(pos, game, second, second_sums, second_network, np.int64(1))
             if move == 0:
-                ending, winner = MATE, 1 - us
+                ending, winner = np.int64(MATE), 1 - us
+            elif not game.cancelled:
+                ending, winner = enter_move(pos, game, move, score)
         if ending != UNFINISHED or game.cancelled:
             game.ending, game.winner = ending, winner
             return
-        blacks = score if us == 0 else -score
-        if blacks >= game.win_score:
-            clear = max(clear, np.int64(0)) + 1
-        elif blacks <= -game.win_score:
-            clear = min(clear, np.int64(0)) - 1
-        else:
-            clear = np.int64(0)
-        level = level + 1 if abs(score) <= game.draw_score and pos.game_ply >= game.draw_from else np.int64(0)
-        if game.called_ending == UNFINISHED:
-            if game.win_score and abs(clear) >= game.win_plies:
-                game.called_ending, game.called_winner = WON_BY_SCORE, 0 if clear > 0 else 1
-            elif game.draw_plies and level >= game.draw_plies:
-                game.called_ending, game.called_winner = DRAWN_BY_SCORE, NOBODY
-            game.called_at = game.count
-            if game.called_ending != UNFINISHED and not game.play_out:
-                game.ending, game.winner = game.called_ending, game.called_winner
-                return
-        game.moves[game.count] = move
-        game.scores[game.count] = min(max(score, np.int64(-32767)), np.int64(32767))
-        game.count += 1
-        do_move(pos, move)

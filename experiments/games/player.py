@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from experiments.games.game import (
     play_game,
 )
 from lite.records import formats
-from lite.records.formats import move_dtype
+from lite.records.encode import encode_game
 from search.alphabeta.parameters import EVERY_STEP, make_parameters
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
@@ -72,6 +72,11 @@ class Ending:
     draw_from: int = 160
     """The move number from which on those plies count."""
 
+    def write(self, game: np.void) -> None:
+        """Ask it of a game's record."""
+        for name, value in asdict(self).items():
+            game[name] = value
+
 
 @dataclass(frozen=True)
 class Variety:
@@ -106,6 +111,8 @@ class PlayedGame:
     first_colour: int
     nodes: tuple[int, int]
     """Of each player."""
+    visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+    """For each ply, moves u2 (n,) and how often a search of playouts visited them u2 (n,)."""
 
     @property
     def points(self) -> float:
@@ -131,15 +138,29 @@ class PlayedGame:
         return winner | _KIND_BITS.get(self.ending, 0)
 
     def hcpe3(self) -> bytes:
-        """The game as hcpe3, each move its position's only candidate: all are to be learnt from."""
-        header = np.zeros((), formats.game_dtype)
-        header["hcp"] = np.frombuffer(self.start, np.uint8)
-        header["moves"], header["result"] = len(self.moves), self.result()
-        rows = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", formats.candidate_dtype)])
-        rows["move"]["move"] = rows["candidate"]["move"] = self.moves
-        rows["move"]["score"], rows["move"]["candidates"] = self.scores, 1
-        rows["candidate"]["visits"] = 1
-        return header.tobytes() + rows.tobytes()
+        """The game as hcpe3: all its positions are to be learnt from."""
+        return encode_game(self.start, self.result(), self.moves, self.scores, self.visits)
+
+
+def finished_game(
+    game: np.void, start: bytes, visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+) -> PlayedGame:
+    """What a game's record holds at its end; `start` is the code of its first position."""
+    count = int(game["count"])
+    called = None
+    if game["play_out"] and game["called_ending"] != UNFINISHED:
+        called = (int(game["called_ending"]), int(game["called_winner"]), int(game["called_at"]))
+    return PlayedGame(
+        start,
+        game["moves"][:count].copy(),
+        game["scores"][:count].copy(),
+        int(game["winner"]),
+        int(game["ending"]),
+        called,
+        int(game["first_colour"]),
+        (int(game["searched"][0]), int(game["searched"][1])),
+        visits,
+    )
 
 
 class Cancelled(Exception):
@@ -167,10 +188,9 @@ class Duel:
         game = self._game
         for number, player in enumerate((first, second or first)):
             game["nodes"][number], game["depth"][number] = player.nodes, player.depth
-        for name in ("max_moves", "declaration", "win_score", "win_plies", "draw_score", "draw_plies", "draw_from"):
-            game[name] = getattr(ending, name)
-        for name in ("soft_plies", "soft_lines", "soft_margin", "soft_temperature"):
-            game[name] = getattr(variety, name)
+        ending.write(game)
+        for name, value in asdict(variety).items():
+            game[name] = value
 
     def forget(self) -> None:
         """Forget everything learnt in earlier games."""
@@ -200,22 +220,9 @@ class Duel:
         play_game(pos, game, *arguments)
         if self._cancelled or game["ending"] == UNFINISHED:
             raise Cancelled
-        count = int(game["count"])
-        if not count:
+        if not game["count"]:
             raise ValueError(f"{start}: the game is over before it begins ({ENDINGS[game['ending']]})")
-        called = None
-        if play_out and game["called_ending"] != UNFINISHED:
-            called = (int(game["called_ending"]), int(game["called_winner"]), int(game["called_at"]))
-        return PlayedGame(
-            code,
-            game["moves"][:count].copy(),
-            game["scores"][:count].copy(),
-            int(game["winner"]),
-            int(game["ending"]),
-            called,
-            first_colour,
-            (int(game["searched"][0]), int(game["searched"][1])),
-        )
+        return finished_game(game, code)
 
 
 def _seat(player: Player) -> SearchThread:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lite.records.encode import encode_game
 from lite.records.formats import (
     BLACK_WINS,
     DECLARATION,
@@ -17,9 +18,6 @@ from lite.records.formats import (
     SENNICHITE,
     WHITE_WINS,
     ZERO_IS_NO_SCORE,
-    candidate_dtype,
-    game_dtype,
-    move_dtype,
 )
 from search.rules import repetition
 from search.rules.huffman import HCP, encode
@@ -78,20 +76,12 @@ class Game:
     """KIF's lines of the variations as they were read, from the first `変化：` on."""
 
     def hcpe3(self) -> bytes:
-        """The game as hcpe3: each position gets the move played as its only candidate, with one visit, which is
-        dlshogi's way to say that it is to be trained on. Scores that are not known are marked, see `records.formats`.
-        """
-        header = np.zeros((), game_dtype)
-        header["hcp"] = np.frombuffer(self.hcp, np.uint8)
-        header["moves"] = len(self.moves)
-        header["result"] = self.result | (0 if self.scored.all() else ZERO_IS_NO_SCORE)
-        parts = np.zeros(len(self.moves), [("move", move_dtype), ("candidate", candidate_dtype)])
-        parts["move"]["move"], parts["move"]["candidates"] = self.moves, 1
-        parts["candidate"]["move"], parts["candidate"]["visits"] = self.moves, 1
+        """The game as hcpe3, all its positions to be learnt from; scores that are not known are marked, see
+        `records.formats`."""
+        result = self.result | (0 if self.scored.all() else ZERO_IS_NO_SCORE)
         zero_is_score = self.scored.all() and self.scores.any()
         found = self.scored & (self.scores == 0) & (not zero_is_score)
-        parts["move"]["score"] = np.where(found, 1, self.scores)
-        return header.tobytes() + parts.tobytes()
+        return encode_game(self.hcp, result, self.moves, np.where(found, 1, self.scores))
 
 
 class GameBuilder:

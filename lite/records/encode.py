@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from lite.records.formats import (
@@ -27,6 +29,8 @@ _MOVE_BYTES = move_dtype.itemsize
 _CANDIDATE_BYTES = candidate_dtype.itemsize
 _OTHER_COLOUR = np.full(32, EMPTY, np.uint8)
 _OTHER_COLOUR[:EMPTY] = (np.arange(EMPTY) + KINDS) % EMPTY
+
+_JUDGED_MOVE = np.dtype([("move", move_dtype), ("candidate", candidate_dtype)])
 
 _random = np.random.Generator(np.random.PCG64(20250309))
 _PIECE_HASH = _random.integers(0, 1 << 64, (SQUARES, EMPTY + 1), np.uint64, endpoint=False)
@@ -191,6 +195,36 @@ def copy_games(raw, starts, keep_games, keep_positions, out):
                     size += _MOVE_BYTES + _CANDIDATE_BYTES
             at += length
     return size
+
+
+def encode_game(
+    start: bytes | np.ndarray,
+    result: int,
+    moves: np.ndarray,
+    scores: np.ndarray,
+    visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+) -> bytes:
+    """A game as hcpe3: its first position (hcp, 32 bytes), result byte, moves u2 (plies,) and scores i2 (plies,).
+
+    visits: for each ply the candidates u2 (n,) of a search and their visits u2 (n,), none of them where the position is
+    not to be learnt from. Without it each move is its position's only candidate, with one visit, which is dlshogi's way
+    to say that all are to be.
+    """
+    header = np.zeros((), game_dtype)
+    header["hcp"] = np.frombuffer(start, np.uint8)
+    header["moves"], header["result"] = len(moves), result
+    rows = np.zeros(len(moves), _JUDGED_MOVE)
+    rows["move"]["move"] = rows["candidate"]["move"] = moves
+    rows["move"]["score"], rows["move"]["candidates"], rows["candidate"]["visits"] = scores, 1, 1
+    if visits is None:
+        return header.tobytes() + rows.tobytes()
+    parts = [header.tobytes()]
+    for row, (candidates, counts) in zip(rows["move"], visits, strict=True):
+        row["candidates"] = len(candidates)
+        found = np.empty(len(candidates), candidate_dtype)
+        found["move"], found["visits"] = candidates, counts
+        parts += [row.tobytes(), found.tobytes()]
+    return b"".join(parts)
 
 
 def position_records(positions: np.ndarray, form: str, dialect: int) -> np.ndarray:
