@@ -8,6 +8,7 @@ replayed move by move; a game with an illegal move is refused whole, since what 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from lite.records.formats import (
 )
 from search.machine.bits import trailing_zeros
 from search.machine.jit import jit
-from search.machine.memory import prefetch
 from search.rules import huffman
 from search.rules.bitboard import GROUP, NONE
 from search.rules.huffman import HCP, decode_position
@@ -55,6 +55,7 @@ labelled_dtype = np.dtype(
         ("pieces", np.uint8, SQUARES),
         ("hands", np.uint8, 2 * HAND_KINDS),
         ("in_check", np.bool_),
+        ("visits_at", np.int64),  # byte of the record before the candidates, in what was read; -1: no candidates read
         ("turn", np.uint8),
         ("kind_of_result", np.uint8),
         ("scored", np.bool_),
@@ -65,7 +66,19 @@ labelled_dtype = np.dtype(
     ],
     align=True,
 )
-"""One labelled position; the fields are those of `Batch`."""
+"""One labelled position; the fields are those of `Batch`, and where its candidates lie in the bytes that were read."""
+
+
+@dataclass(slots=True)
+class Visits:
+    """How often a search visited the moves of a batch's positions: a row for each move, a position's rows together."""
+
+    position: np.ndarray
+    """i8 (rows,): its index in the batch, rising; positions that no visits are known of have no row."""
+    move: np.ndarray
+    """u2 (rows,): a legal move, as in `Batch.move`."""
+    visits: np.ndarray
+    """u2 (rows,)."""
 
 
 @dataclass(slots=True)
@@ -93,24 +106,29 @@ class Batch:
     """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 unknown."""
     result: np.ndarray
     """f4 (B,): the mover's, 1 win, 0.5 draw, 0 loss."""
+    visits: Visits | None = None
+    """Of the candidates in hcpe3, if the reader was asked for them."""
 
     def __len__(self) -> int:
         return len(self.score)
 
 
-BATCH_FIELDS = tuple(field.name for field in fields(Batch))
+BATCH_FIELDS = tuple(field.name for field in fields(Batch) if field.name in (labelled_dtype.names or ()))
+"""The arrays that have a row for each position."""
 
 
 def empty_batch(size: int) -> Batch:
     """A batch of that many positions, not yet filled."""
-    return Batch(
-        **{name: np.empty((size, *labelled_dtype[name].shape), labelled_dtype[name].base) for name in BATCH_FIELDS}
-    )
+    arrays: dict[str, Any] = {
+        name: np.empty((size, *labelled_dtype[name].shape), labelled_dtype[name].base) for name in BATCH_FIELDS
+    }
+    return Batch(**arrays)
 
 
 def as_batch(positions: np.ndarray) -> Batch:
     """Contiguous arrays of an array of `labelled_dtype`."""
-    return Batch(**{name: np.ascontiguousarray(positions[name]) for name in BATCH_FIELDS})
+    arrays: dict[str, Any] = {name: np.ascontiguousarray(positions[name]) for name in BATCH_FIELDS}
+    return Batch(**arrays)
 
 
 # Error numbers: those of search.rules.huffman, those of set_board moved up, and what records add.
@@ -120,6 +138,7 @@ ILLEGAL_MOVE = 41
 TRUNCATED = 42
 BAD_CANDIDATES = 43
 TOO_LONG = 44
+ILLEGAL_CANDIDATE = 45
 
 RECORD_ERRORS = (
     huffman.ERROR_TEXT
@@ -130,6 +149,7 @@ RECORD_ERRORS = (
         TRUNCATED: "the file ends inside it",
         BAD_CANDIDATES: "more candidate moves than a position can have",
         TOO_LONG: f"more than {MAX_MOVES} moves",
+        ILLEGAL_CANDIDATE: "an illegal candidate move",
     }
 )
 
@@ -327,6 +347,7 @@ def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, 
             move = NO_MOVE
         _write_position(pos, record)
         record.move = move
+        record.visits_at = -1
         record.score = _signed(_word(raw, at + _SCORE))
         record.scored = record.score != 0 or (zero_is_score and padding != NO_SCORE)
         if padding == NO_RESULT and record.result == 0.5:
@@ -392,14 +413,23 @@ def _king_entered(pos, colour):
 
 
 @jit
-def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, starts, counts):
+def _illegal_candidates(raw, at, count, pos):
+    """How many candidates behind the move at byte `at` may not be played."""
+    found = 0
+    for number in range(count):
+        found += not is_legal(pos, _word(raw, at + _MOVE_BYTES + _CANDIDATE_BYTES * number))
+    return found
+
+
+@jit
+def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, error_plies, starts, counts):
     """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
 
     first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); mark_entered: whether
-    kind_of_result gets the bit ENTERED; out: `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8,
-    counts i4 [games]: each game's error number (0 taken), the ply of the error, its first byte, its positions. Returns
-    how many positions were taken. Nothing is read behind `raw` or written behind `out`, whatever the bytes: a game that
-    does not fit, and all behind it, are TRUNCATED.
+    kind_of_result gets the bit ENTERED; read_visits: whether candidates are checked and visits_at is set; out:
+    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number (0
+    taken), the ply of the error, its first byte, its positions. Returns how many positions were taken. Nothing is read
+    behind `raw` or written behind `out`, whatever the bytes: a game that does not fit is TRUNCATED, and all behind it.
 
     In a game where some moves have candidates (a search's visits) those without are not training positions, as
     dlshogi has it; a game without any candidates gives them all."""
@@ -432,6 +462,11 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
                     error_plies[game] = ply
                     taken = before
                     break
+                if read_visits and _illegal_candidates(raw, at, candidates, pos):
+                    error = np.int64(ILLEGAL_CANDIDATE)
+                    error_plies[game] = ply
+                    taken = before
+                    break
                 if candidates > 0 or not searched:
                     record = out[taken]
                     _write_position(pos, record)
@@ -440,6 +475,7 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
                     record.scored = zero_is_score or record.score != 0
                     record.ply = min(first + ply, 32767)
                     record.move = move
+                    record.visits_at = at if read_visits and candidates > 0 else -1
                     taken += 1
                 at += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
                 do_move(pos, move)
@@ -456,43 +492,3 @@ def walk_games(raw, first_plies, mark_entered, pos, out, errors, error_plies, st
 def scratch_position() -> np.void:
     """A position record for the functions above; one for each thread."""
     return new_position()
-
-
-_AHEAD = 12
-"""Positions between a fetch and its use: about the time that main memory takes."""
-_LINE = 64
-
-
-@jit
-def gather_positions(
-    pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, scored, score, ply, move, result
-):
-    """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays from row `at` on.
-
-    Rows lie scattered over more memory than caches hold, so each is asked for some rows ahead."""
-    row_bytes = np.uint64(pool.itemsize)
-    for index in range(order.size):
-        if index + _AHEAD < order.size:
-            coming = np.uint64(address) + np.uint64(order[index + _AHEAD]) * row_bytes
-            prefetch(coming)
-            prefetch(coming + np.uint64(_LINE))
-        record = pool[order[index]]
-        row = at + index
-        for square in range(SQUARES):
-            pieces[row, square] = record.pieces[square]
-        for kind in range(2 * HAND_KINDS):
-            hands[row, kind] = record.hands[kind]
-        in_check[row] = record.in_check
-        turn[row] = record.turn
-        kind_of_result[row] = record.kind_of_result
-        scored[row] = record.scored
-        score[row] = record.score
-        ply[row] = record.ply
-        move[row] = record.move
-        result[row] = record.result
-
-
-def gather(pool: np.ndarray, order: np.ndarray, batch: Batch, at: int) -> None:
-    """Copy the positions pool[order] into `batch`, from its row `at` on."""
-    arrays = [getattr(batch, name) for name in BATCH_FIELDS]
-    gather_positions(pool, np.uint64(pool.ctypes.data), order, np.int64(at), *arrays)

@@ -89,8 +89,8 @@ class RecordFile:
 
     `check_moves` refuses hcpe and psv records whose move is illegal; without it the move is dropped (for data whose
     positions were replaced by other ones after the search). `mark_entered` sets the bit ENTERED in kind_of_result, from
-    hcpe3 alone: only its games show how they end. Raises OSError or RecordError when the file is empty, shorter than a
-    record, or mostly bad."""
+    hcpe3 alone: only its games show how they end. `read_visits` sets visits_at, and refuses games of hcpe3 with an
+    illegal candidate. Raises OSError or RecordError when the file is empty, shorter than a record, or mostly bad."""
 
     def __init__(
         self,
@@ -98,11 +98,13 @@ class RecordFile:
         check_moves: bool = True,
         block_positions: int = BLOCK_POSITIONS,
         mark_entered: bool = False,
+        read_visits: bool = False,
     ) -> None:
         self.path = Path(path)
         self.format = record_format(self.path)
         self.check_moves = check_moves
         self.mark_entered = mark_entered
+        self.read_visits = read_visits
         self.file = HeldFile(self.path)
         self.size = self.file.size
         self.blocks: list[Block] = []
@@ -177,13 +179,19 @@ class RecordFile:
 
         With `out`, `labelled_dtype` (>= block.positions,), they are written there and the result is its start. Safe to
         call from several threads."""
-        raw = self.raw_block(block)
+        return self.decode_block(self.raw_block(block), block, refusals, out)
+
+    def decode_block(
+        self, raw: np.ndarray, block: Block, refusals: Refusals, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """`read_block` of bytes that have been read already; their visits_at are places in `raw`."""
         name = str(self.path)
         if out is None:
             out = np.empty(block.positions, labelled_dtype)
         if self.format == HCPE3:
             first = (block.first_record, block.start)
-            return decode_games(raw, block.records, out, name, refusals, first, None, self.mark_entered).positions
+            flags = (self.mark_entered, self.read_visits)
+            return decode_games(raw, block.records, out, name, refusals, first, None, *flags).positions
         checks = (self.check_moves, self._zero_is_score)
         return _decode_records(raw, self.format, name, block.first_record, checks, refusals, out)
 
@@ -243,15 +251,18 @@ def decode_games(
     first: tuple[int, int] = (0, 0),
     first_plies: np.ndarray | None = None,
     mark_entered: bool = False,
+    read_visits: bool = False,
 ) -> DecodedGames:
     """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
 
     `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
-    first_plies: i4 (games,), plies played before each game's first position; mark_entered: see `RecordFile`."""
+    first_plies: i4 (games,), plies played before each game's first position; mark_entered, read_visits: see
+    `RecordFile`."""
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
     starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
     plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
-    taken = walk_games(raw, plies, mark_entered, scratch_position(), out, errors, error_plies, starts, counts)
+    flags = (mark_entered, read_visits)
+    taken = walk_games(raw, plies, *flags, scratch_position(), out, errors, error_plies, starts, counts)
     refusals.read += games
     for game in np.flatnonzero(errors):
         place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"

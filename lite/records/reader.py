@@ -11,20 +11,34 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from lite.records.decode import BATCH_FIELDS, Batch, as_batch, empty_batch, gather, labelled_dtype
+from lite.records.decode import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
 from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
+from lite.records.gather import gather, gather_visits, join_visits
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 POOL_POSITIONS = 1 << 20
-"""Positions shuffled among each other: 117 MB, and as much again for the pool decoded ahead."""
+"""Positions shuffled among each other: 126 MB, and as much again for the pool decoded ahead."""
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Positions decoded together."""
+
+    positions: np.ndarray
+    """`labelled_dtype`."""
+    raw: np.ndarray
+    """u1: the bytes that their visits_at are places of; none where no visits are read."""
+    refusals: dict[int, Refusals]
+    """By the number of the file."""
 
 
 class Reader:
@@ -37,8 +51,8 @@ class Reader:
     skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|, those without one stay) leave
     positions out.
     check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
-    bit ENTERED in kind_of_result, from hcpe3 files. threads open the files and decode a pool, to the same positions for
-    any number.
+    bit ENTERED in kind_of_result, read_visits=True gives `Batch.visits`, both from hcpe3 files. threads open the files
+    and decode a pool, to the same positions for any number.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -53,6 +67,7 @@ class Reader:
         max_score: int | None = None,
         check_moves: bool = True,
         mark_entered: bool = False,
+        read_visits: bool = False,
         pool_positions: int = POOL_POSITIONS,
         block_positions: int = BLOCK_POSITIONS,
         threads: int = 1,
@@ -65,10 +80,12 @@ class Reader:
         self.skip_in_check = skip_in_check
         self.min_ply = min_ply
         self.max_score = max_score
+        self.read_visits = read_visits
         self.pool_positions = pool_positions
         self.threads = threads
         self.files = self._at_once(
-            lambda path: RecordFile(path, check_moves, block_positions, mark_entered), record_files(files)
+            lambda path: RecordFile(path, check_moves, block_positions, mark_entered, read_visits),
+            record_files(files),
         )
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self.positions = sum(file.positions for file in self.files)
@@ -85,7 +102,7 @@ class Reader:
         """Positions decoded so far, and the seconds that it took."""
         self.decode_seconds = 0.0
         self._order: tuple[int, list[list[int]]] | None = None
-        self._kept: tuple[np.ndarray, dict[int, Refusals]] | None = None
+        self._kept: _Pool | None = None
         self._spare: list[list[np.ndarray]] = []
 
     def _at_once(self, function: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
@@ -171,30 +188,36 @@ class Reader:
             keep &= ~positions["scored"] | (np.abs(positions["score"].astype(np.int32)) <= self.max_score)
         return positions[keep]
 
-    def _decode_pool(self, numbers: list[int], out: np.ndarray) -> tuple[np.ndarray, dict[int, Refusals]]:
-        """All positions of some blocks, in the order of the files, written to the start of `out`; and what each file's
-        refusals were."""
+    def _decode_pool(self, numbers: list[int], out: np.ndarray) -> _Pool:
+        """All positions of some blocks, in the order of the files, written to the start of `out`."""
         begun = time.perf_counter()
         blocks = [self._blocks[number] for number in sorted(numbers)]
         starts = np.cumsum([0, *(block.positions for _, block in blocks)]).tolist()
 
-        def decode(index: int) -> tuple[np.ndarray, Refusals]:
-            (file, block), found = blocks[index], Refusals()
+        def decode(index: int) -> tuple[np.ndarray, np.ndarray, Refusals]:
+            (number, block), found = blocks[index], Refusals()
             place = out[starts[index] : starts[index] + block.positions]
-            return self._keep(self.files[file].read_block(block, found, place)), found
+            raw = self.files[number].raw_block(block)
+            kept = self._keep(self.files[number].decode_block(raw, block, found, place))
+            return kept, raw if self.read_visits else raw[:0], found
 
         refusals: dict[int, Refusals] = {}
-        filled = 0
+        raws: list[np.ndarray] = []
+        filled = before = 0
         with ThreadPoolExecutor(self.threads, thread_name_prefix="decoder") as threads:
-            for index, (kept, found) in enumerate(threads.map(decode, range(len(blocks)))):
+            for index, (kept, raw, found) in enumerate(threads.map(decode, range(len(blocks)))):
                 refusals.setdefault(blocks[index][0], Refusals()).add(found)
+                if self.read_visits:
+                    kept["visits_at"][kept["visits_at"] >= 0] += before
+                    before += len(raw)
+                    raws.append(raw)
                 # What was refused or left out, here or in a block before, left a gap.
                 if filled < starts[index] or not np.may_share_memory(kept, out):
                     out[filled : filled + len(kept)] = kept
                 filled += len(kept)
         self.decoded += filled
         self.decode_seconds += time.perf_counter() - begun
-        return out[:filled], refusals
+        return _Pool(out[:filled], np.concatenate(raws) if raws else np.empty(0, np.uint8), refusals)
 
     def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:
         if not self.shuffle:
@@ -226,42 +249,51 @@ class Reader:
         pools = self._pools(epoch)
         by_file = {number: Refusals() for number in range(len(self.files))}
         batch, filled = empty_batch(self.batch_size), 0
+        visits: list[Visits] = []
         ahead: Future | None = None
         start = self._offset
         for pool in range(self._pool, len(pools)):
-            decoded, refusals = (ahead or self._start(thread, memory, pools, pool)).result()
+            decoded: _Pool = (ahead or self._start(thread, memory, pools, pool)).result()
             ahead = self._start(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
             if len(pools) == 1:
-                self._kept = (decoded, refusals)
-            for number, found in refusals.items():
+                self._kept = decoded
+            for number, found in decoded.refusals.items():
                 by_file[number].add(found)
                 self.files[number].judge(by_file[number])
-            order = self._pool_order(epoch, pool, len(decoded))
+            order = self._pool_order(epoch, pool, len(decoded.positions))
             taken = start
             start = 0
             while taken < len(order):
                 part = order[taken : taken + self.batch_size - filled]
-                gather(decoded, part, batch, filled)
+                gather(decoded.positions, part, batch, filled)
+                if self.read_visits:
+                    visits.append(gather_visits(decoded.raw, decoded.positions["visits_at"][part], filled))
                 taken += len(part)
                 filled += len(part)
                 if filled == self.batch_size:
                     self.epoch, self._pool, self._offset = epoch, pool, taken
+                    batch.visits = join_visits(visits) if visits else None
                     yield batch
-                    batch, filled = empty_batch(self.batch_size), 0
+                    batch, filled, visits = empty_batch(self.batch_size), 0, []
         self.refusals = Refusals()
         for number, file in enumerate(self.files):
             by_file[number].add(file.lost)
             self.refusals.add(by_file[number])
         self.epoch, self._pool, self._offset = epoch + 1, 0, 0
         if filled:
-            yield Batch(**{name: getattr(batch, name)[:filled] for name in BATCH_FIELDS})
+            rest = {name: getattr(batch, name)[:filled] for name in BATCH_FIELDS}
+            yield Batch(**rest, visits=join_visits(visits) if visits else None)
 
 
 def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
     """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
     reader = Reader(files, 1, shuffle=False, **options)
     everything = [number for pool in reader._pools(0) for number in pool]
-    return as_batch(reader._decode_pool(everything, np.empty(reader.positions, labelled_dtype))[0])
+    pool = reader._decode_pool(everything, np.empty(reader.positions, labelled_dtype))
+    batch = as_batch(pool.positions)
+    if reader.read_visits:
+        batch.visits = gather_visits(pool.raw, pool.positions["visits_at"].copy(), 0)
+    return batch
 
 
 __all__ = ["Batch", "Block", "Reader", "read_all"]

@@ -31,7 +31,7 @@ class TrainingOptions:
     batch_size: int = 8192
     """Positions a step."""
     pool_positions: int = POOL_POSITIONS
-    """Positions shuffled among each other, out of all files: 224 bytes of memory each."""
+    """Positions shuffled among each other, out of all files: 240 bytes of memory each."""
     lambda_: float = 0.7
     """Weight of the search score in the target, the rest is the game's result; a position without a score learns from
     the result alone."""
