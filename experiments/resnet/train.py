@@ -14,17 +14,14 @@ from torch.nn import functional
 
 from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor, plane_tensors, uses_bfloat16
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
+from experiments.resnet.policy_target import policy_target
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
 from lite.training.run import Run
-from search.puct.planes import NO_LABEL, PLANES1, mirrored_labels, move_labels
+from search.puct.planes import PLANES1
 from search.rules.shogi import MIRRORED_SQUARE, SQUARES
-
-MIRRORED_LABEL = np.append(mirrored_labels(), NO_LABEL)
-"""NO_LABEL is -1, which so finds itself."""
-
 
 RESNET_OPTIMISER = OptimiserConfig(learning_rate=0.002)
 
@@ -131,23 +128,21 @@ class ResnetRun(Run):
 
     def read(self, files: tuple[Path, ...], shuffle: bool, **filters: Any) -> Reader:
         entered = "entered" in self.options.network.auxiliary
-        return super().read(files, shuffle, mark_entered=entered, **filters)
+        return super().read(files, shuffle, mark_entered=entered, read_visits=True, **filters)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
-        pieces, labels = batch.pieces, move_labels(batch.move, batch.turn)
+        pieces, policy = batch.pieces, policy_target(batch)
         if self.options.mirror:
             reverse = np.random.default_rng((self.options.seed, self.step)).random(len(pieces)) < 0.5
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
-            labels = np.where(reverse, MIRRORED_LABEL[labels], labels)
+            policy = policy.mirrored(reverse)
         x1, x2 = plane_tensors(pieces, batch.hands, batch.in_check, self.bfloat16, self.device)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.bfloat16):
             outputs = self.model.heads(x1, x2)
-        known = max(int((labels != NO_LABEL).sum()), 1)
-        moves = functional.cross_entropy(
-            outputs.policy.float(), self._tensor(labels), ignore_index=NO_LABEL, reduction="sum"
-        )
+        logs = functional.log_softmax(outputs.policy.float(), 1)
+        chosen = logs[self._tensor(policy.position), self._tensor(policy.label)] * self._tensor(policy.share)
         losses = {
-            "policy_loss": moves / known,
+            "policy_loss": -chosen.sum() / max(policy.known, 1),
             "value_loss": functional.binary_cross_entropy_with_logits(
                 outputs.value.float(), self._tensor(self.target(batch))
             ),

@@ -13,7 +13,7 @@ import torch
 from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, plane_tensors
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining, count_positives, positive_weights, train_resnet
-from lite.records.decode import Batch
+from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import load_model
 from lite.training.log import read_log
@@ -193,7 +193,7 @@ def test_figures_of_rare_outcomes_by_hand() -> None:
 
 def test_policy_figures_by_hand() -> None:
     batch = read_all([SAMPLE])
-    few = Batch(**{field.name: getattr(batch, field.name)[:4] for field in dataclasses.fields(Batch)})
+    few = Batch(**{name: getattr(batch, name)[:4] for name in BATCH_FIELDS})
     few.move[3] = 0
     labels = move_labels(few.move, few.turn)
     policy = np.zeros((4, 2187), np.float32)

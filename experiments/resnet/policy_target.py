@@ -1,0 +1,48 @@
+"""What the policy learns: the shares of a search's visits where a record has them, else the move that was played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lite.records.decode import Batch
+from search.puct.planes import NO_LABEL, mirrored_labels, move_labels
+
+MIRRORED_LABEL = mirrored_labels()
+
+
+@dataclass(frozen=True)
+class PolicyTarget:
+    """Distributions over move labels, a row for each label that has a share."""
+
+    position: np.ndarray
+    """i8 (rows,): its index in the batch."""
+    label: np.ndarray
+    """i8 (rows,): 0..2186."""
+    share: np.ndarray
+    """f4 (rows,): those of a position sum to 1."""
+    known: int
+    """Positions that have a distribution."""
+
+    def mirrored(self, reverse: np.ndarray) -> PolicyTarget:
+        """The same with the board reversed left and right where `reverse`, bool (B,), says so."""
+        return replace(self, label=np.where(reverse[self.position], MIRRORED_LABEL[self.label], self.label))
+
+
+def policy_target(batch: Batch) -> PolicyTarget:
+    """Of a batch; a position without visits and without a known move has none."""
+    position, move, visits = np.empty(0, np.int64), np.empty(0, np.uint16), np.empty(0, np.float64)
+    if batch.visits is not None:
+        tried = batch.visits.visits > 0
+        position, move, visits = (
+            batch.visits.position[tried],
+            batch.visits.move[tried],
+            batch.visits.visits[tried].astype(np.float64),
+        )
+    sums = np.bincount(position, visits, len(batch))
+    played = np.flatnonzero((sums == 0) & (move_labels(batch.move, batch.turn) != NO_LABEL))
+    position = np.concatenate((position, played))
+    share = np.concatenate((visits / sums[position[: len(visits)]], np.ones(len(played)))).astype(np.float32)
+    label = move_labels(np.concatenate((move, batch.move[played])), batch.turn[position])
+    return PolicyTarget(position, label, share, int((sums > 0).sum()) + len(played))
