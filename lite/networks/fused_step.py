@@ -2,7 +2,8 @@
 
 Each thread takes its part of the batch through all layers, a block of positions at a time, so that what one layer makes
 is still near the core when the next one reads it. Of the wide first layer only the sums are kept for the backward pass,
-which activates them anew. Threads wait for each other where batch normalisation needs all of the batch.
+which activates them anew. Threads wait for each other where batch normalisation needs all of the batch, and so do
+processes that share one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import torch
 from torch import nn
 
 from lite.networks.line_sums import LineSums
-from lite.networks.normalisation import Scaling, activate, batch_scaling, pass_gradient, unscaled
+from lite.networks.normalisation import Scaling, activate, batch_scaling, by_channel, pass_gradient, unscaled
 from lite.networks.parts import at_once, part_bounds
 from lite.networks.row_sums import BLOCK, SPARE, TableSums
+from lite.workers import ALONE, Workers
 from search.machine.jit import jit
 
 Lists = tuple[np.ndarray, np.ndarray]
@@ -65,7 +67,9 @@ class _Activation:
         """Blocks of a part as (positions, samples, activated sums (positions, perspectives * N)); the memory of the
         activated sums is used again for the next block."""
         positions, samples = part.last - part.first, len(part.sums)
-        views = samples // max(positions, 1)
+        if not positions:
+            return
+        views = samples // positions
         most = max(32, _NEAR // (views * len(self.scale)))
         memory = torch.empty(min(most, positions) * views, len(self.scale), dtype=part.sums.dtype)
         for first in range(0, positions, most):
@@ -97,7 +101,7 @@ class _Logits(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, positions: int, lists: Callable[[int, int], Lists], first_layer: FirstLayer,
-        norms: Sequence[nn.Module], training: bool, ceiling: float, threads: int | None,
+        norms: Sequence[nn.Module], training: bool, ceiling: float, threads: int | None, workers: Workers,
         gamma: torch.Tensor, beta: torch.Tensor, *tensors: torch.Tensor,
     ) -> torch.Tensor:  # fmt: skip
         linear = tensors[len(first_layer.tensors) :]
@@ -127,11 +131,13 @@ class _Logits(torch.autograd.Function):
         scaling = unscaled(width)
         if norms:
             moments = sum(part.moments for part in parts)
+            if training:
+                moments, samples = _of_all(workers, moments, samples)
             scaling = batch_scaling(norms, training, moments, samples, first_layer.channel_of(len(gamma)))
         activation = _Activation.of(scaling, ceiling, arrays[-1].dtype)
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
-        ctx.parts, ctx.samples, ctx.activation, ctx.first_layer = parts, samples, activation, first_layer
+        ctx.parts, ctx.activation, ctx.first_layer, ctx.workers = parts, activation, first_layer, workers
         return logits
 
     @staticmethod
@@ -168,11 +174,22 @@ class _Logits(torch.autograd.Function):
             return found
 
         of_sums, moments, of_linear = zip(*at_once(to_sums, ctx.parts), strict=True)
-        gamma, beta, *line = activation.scaling.sums_gradient(sum(moments), ctx.samples)
-        constant, slope = (values[activation.scaling.channel_of].astype(dtype) for values in line)
+        own, scaling = sum(moments), activation.scaling
+        beta, gamma = by_channel(own, scaling.channel_of)
+        constant, slope = np.zeros(width, dtype), np.zeros(width, dtype)
+        if scaling.of_batch:
+            line = scaling.sums_gradient(*_of_all(ctx.workers, own, sum(len(part.sums) for part in ctx.parts)))
+            constant, slope = (values[scaling.channel_of].astype(dtype) for values in line)
         of_first_layer = map(_total, zip(*at_once(to_rows, ctx.parts, of_sums), strict=True))
         arrays = [array.astype(dtype, copy=False) for array in (gamma, beta, *of_first_layer)]
-        return *[None] * 7, *map(torch.from_numpy, arrays), *map(_total, zip(*of_linear, strict=True))
+        return *[None] * 8, *map(torch.from_numpy, arrays), *map(_total, zip(*of_linear, strict=True))
+
+
+def _of_all(workers: Workers, moments: np.ndarray, samples: int) -> tuple[np.ndarray, int]:
+    """Moments and samples of the whole batch, from those of this process's share."""
+    numbers = np.append(moments, samples)
+    workers.total(torch.from_numpy(numbers))
+    return numbers[:-1].reshape(moments.shape), int(numbers[-1])
 
 
 def _total(parts: Sequence[Any]) -> Any:
@@ -192,6 +209,7 @@ def fused_logits(
     linear: Sequence[tuple[torch.Tensor, torch.Tensor]],
     ceiling: float = float("inf"),
     threads: int | None = None,
+    workers: Workers = ALONE,
 ) -> torch.Tensor:
     """Logits (positions,) of a net whose first layer is a sum of table rows; float32 or float64.
 
@@ -199,12 +217,12 @@ def fused_logits(
     Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and cut to 0..ceiling; then come
     the layers (weight, bias) of `linear`, the hidden ones cut likewise. Differentiable in the first layer's tensors,
     the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if None; the same
-    number of them gives the same bits.
+    number of them gives the same bits. Each of `workers` brings its share of one batch, over all of which the norms go.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
     tensors = (gamma, beta, *first_layer.tensors, *(tensor for layer in linear for tensor in layer))
     logits: torch.Tensor = _Logits.apply(  # type: ignore[no-untyped-call]
-        positions, lists, first_layer, norms, training, ceiling, threads, *tensors
+        positions, lists, first_layer, norms, training, ceiling, threads, workers, *tensors
     )
     return logits

@@ -29,7 +29,7 @@ def activate(sums, scale, shift, ceiling, first, last, result):
 @jit
 def pass_gradient(activated, sums, mean, deviation, ceiling, first, last, gradient, moments):
     """Makes the gradient zero where the activation was cut, and adds to moments f8 [2, N] each column's gradient, plain
-    and times the normalised sum."""
+    and times the normalised sum: the gradients of the normalisation's bias and weight."""
     plain, normalised = moments[0], moments[1]
     for sample in range(first, last):
         for output in range(sums.shape[1]):
@@ -56,16 +56,14 @@ class Scaling:
     of_batch: bool
     """Whether mean and deviation are the batch's own, through which a gradient goes, too."""
 
-    def sums_gradient(self, moments: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """From `pass_gradient`'s moments of all samples the gradients of the normalisation's weight and bias, and
-        (constant, slope): the gradient of a sum x is `scale * gradient - constant - slope * x`. All f8 [channels]."""
-        bias, weight = by_channel(moments, self.channel_of)
-        if not self.of_batch:
-            return weight, bias, np.zeros_like(bias), np.zeros_like(bias)
+    def sums_gradient(self, moments: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """(constant, slope), f8 [channels], from `pass_gradient`'s moments of all samples of a batch that was
+        normalised by its own statistics: the gradient of a sum x is `scale * gradient - constant - slope * x`."""
+        plain, normalised = by_channel(moments, self.channel_of)
         # d/dx of the mean and the variance: -a (mean(g) + x_hat mean(g x_hat)), as constant + slope * x.
         elements = samples * moments.shape[1] // len(self.scale)
-        slope = self.scale * weight / elements * self.deviation
-        return weight, bias, self.scale * bias / elements - slope * self.mean, slope
+        slope = self.scale * normalised / elements * self.deviation
+        return self.scale * plain / elements - slope * self.mean, slope
 
 
 def unscaled(width: int) -> Scaling:

@@ -18,6 +18,7 @@ from torch import nn
 from lite.networks.first_layer import list_active_rows
 from lite.networks.fused_step import FirstLayer, fused_logits
 from lite.networks.row_sums import TableSums
+from lite.workers import ALONE
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
@@ -54,6 +55,8 @@ class ValueNetwork(nn.Module):
     activation = "relu"
     threads: int | None = None
     """Parts of a batch that `logits` takes at once; None: as many as torch has threads."""
+    workers = ALONE
+    """The processes that share each batch of training: batch normalisation goes over the shares of all."""
 
     def __init__(self, config: NetworkConfig, perspectives: int) -> None:
         super().__init__()
@@ -125,7 +128,8 @@ class ValueNetwork(nn.Module):
             return list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
 
         first_layer, linear = self.summed_layers()
-        return fused_logits(len(pieces), lists, first_layer, self.norms(), self.training, linear, threads=self.threads)
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear)
+        return fused_logits(*arguments, threads=self.threads, workers=self.workers)
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
         """The first layer as `logits` takes it, and (weight, bias) of the later ones, whose inputs are in its order."""

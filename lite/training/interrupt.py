@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lite.workers import join_workers
+
 
 @contextmanager
 def interrupt_flag(*others: signal.Signals) -> Iterator[Callable[[], bool]]:
@@ -39,4 +41,5 @@ def how_to_resume() -> str:
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
     command = " ".join(words) if verb in ("train", "compare") else "train ..."
-    return f"go on with: liteshogi {command}" + ("" if "--resume" in command or verb == "compare" else " --resume")
+    program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
+    return f"go on with: {program} {command}" + ("" if "--resume" in command or verb == "compare" else " --resume")

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from lite.training.folder import RunFolder
 from search.machine.files import complaints_about, write_atomically
@@ -21,16 +21,20 @@ class RunLog:
     """Appends figures to `log.jsonl` and to `tensorboard/` in the run's directory.
 
     A resumed run goes on from a step: lines of later steps, written between the checkpoint and the cut, are dropped.
+    Without a directory it keeps nothing.
     """
 
-    def __init__(self, folder: RunFolder, resumed_step: int | None = None) -> None:
+    def __init__(self, folder: RunFolder | None, resumed_step: int | None = None) -> None:
+        self._file: IO[str] | None = None
+        self._writer: Any = None
+        if folder is None:
+            return
         path = folder.log
         if path.exists():
             kept = [] if resumed_step is None else [line for line in read_log(path) if line["step"] <= resumed_step]
             write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
         self._path = path
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed in close)
-        self._writer: Any = None
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115 (closed in __exit__)
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
@@ -40,6 +44,8 @@ class RunLog:
 
     def write(self, kind: str, step: int, figures: dict[str, Any]) -> None:
         """One line: `kind` ("train", "valid", "start", ...), the step, and figures; numbers also go to TensorBoard."""
+        if self._file is None:
+            return
         with complaints_about(self._path):
             self._file.write(json.dumps({"kind": kind, "step": step, **figures}) + "\n")
             self._file.flush()
@@ -52,7 +58,8 @@ class RunLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         if self._writer is not None:
             self._writer.close()
 
@@ -74,7 +81,8 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 class Progress:
     """The progress line: loss, positions a second, time left. Redrawn on a terminal, now and then a line elsewhere."""
 
-    def __init__(self, positions: int, done: int = 0) -> None:
+    def __init__(self, positions: int, done: int = 0, silent: bool = False) -> None:
+        self._silent = silent
         self._positions, self._done_before = positions, done
         self._begun = self._shown = time.monotonic()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -102,9 +110,9 @@ class Progress:
         """A line that stays."""
         self._print(f"\r\x1b[K{line}" if self._terminal else line)
 
-    @staticmethod
-    def _print(line: str, end: str = "\n") -> None:
-        print(line, end=end, file=sys.stderr, flush=True)
+    def _print(self, line: str, end: str = "\n") -> None:
+        if not self._silent:
+            print(line, end=end, file=sys.stderr, flush=True)
 
 
 def clock(seconds: float) -> str:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch.nn import functional
 
 
-def value_loss(
-    logits: torch.Tensor,
-    target: torch.Tensor,
-    exponent: float | None = None,
-    reduction: Literal["mean", "none"] = "mean",
-) -> torch.Tensor:
-    """The loss of logits (B,) against win rates 0..1 (B,): the mean, or (B,) with reduction "none".
+def value_loss(logits: torch.Tensor, target: torch.Tensor, exponent: float | None = None) -> torch.Tensor:
+    """The loss (B,) of each logit (B,) against its win rate 0..1 (B,).
 
     Without `exponent` the binary cross-entropy; with one |sigmoid(logit) - target| ** exponent, as nnue-pytorch's
     `pow_exp` (2.5 there): unlike the cross-entropy it leaves small errors alone and does not pull harder the more
     certain a wrong network is.
     """
     if exponent is None:
-        return functional.binary_cross_entropy_with_logits(logits, target, reduction=reduction)
-    losses = (torch.sigmoid(logits) - target).abs() ** exponent
-    return losses.mean() if reduction == "mean" else losses
+        return functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+    return (torch.sigmoid(logits) - target).abs() ** exponent

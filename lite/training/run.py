@@ -3,6 +3,9 @@
 On the same machine with the same number of threads, a run that was cut and resumed ends with the same bits as one that
 was not: the state holds weights, optimiser, averages, random state and the place in the data, and the learning rate is
 a function of the step.
+
+Several processes take the steps together where `torchrun` starts them: all of them read the data, and each computes its
+share of every batch (`lite.workers`); the first one writes the files and speaks.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ from lite.training.memory import keep_freed_memory, machine_memory, network_byte
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
 from lite.training.options import TrainingOptions
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
+from lite.workers import join_workers
 from search.machine.files import write_atomically
 
 FIT_POSITIONS = 1_000_000
@@ -53,8 +57,14 @@ CHANCE = 0.52
 class Run:
     """A training run: what `state.safetensors` holds, and the loop. A subclass gives the network and its losses."""
 
+    divides_batches = False
+    """Whether `losses` and `test` compute this process's share alone."""
+
     def __init__(self, options: TrainingOptions) -> None:
         self.options = options
+        self.workers = join_workers()
+        if self.workers.size > 1 and not self.divides_batches:
+            raise ValueError(f"{options.kind} networks are trained by one process: start it without torchrun")
         self.folder = RunFolder(options.output)
         if options.resume and not self.folder.state.is_file():
             raise FileNotFoundError(f"{self.folder.state}: there is no such file, so no run to go on with")
@@ -62,7 +72,8 @@ class Run:
             sketch = self.untrained()
         step_bytes = options.batch_size * self.position_bytes(sketch)
         refuse_beyond_memory(network_bytes(sketch), step_bytes, options.batch_size, self.memory())
-        self.folder.lock()
+        if self.workers.first:
+            self.folder.lock()
         try:
             self._begin()
         except BaseException:
@@ -106,6 +117,8 @@ class Run:
             self._restore()
         elif options.fit_scale:
             self.cp_per_logit = self._fitted_scale()
+        if not self.workers.first:
+            return
         if options.overwrite:
             self.folder.clear()  # late: what cannot be trained costs nobody a run
         write_atomically(self.folder.configuration, (json.dumps(options.configuration(), indent=1) + "\n").encode())
@@ -127,7 +140,8 @@ class Run:
         return machine_memory()
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
-        """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it."""
+        """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it. Of several processes
+        each gives its share's part of the batch's means."""
         raise NotImplementedError
 
     def test(self) -> dict[str, Any]:
@@ -198,6 +212,8 @@ class Run:
 
     def save(self) -> None:
         """Network and state, each atomically; the state last, so that it never speaks of a network not yet there."""
+        if not self.workers.first:
+            return
         provenance = self._provenance("last")
         self.save_network(self.folder.network, provenance)
         parts = {
@@ -270,6 +286,7 @@ class Run:
         self.optimiser.zero_grad(set_to_none=True)
         losses = self.losses(batch)
         losses["loss"].backward()  # type: ignore[no-untyped-call]
+        self.workers.total(*losses.values(), *(p.grad for p in self.model.parameters() if p.grad is not None))
         length = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.optimiser.clip or float("inf"))
         if not (torch.isfinite(losses["loss"]) and torch.isfinite(length)):
             raise FloatingPointError(f"loss {losses['loss'].item()}, length of the gradient {length.item()}")
@@ -289,7 +306,7 @@ class Run:
         """Take the steps that remain; {step, steps} and the last figures of the held-out games."""
         try:
             if self.step >= self.steps:
-                Progress(0).say(
+                self._progress().say(
                     f"{self.folder.network}: finished, {self.step} of {self.steps} steps; --epochs with more than "
                     f"{self.options.epochs} goes on from here"
                 )
@@ -301,8 +318,8 @@ class Run:
 
     def _loop(self) -> None:
         options = self.options
-        log = RunLog(self.folder, self.step if options.resume else None)
-        progress = Progress(self.steps * options.batch_size, self.step * options.batch_size)
+        log = RunLog(self.folder if self.workers.first else None, self.step if options.resume else None)
+        progress = self._progress()
         for line in self._introduction():
             progress.say(line)
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
@@ -331,8 +348,9 @@ class Run:
                 if place == 0 and options.valid:
                     self._test_epoch(epoch, log, progress)
                 if place == 0 and options.keep_epochs:
-                    self.save_network(self.folder.epoch(epoch), self._provenance("epoch"))
-                stop = interrupted() or (options.max_steps is not None and self.step - begun >= options.max_steps)
+                    self._keep(self.folder.epoch(epoch), "epoch")
+                stop = options.max_steps is not None and self.step - begun >= options.max_steps
+                stop = self.workers.any(interrupted()) or stop
                 if stop or place == 0 or time.monotonic() - saved >= 60 * options.save_minutes:
                     self.save()
                     saved = time.monotonic()
@@ -349,7 +367,16 @@ class Run:
         progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(self.last_valid))
         if self.best is None or self.last_valid["loss"] < self.best["loss"]:
             self.best = {"epoch": epoch, "step": self.step, "loss": self.last_valid["loss"]}
-            self.save_network(self.folder.best, self._provenance("best"))
+            self._keep(self.folder.best, "best")
+
+    def _keep(self, path: Path, kept: str) -> None:
+        """Save the network beside the last one."""
+        if self.workers.first:
+            self.save_network(path, self._provenance(kept))
+
+    def _progress(self) -> Progress:
+        batch_size = self.options.batch_size
+        return Progress(self.steps * batch_size, self.step * batch_size, silent=not self.workers.first)
 
     def _introduction(self) -> Iterator[str]:
         options = self.options
@@ -357,6 +384,7 @@ class Run:
             f"{self.reader.positions:,} positions, {self.steps} steps, "
             f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
             + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
+            + ("" if self.workers.size == 1 else f", {self.workers.size} processes")
         )
         if self.initial:
             yield f"starts from {options.init_from}, sha256 {self.initial['sha256'][:16]}"

@@ -34,13 +34,14 @@ class ValueRun(Run):
 
     options: ValueTraining
     model: ValueNetwork
+    divides_batches = True
 
     def untrained(self) -> ValueNetwork:
         return self.options.network.build()
 
     def build(self) -> ValueNetwork:
         network = super().build()
-        network.threads = self.options.threads
+        network.threads, network.workers = self.options.threads, self.workers
         if sum(parameter.numel() for parameter in network.parameters()) < FEW_PARAMETERS:
             torch.set_num_threads(1)
         return network  # type: ignore[no-any-return]
@@ -57,20 +58,24 @@ class ValueRun(Run):
         if options.mirror:
             reverse = np.random.default_rng((options.seed, self.step)).random(len(pieces)) < 0.5
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
-        target = torch.from_numpy(self.target(batch)[keep])
-        logits = self.model.logits(pieces, hands, in_check)
-        return {"loss": value_loss(logits, target, options.error_exponent)}
+        share = self.workers.share(len(pieces))
+        target = torch.from_numpy(self.target(batch)[keep][share])
+        logits = self.model.logits(pieces[share], hands[share], in_check[share])
+        return {"loss": value_loss(logits, target.to(logits), options.error_exponent).sum() / len(pieces)}
 
     def test(self) -> dict[str, Any]:
         metrics = Metrics()
         losses: list[np.ndarray] = []
         exponent = self.options.error_exponent
         for batch in self.read(self.options.valid, shuffle=False):
-            logits = predict(self.average.model, batch)
+            share = self.workers.share(len(batch))
+            logits = np.zeros(len(batch), np.float32)
+            logits[share] = predict(self.average.model, batch, share)
+            self.workers.total(torch.from_numpy(logits))
             metrics.add(logits, batch)
             # Epochs are compared by what the last of them learns.
             target = torch.from_numpy(self.target(batch, self.steps - 1)).double()
-            losses.append(value_loss(torch.from_numpy(logits).double(), target, exponent, "none").numpy())
+            losses.append(value_loss(torch.from_numpy(logits).double(), target, exponent).numpy())
         return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
 
     def in_short(self, figures: dict[str, Any]) -> str:
@@ -96,7 +101,7 @@ def quiet_positions(batch: Batch) -> np.ndarray:
     return np.asarray(batch.pieces[np.arange(len(target)), target] == EMPTY)
 
 
-def predict(model: ValueNetwork, batch: Batch) -> np.ndarray:
-    """Logits f4 (B,) of a network in evaluation mode."""
+def predict(model: ValueNetwork, batch: Batch, part: slice) -> np.ndarray:
+    """Logits f4 of a part of a batch, from a network in evaluation mode."""
     with torch.no_grad():
-        return model.logits(batch.pieces, batch.hands, batch.in_check).numpy()
+        return model.logits(batch.pieces[part], batch.hands[part], batch.in_check[part]).numpy()

@@ -12,6 +12,7 @@ import tyro
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
+from lite.workers import join_workers
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
 
@@ -31,5 +32,5 @@ class ValueCommand(ValueTraining):
 
     def run(self) -> None:
         figures = train_value(part(ValueTraining, self))
-        if self.json:
+        if self.json and join_workers().first:
             print(json.dumps(figures))

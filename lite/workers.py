@@ -1,0 +1,82 @@
+"""The processes that train one network together, as `torchrun` starts them; or one alone.
+
+All have the same weights and see the same batches, and each computes its share of every batch. What is a sum over the
+batch (the moments of a batch normalisation, gradients, losses) is totalled over the processes, so that each goes on
+with the numbers that one process alone would have, but for the order of the additions.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from torch import distributed
+
+
+class Workers:
+    """One process of `size`, its `rank` from 0."""
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the one that writes files and speaks."""
+        return self.rank == 0
+
+    def share(self, count: int) -> slice:
+        """This process's part of `count` things; the parts of all, in the order of their ranks, are the whole."""
+        return slice(count * self.rank // self.size, count * (self.rank + 1) // self.size)
+
+    def total(self, *tensors: torch.Tensor) -> None:
+        """Replaces tensors of one dtype and device by their sums over all processes, the same bits in each.
+
+        All must call it, with the same shapes in the same order. Raises ConnectionError if one of them has ended."""
+        if self.size == 1:
+            return
+        together = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+        with _connection_errors():
+            distributed.all_reduce(together)
+        for tensor, total in zip(tensors, together.split([tensor.numel() for tensor in tensors]), strict=True):
+            tensor.detach().copy_(total.view_as(tensor))
+
+    def any(self, condition: bool) -> bool:
+        """Whether it holds in any process."""
+        holds = torch.tensor([float(condition)])
+        self.total(holds)
+        return bool(holds)
+
+
+ALONE = Workers()
+
+
+@cache
+def join_workers() -> Workers:
+    """The processes that this one was started with, by the variables of the environment that `torchrun` sets; alone
+    where there are none. Waits until all are there; raises ConnectionError if they cannot meet."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        return ALONE
+    with _connection_errors():
+        on_gpus = torch.cuda.is_available()
+        if on_gpus:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
+    atexit.register(distributed.destroy_process_group)  # its threads must not outlive the interpreter
+    return Workers(distributed.get_rank(), size)
+
+
+@contextmanager
+def _connection_errors() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).split("\n")[0].split("] ", 1)[-1].split(". ")[0]  # without a place in PyTorch's sources
+        raise ConnectionError(
+            f"process {os.environ.get('RANK')} of this run lost another ({reason}): see what that one says, then start "
+            "all of them again, with --resume where a state was saved"
+        ) from None

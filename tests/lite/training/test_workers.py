@@ -1,0 +1,112 @@
+"""Several processes take the steps that one would, and end together."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lite.training.checkpoint import load_model, load_state
+from lite.training.log import read_log
+from lite.workers import Workers
+from tests.lite.training.write_losses import RUNS
+
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
+
+
+def python(*words: object) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, *map(str, words)], stderr=subprocess.PIPE, text=True)
+
+
+@given(st.integers(0, 100), st.integers(1, 9))
+def test_shares_are_the_whole(count: int, size: int) -> None:
+    parts = [list(range(count))[Workers(rank, size).share(count)] for rank in range(size)]
+    assert [one for part in parts for one in part] == list(range(count))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.fixture(scope="module")
+def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Where one process and where two have written their losses."""
+    folders = [tmp_path_factory.mktemp(name) for name in ("one", "two")]
+    program = ("-m", "tests.lite.training.write_losses", records, held_out)
+    for folder, launcher in zip(folders, ((), TORCHRUN), strict=True):
+        process = python(*launcher, *program, folder)
+        assert process.wait(250) == 0, process.communicate()[1]
+    return folders
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> None:
+    """Also where shares differ in size, where one is empty, and where filters leave positions out."""
+    one, two = (json.loads((folder / f"{name}.json").read_text()) for folder in figures)
+    assert len(one["losses"]) == 100
+    np.testing.assert_allclose(two["losses"], one["losses"], rtol=0, atol=1e-9)
+    for weight, values in one["weights"].items():
+        np.testing.assert_allclose(two["weights"][weight], values, rtol=0, atol=1e-6, err_msg=weight)
+    assert one["valid"]["step"] == two["valid"]["step"] == 100
+    assert two["valid"].get("loss") == pytest.approx(one["valid"].get("loss"), abs=1e-9)
+    logs = [[line["kind"] for line in read_log(folder / name / "log.jsonl")] for folder in figures]
+    assert logs[0] == logs[1]
+
+
+@pytest.fixture
+def endless(records: Path, tmp_path: Path):
+    """Two processes in the midst of a run that would take hours, and its folder."""
+    folder, words = tmp_path / "run", ("--batch-size", 128, "--epochs", 100000, "--save-minutes", 1e-4)
+    process = python(*TORCHRUN, "-m", "liteshogi", "train", "dense", records, "-o", folder, *words)
+    while not (folder / "state.safetensors").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.05)
+    yield process, folder
+    process.kill()
+    process.wait()
+
+
+def process_of_rank(launcher: int, rank: int) -> int:
+    """The process that torchrun started as this rank."""
+    for process in Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split():
+        if f"RANK={rank}".encode() in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+            return int(process)
+    raise AssertionError(f"no process of rank {rank}")
+
+
+@linux
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> None:
+    process, folder = endless
+    os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
+    begun = time.monotonic()
+    said = process.communicate(timeout=60)[1]
+    assert time.monotonic() - begun < 20
+    assert process.returncode != 0
+    assert "exitcode  : -9 " in said
+    step = load_state(folder / "state.safetensors")[1]["step"]
+    # One process goes on where two were, and nothing holds the folder.
+    words = ("--config", folder / "config.json", "--resume", "--max-steps", 3)
+    alone = python("-m", "liteshogi", "train", "dense", *words)
+    said = alone.communicate(timeout=120)[1]
+    assert alone.returncode == 0, said
+    assert load_model(folder)[1]["step"] == step + 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process there")
+def test_ctrl_c_saves_once(endless) -> None:
+    process, folder = endless
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]
+    assert said.count(", saved; go on with: torchrun ... -m liteshogi train dense") == 1
+    assert "interrupted" not in said
+    assert "terminate called" not in said
+    steps = [line["step"] for line in read_log(folder / "log.jsonl") if line["kind"] == "train"]
+    assert steps == sorted(set(steps))

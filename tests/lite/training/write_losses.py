@@ -1,0 +1,60 @@
+"""Train each kind of network a little in float64, in one process or in those of torchrun, and write what it gave:
+`python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.untied import UntiedConfig
+from lite.records.decode import Batch
+from lite.training.optimiser import OptimiserConfig
+from lite.training.options import ValueTraining
+from lite.training.train import ValueRun
+
+RUNS = {
+    "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
+    "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "threads": 2},
+    "dense": {"network": DenseConfig(8, (4,), 2), "error_exponent": 2.5},
+    "half_kp": {"network": HalfKpConfig(32, (8,)), "batch_size": 13, "epochs": 1},
+    "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
+    "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
+}
+"""Odd batches leave no equal shares, and those of one position nothing for one of two processes."""
+
+
+class ObservedRun(ValueRun):
+    """A run that keeps the loss of every step."""
+
+    def __init__(self, options: ValueTraining) -> None:
+        super().__init__(options)
+        self.taken: list[float] = []
+
+    def take_step(self, batch: Batch) -> dict[str, float]:
+        losses = super().take_step(batch)
+        self.taken.append(losses["loss"])
+        return losses
+
+
+def main(records: Path, held_out: Path, folder: Path) -> None:
+    torch.set_default_dtype(torch.float64)
+    for name, changes in RUNS.items():
+        common = {"batch_size": 127, "epochs": 10, "max_steps": 100, "optimiser": OptimiserConfig(learning_rate=0.003)}
+        options = ValueTraining((records,), folder / name, (held_out,), **(common | changes))
+        run = ObservedRun(options)
+        figures = run.train()
+        weights = {name: value.flatten()[:50].tolist() for name, value in run.average.model.state_dict().items()}
+        if run.workers.first:
+            (folder / f"{name}.json").write_text(
+                json.dumps({"losses": run.taken, "valid": figures, "weights": weights})
+            )
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
