@@ -55,7 +55,7 @@ class DensePieceSquareNetwork(ValueNetwork):
         return list(self.linear)  # type: ignore[arg-type]
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.table, torch.zeros(self.table.shape[1], dtype=self.table.dtype)
+        return self.table, self.table.new_zeros(self.table.shape[1])
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         nothing = torch.zeros(1, self.table.shape[1], dtype=self.table.dtype)

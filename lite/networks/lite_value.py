@@ -99,7 +99,7 @@ class LiteValueNetwork(ValueNetwork):
     def _line_matrix(self) -> torch.Tensor:
         """Both convolutions as one linear map [D, 9, 9, N] from the feature map to the N = 18 C outputs."""
         weights: list[Any] = [self.l2_1.weight, self.l2_2.weight]
-        unit = torch.eye(9, dtype=weights[0].dtype)
+        unit = torch.eye(9, dtype=weights[0].dtype, device=weights[0].device)
         along_files = torch.einsum("ocfr,ri->cfroi", weights[0].expand(-1, -1, -1, 9), unit)
         along_ranks = torch.einsum("ocfr,fi->cfroi", weights[1].expand(-1, -1, 9, -1), unit)
         return torch.cat([along.reshape(*along.shape[:3], -1) for along in (along_files, along_ranks)], 3)

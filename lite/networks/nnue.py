@@ -23,6 +23,7 @@ from torch import nn
 
 from lite.networks.first_layer import MAX_LISTED
 from lite.networks.fused_step import fused_logits
+from lite.networks.gathered import gather_sums
 from lite.networks.limits import check_hidden, check_size
 from lite.networks.parts import at_once, part_bounds
 from lite.networks.row_sums import TableSums
@@ -229,6 +230,7 @@ class NnueNetwork(ValueNetwork):
     """Both perspectives' `width` sums, clipped to 0..1, side by side, then `hidden` layers and the output (a logit)."""
 
     activation = "clipped_relu"
+    ceiling = 1
 
     def __init__(self, features: Features = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)) -> None:
         config = HalfKpConfig if features == "half_kp" else KpConfig
@@ -274,13 +276,34 @@ class NnueNetwork(ValueNetwork):
             part = start[2 * first : 2 * last + 1]
             return rows[part[0] : part[-1]], part - part[0]
 
-        linear = []
+        first_layer = TableSums(table, self.bias)
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, self._linear(), self.ceiling)
+        return fused_logits(*arguments, self.threads)
+
+    def norms(self) -> list[nn.Module]:
+        return []
+
+    def _linear(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        linear: list[tuple[torch.Tensor, torch.Tensor]] = []
         for layer, limit in zip(self.hidden_layers(), self._limits(), strict=True):
             if self.training:
                 with torch.no_grad():
                     layer.weight.clamp_(-limit, limit)
             linear.append((layer.weight.clamp(-limit, limit), layer.bias))
-        return fused_logits(len(pieces), lists, TableSums(table, self.bias), (), self.training, linear, 1, self.threads)
+        return linear
+
+    def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
+        sums = self.bias + gather_sums(self.table, rows)
+        if not len(self.king):
+            return sums
+        # What numbers all rows of the table, for none, becomes what numbers all kings, and all of the other factors.
+        king, piece = rows // BONA_END, torch.where(rows == len(self.table), BONA_END, rows % BONA_END)
+        plane, square = (piece - _BOARD_START) // SQUARES, (piece - _BOARD_START) % SQUARES
+        file, rank = square // 9 - king // 9 + 8, square % 9 - king % 9 + 8
+        on_board = (piece >= _BOARD_START) & (piece < BONA_END)
+        near = torch.where(on_board, (plane * _SPAN + file) * _SPAN + rank, RELATIVE_ROWS)
+        factors = ((self.king, king), (self.piece, piece), (self.relative, near))
+        return sums + sum(gather_sums(table, numbers) for table, numbers in factors)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""

@@ -2,7 +2,8 @@
 
 A network's first layer is a sum of table rows. It speaks one protocol, `ValueNetwork`: `forward(x1, x2)` is the slow
 reference path over the listing's inputs, `logits(pieces, hands, in_check)` the same function by summed rows, for
-training; `first_layer()` and `layers()` are what export folds. All values are the mover's.
+training on a CPU, and `gathered_logits` for training on another device; `first_layer()` and `layers()` are what export
+folds. All values are the mover's.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from torch import nn
 
 from lite.networks.first_layer import list_active_rows
 from lite.networks.fused_step import FirstLayer, fused_logits
+from lite.networks.gathered import gather_active_rows, gather_sums, normalise
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
@@ -53,6 +55,8 @@ class ValueNetwork(nn.Module):
 
     feature_set = "piece_square"
     activation = "relu"
+    ceiling = float("inf")
+    """Where activations are cut, from above."""
     threads: int | None = None
     """Parts of a batch that `logits` takes at once; None: as many as torch has threads."""
     workers = ALONE
@@ -133,7 +137,27 @@ class ValueNetwork(nn.Module):
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
         """The first layer as `logits` takes it, and (weight, bias) of the later ones, whose inputs are in its order."""
-        return TableSums(*self.rows()), [(layer.weight, layer.bias) for layer in self.hidden_layers()]
+        return TableSums(*self.rows()), self._linear()
+
+    def gathered_logits(self, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor) -> torch.Tensor:
+        """`logits` from tensors on the network's device, whatever device that is."""
+        views = range(self.perspectives)
+        rows = [gather_active_rows(self.feature_set, pieces, hands, in_check, view) for view in views]
+        sums = self.gathered_sums(torch.cat(rows))
+        if norms := self.norms():
+            sums = normalise(sums, norms, self.training, self.workers)
+        outputs = torch.cat(sums.chunk(self.perspectives), 1)
+        for weight, bias in self._linear():
+            outputs = nn.functional.linear(outputs.clamp(0, self.ceiling), weight, bias)
+        return outputs.squeeze(1)
+
+    def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
+        """The first layer's sums (samples, N) before normalisation, of rows as `gather_active_rows` gives them."""
+        table, base = self.rows()
+        return base + gather_sums(table, rows)
+
+    def _linear(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        return [(layer.weight, layer.bias) for layer in self.hidden_layers()]
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [2325, N] and bias f8 [N] before the ReLU, batch normalisation folded in."""

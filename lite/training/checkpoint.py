@@ -92,7 +92,10 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
     """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
-    tensors, text = {name: tensor.contiguous() for name, tensor in tensors.items()}, json.dumps(data, sort_keys=True)
+    tensors, text = (
+        {name: tensor.contiguous().cpu() for name, tensor in tensors.items()},
+        json.dumps(data, sort_keys=True),
+    )
     header = {"format": kind, "version": VERSION, "data": text, "checksum": _checksum(tensors, text)}
     write_atomically(path, sort_header(save(tensors, header)))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import torch
 
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
@@ -104,7 +106,8 @@ class TrainingOptions:
     def fixed_options(self) -> dict[str, Any]:
         """The options that a resumed run must not change."""
         free = (
-            "output", "resume", "overwrite", "max_steps", "save_minutes", "keep_epochs", "threads", "valid", "data"
+            "output", "resume", "overwrite", "max_steps", "save_minutes", "keep_epochs", "threads", "device", "valid",
+            "data",
         )  # fmt: skip
         return {name: json_safe(value) for name, value in asdict(self).items() if name not in free}
 
@@ -118,9 +121,15 @@ class ValueTraining(TrainingOptions):
     """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
     error_exponent: float | None = None
     """Minimise the error of the win rate to this power (2 to 3 are usual); None: the cross-entropy."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where to train: by this program's own kernels, or on a GPU."""
 
     def check(self) -> None:
         super().check()
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ValueError(
+                "--device cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build"
+            )
         if self.error_exponent is not None and not 1 <= self.error_exponent <= 10:
             raise ValueError(f"--error-exponent {self.error_exponent}: a power from 1 to 10 is needed")
 

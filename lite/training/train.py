@@ -40,7 +40,7 @@ class ValueRun(Run):
         return self.options.network.build()
 
     def build(self) -> ValueNetwork:
-        network = super().build()
+        network = super().build().to(self.options.device)
         network.threads, network.workers = self.options.threads, self.workers
         if sum(parameter.numel() for parameter in network.parameters()) < FEW_PARAMETERS:
             torch.set_num_threads(1)
@@ -51,6 +51,11 @@ class ValueRun(Run):
         rows = network.perspectives * MAX_LISTED * 4
         return labelled_dtype.itemsize + rows + 4 * 4 * network.hidden_layers()[0].in_features
 
+    def memory(self) -> int | None:
+        if self.options.device != "cuda":
+            return super().memory()
+        return int(torch.cuda.get_device_properties(self.options.device).total_memory)
+
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         options = self.options
         keep = quiet_positions(batch) if options.quiet else slice(None)
@@ -60,8 +65,14 @@ class ValueRun(Run):
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
         share = self.workers.share(len(pieces))
         target = torch.from_numpy(self.target(batch)[keep][share])
-        logits = self.model.logits(pieces[share], hands[share], in_check[share])
+        logits = self.logits(self.model, pieces[share], hands[share], in_check[share])
         return {"loss": value_loss(logits, target.to(logits), options.error_exponent).sum() / len(pieces)}
+
+    def logits(self, network: ValueNetwork, *arrays: np.ndarray) -> torch.Tensor:
+        """A network's logits of (pieces, hands, in_check), where it is trained."""
+        if self.options.device == "cpu":
+            return network.logits(*arrays)
+        return network.gathered_logits(*(torch.from_numpy(array).to(self.options.device) for array in arrays))
 
     def test(self) -> dict[str, Any]:
         metrics = Metrics()
@@ -70,7 +81,9 @@ class ValueRun(Run):
         for batch in self.read(self.options.valid, shuffle=False):
             share = self.workers.share(len(batch))
             logits = np.zeros(len(batch), np.float32)
-            logits[share] = predict(self.average.model, batch, share)
+            with torch.no_grad():
+                arrays = (batch.pieces[share], batch.hands[share], batch.in_check[share])
+                logits[share] = self.logits(self.average.model, *arrays).cpu()
             self.workers.total(torch.from_numpy(logits))
             metrics.add(logits, batch)
             # Epochs are compared by what the last of them learns.
@@ -99,9 +112,3 @@ def quiet_positions(batch: Batch) -> np.ndarray:
     target = (batch.move & 127).astype(np.int64)
     target = np.where(batch.turn == WHITE, SQUARES - 1 - target, target)
     return np.asarray(batch.pieces[np.arange(len(target)), target] == EMPTY)
-
-
-def predict(model: ValueNetwork, batch: Batch, part: slice) -> np.ndarray:
-    """Logits f4 of a part of a batch, from a network in evaluation mode."""
-    with torch.no_grad():
-        return model.logits(batch.pieces[part], batch.hands[part], batch.in_check[part]).numpy()

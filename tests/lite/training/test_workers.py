@@ -60,6 +60,14 @@ def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> 
     assert logs[0] == logs[1]
 
 
+def test_another_device_takes_the_same_steps(figures: list[Path]) -> None:
+    """By PyTorch's own operations, and not by the fused step."""
+    fused, gathered = (json.loads((figures[0] / f"{name}.json").read_text()) for name in ("untied", "gathered"))
+    assert gathered["losses"] != fused["losses"]
+    np.testing.assert_allclose(gathered["losses"], fused["losses"], rtol=0, atol=1e-9)
+    assert gathered["valid"]["loss"] == pytest.approx(fused["valid"]["loss"], abs=1e-9)
+
+
 @pytest.fixture
 def endless(records: Path, tmp_path: Path):
     """Two processes in the midst of a run that would take hours, and its folder."""

@@ -21,12 +21,14 @@ from lite.training.train import ValueRun
 RUNS = {
     "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
     "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "threads": 2},
+    "gathered": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "device": "cpu:0"},
     "dense": {"network": DenseConfig(8, (4,), 2), "error_exponent": 2.5},
     "half_kp": {"network": HalfKpConfig(32, (8,)), "batch_size": 13, "epochs": 1},
     "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
     "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
 }
-"""Odd batches leave no equal shares, and those of one position nothing for one of two processes."""
+"""The device cpu:0 is the CPU, taken for one that the fused step cannot serve. Odd batches leave no equal shares, and
+those of one position nothing for one of two processes."""
 
 
 class ObservedRun(ValueRun):

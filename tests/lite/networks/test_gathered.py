@@ -1,0 +1,111 @@
+"""The way to logits on any device: on the CPU it gives what the fused step gives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from lite.networks.build import CONFIGS
+from lite.networks.dense import DenseConfig
+from lite.networks.first_layer import list_active_rows
+from lite.networks.gathered import gather_active_rows
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.untied import UntiedConfig
+from lite.records.decode import Batch
+from lite.training.bench import synthetic_batch
+from search.evaluation.feature_sets import feature_set
+from search.rules.shogi import EMPTY, KINDS, KING
+
+
+@pytest.fixture(scope="module")
+def batch() -> Batch:
+    """Random boards, some short of pieces or of a king, and some that hold many pawns."""
+    found = synthetic_batch(60, seed=3)
+    for pieces, hands in zip(found.pieces[:20], found.hands[:20], strict=True):
+        taken = np.flatnonzero((pieces != EMPTY) & (pieces % KINDS != KING))[::7]
+        pieces[taken] = EMPTY
+        hands[3] = 0
+    found.pieces[20][found.pieces[20] == KING] = EMPTY
+    found.hands[21] = 0
+    found.hands[21, 0], found.hands[21, 7] = 17, 1
+    return found
+
+
+def tensors(batch: Batch) -> Iterator[torch.Tensor]:
+    return map(torch.from_numpy, (batch.pieces, batch.hands, batch.in_check))
+
+
+@pytest.mark.parametrize("name", ["piece_square", "half_kp", "k_p"])
+def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
+    features = feature_set(name)
+    for view in range(2):
+        found = gather_active_rows(name, *tensors(batch), view).numpy()
+        expected = features.active_rows(batch.pieces, batch.hands, view)
+        for position, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+            checks = [features.check_row] * (name == "piece_square" and view == 0 and bool(batch.in_check[position]))
+            assert sorted(ours[ours < features.rows]) == sorted([*theirs[theirs < features.rows], *checks])
+
+
+def test_rows_are_those_of_the_fused_step(batch: Batch) -> None:
+    rows, start = list_active_rows(batch.pieces, batch.hands, batch.in_check, 2)
+    for view in range(2):
+        found = gather_active_rows("piece_square", *tensors(batch), view).numpy()
+        for position, ours in enumerate(found):
+            sample = 2 * position + view
+            assert sorted(ours[ours < 2325]) == sorted(rows[start[sample] : start[sample + 1]])
+
+
+NETWORKS = [
+    LiteConfig((4, 2, 8)),
+    LiteConfig((4, 2, 8), layout="blog", perspectives=2),
+    UntiedConfig((4, 2, 8), perspectives=2),
+    DenseConfig(16, (8, 4), 2),
+    HalfKpConfig(32, (8,)),
+    KpConfig(32, (8, 4)),
+]
+
+
+@pytest.mark.parametrize("config", NETWORKS, ids=lambda config: f"{config.name}{getattr(config, 'layout', '')}")
+def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
+    """Losses, gradients, running statistics, and the network in evaluation after them."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    fused = config.build().double()
+    with torch.no_grad():
+        for part in fused.parameters():  # nothing is zero
+            part.add_(0.05 * torch.randn_like(part))
+    gathered = copy.deepcopy(fused)
+    arrays = (batch.pieces, batch.hands, batch.in_check)
+    target = torch.from_numpy(batch.result).double()
+    values = {fused: lambda: fused.logits(*arrays), gathered: lambda: gathered.gathered_logits(*tensors(batch))}
+    losses: list[list[float]] = []
+    for net, value in values.items():
+        optimiser = torch.optim.AdamW(net.parameters(), lr=0.003)
+        losses.append([])
+        for step in range(100 if config.name != "half_kp" else 20):
+            optimiser.zero_grad()
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(value(), target)
+            loss.backward()
+            if step == 0:
+                net.first = [part.grad.clone() for part in net.parameters() if part.numel()]
+            optimiser.step()
+            losses[-1].append(loss.item())
+    assert losses[0][-1] < losses[0][0]
+    np.testing.assert_allclose(losses[1], losses[0], rtol=0, atol=1e-9)
+    for ours, theirs in zip(gathered.first, fused.first, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-9)
+    for name, number in fused.state_dict().items():
+        torch.testing.assert_close(gathered.state_dict()[name], number, rtol=1e-6, atol=1e-6, msg=name)
+    with torch.no_grad():
+        fused.eval(), gathered.eval()
+        gathered.load_state_dict(fused.state_dict())
+        torch.testing.assert_close(values[gathered](), values[fused](), rtol=0, atol=1e-9)
+
+
+def test_every_kind_has_its_turn() -> None:
+    assert {config.name for config in NETWORKS} == set(CONFIGS)
