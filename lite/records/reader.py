@@ -194,12 +194,12 @@ class Reader:
         blocks = [self._blocks[number] for number in sorted(numbers)]
         starts = np.cumsum([0, *(block.positions for _, block in blocks)]).tolist()
 
-        def decode(index: int) -> tuple[np.ndarray, np.ndarray, Refusals]:
+        def decode(index: int) -> tuple[np.ndarray, np.ndarray | None, Refusals]:
             (number, block), found = blocks[index], Refusals()
             place = out[starts[index] : starts[index] + block.positions]
             raw = self.files[number].raw_block(block)
             kept = self._keep(self.files[number].decode_block(raw, block, found, place))
-            return kept, raw if self.read_visits else raw[:0], found
+            return kept, raw if self.read_visits else None, found
 
         refusals: dict[int, Refusals] = {}
         raws: list[np.ndarray] = []
@@ -207,7 +207,7 @@ class Reader:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="decoder") as threads:
             for index, (kept, raw, found) in enumerate(threads.map(decode, range(len(blocks)))):
                 refusals.setdefault(blocks[index][0], Refusals()).add(found)
-                if self.read_visits:
+                if raw is not None:
                     kept["visits_at"][kept["visits_at"] >= 0] += before
                     before += len(raw)
                     raws.append(raw)

@@ -11,29 +11,22 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
-from search.mate.dfpn import mate_dtype
-from search.mate.solver import MateSolver, MateStatus, StopFlag
-from search.mate.table import MateTable
+from search.mate.solver import MateSolver, MateStatus
+from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
 from search.puct.memory import MOST_VISITS, Tree
 from search.puct.onnx_network import OnnxNetwork
-from search.puct.planes import LABELS, PLANES1, PLANES2, move_labels, write_planes
-from search.puct.playout import COLLISION, FULL, LEAF, SETTLED, abandon, absorb, retreat, select_leaf
+from search.puct.planes import LABELS
+from search.puct.playout import FULL, SETTLED
 from search.puct.report import RootMove, best_lines, list_root_moves
-from search.puct.tree import EXPANDED, UNPROVED, slot_dtype
-from search.rules.movegen import MAX_MOVES
+from search.puct.tree import EXPANDED, UNPROVED
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
-from search.rules.shogi import HAND_KINDS, SQUARES
-from search.rules.view import view_position
 from search.score import MATE, win_rate
 
-MATE_MEGABYTES = 8
-"""Of the table of each thread's mate searches."""
 LONGEST_BATCH = 0.03
 """Seconds that a batch may take: a `stop` waits for one."""
 SAFETY = 1.3
@@ -49,12 +42,6 @@ SURE_FROM = 0.1
 CLOSE = 0.8
 """A second move with this part of the first one's visits makes the choice unsure."""
 INFO_SECONDS = 0.5
-
-
-class PolicyValueFunction(Protocol):
-    """What a network must do: policy logits f4 (B, 2187), win rates f4 (B,), draw rates f4 (B,) or None; of planes."""
-
-    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...
 
 
 @dataclass(frozen=True)
@@ -74,6 +61,12 @@ class Settings:
     leaf_mate_nodes: int = 100
     """Nodes of the mate search at a leaf that has checks; 0: mates in one alone."""
 
+    def write(self, tree: np.void) -> None:
+        """Ask it of a tree's record."""
+        tree["initial"], tree["base"] = self.initial, self.base
+        tree["reduction"], tree["temperature"] = self.reduction, self.temperature
+        tree["mate_nodes"], tree["salt"] = self.leaf_mate_nodes, (1, 2)
+
 
 def even_network(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
     """A policy-value network that thinks every position even and every move as good as the others."""
@@ -85,17 +78,7 @@ class _Worker:
 
     def __init__(self, batch_size: int) -> None:
         self.position = new_position()
-        self.slots = np.zeros(batch_size, slot_dtype)
-        self.pieces = np.zeros((batch_size, SQUARES), np.uint8)
-        self.hands = np.zeros((batch_size, 2 * HAND_KINDS), np.uint8)
-        self.in_check = np.zeros(batch_size, np.bool_)
-        self.input1 = np.zeros((batch_size, PLANES1, 9, 9), np.float32)
-        self.input2 = np.zeros((batch_size, PLANES2, 9, 9), np.float32)
-        self.table = MateTable(MATE_MEGABYTES)
-        self.solver = np.zeros(1, mate_dtype)[0]
-        self.flag = StopFlag()
-        self.solver["table"] = self.table.record
-        self.solver["stop_address"] = self.flag.address
+        self.leaves = Leaves(batch_size)
 
 
 class PuctEngine(Engine):
@@ -232,17 +215,14 @@ class PuctEngine(Engine):
         if not reusable:
             tree.clear()
             for worker in self._workers:
-                worker.table.clear()
+                worker.leaves.table.clear()
         self._tree_game, self._tree_rules = self.game, rules_now
-        record["initial"], record["base"] = settings.initial, settings.base
-        record["reduction"], record["temperature"] = settings.reduction, settings.temperature
+        settings.write(record)
         record["draw_worth"] = [win_rate(value) for value in rules.draw_value]
         record["rule"], record["max_moves"] = rules_now
-        record["mate_nodes"], record["salt"] = settings.leaf_mate_nodes, (1, 2)
         record["visits"] = record["deepest"] = 0
         for worker in self._workers:
-            worker.table.new_search()
-            worker.solver["table"] = worker.table.record
+            worker.leaves.begin_search()
         self._wanted = {move_from_usi(move) for move in searchmoves}
         tree.allow(self._wanted)
 
@@ -265,36 +245,17 @@ class PuctEngine(Engine):
             self._flying += count
         try:
             begun = time.perf_counter()
-            write_planes(
-                worker.pieces[:count],
-                worker.hands[:count],
-                worker.in_check[:count],
-                worker.input1[:count].reshape(-1),
-                worker.input2[:count].reshape(-1),
-            )
-            policy, wins, draws = self.model(worker.input1[:count], worker.input2[:count])
-            slots = worker.slots[:count]
-            labels = move_labels(slots["moves"].reshape(-1), np.repeat(slots["turn"], MAX_MOVES))
+            worker.leaves.evaluate(self.model, count)
             pace = (time.perf_counter() - begun) / count
         except BaseException:
             with self._turn:
-                abandon(self.tree.nodes, worker.slots, np.int64(count))
+                worker.leaves.abandon(self.tree, 0, count)
                 self._flying -= count
                 self._turn.notify_all()
             raise
         with self._turn:
             tree = self.tree
-            absorb(
-                tree.record,
-                tree.nodes,
-                tree.edges,
-                worker.slots,
-                np.int64(count),
-                labels.reshape(count, MAX_MOVES),
-                np.ascontiguousarray(policy, np.float32),
-                np.ascontiguousarray(wins, np.float32),
-                np.zeros(count, np.float32) if draws is None else np.ascontiguousarray(draws, np.float32),
-            )
+            worker.leaves.absorb(tree, 0, count)
             if self._wanted:
                 tree.allow(self._wanted)  # the root may have got its moves just now
             self._flying -= count
@@ -312,20 +273,10 @@ class PuctEngine(Engine):
             else:
                 self._turn.wait()
         size = self._batch_size()
-        count, outcome = 0, LEAF
-        for _ in range(SETTLED_SHARE * size):
-            if count == size or self._halted:
-                break
-            if limit is not None and tree.record["visits"] + self._flying + count >= limit:
-                break
-            slot = worker.slots[count]
-            outcome = select_leaf(tree.record, tree.nodes, tree.edges, worker.position, worker.solver, slot)
-            if outcome == LEAF:
-                view_position(worker.position, worker.pieces, worker.hands, worker.in_check, np.int64(count))
-                retreat(worker.position, np.int64(slot["length"] - 1))
-                count += 1
-            elif outcome in (COLLISION, FULL):
-                break
+        most = SETTLED_SHARE * size
+        if limit is not None:
+            most = min(most, limit - int(tree.record["visits"]) - self._flying)
+        count, outcome = worker.leaves.gather(tree, worker.position, 0, size, 0 if self._halted else most)
         if outcome == FULL:
             self._full = True
         elif outcome != SETTLED and count == 0 and self._flying:

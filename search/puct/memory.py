@@ -81,6 +81,19 @@ class Tree:
         if node["state"] == EXPANDED:
             prove(self.record, self.nodes, self.edges, np.int64(index))
 
+    def root_edges(self) -> np.ndarray:
+        """The root's edges, a view; none before it is expanded."""
+        node = self.root
+        first = int(node["first_edge"]) + 1
+        return self.edges[first : first + int(node["edge_count"]) * (node["state"] == EXPANDED)]
+
+    def set_root_priors(self, priors: np.ndarray) -> None:
+        """Give the root's edges, all of which may be played, these priors f4 (edges,)."""
+        edges = self.root_edges()
+        edges["prior"] = priors
+        # `choose` looks no further than the first edge without a node.
+        edges[:] = edges[np.lexsort((-edges["prior"], edges["child"] < 0))]
+
     def shrink(self) -> None:
         """Make room: drop what lies beside the root, then what hangs below rarely visited nodes. Nothing may be in
         flight."""

@@ -34,6 +34,7 @@ from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.movegen import legal_moves
 from search.rules.position import do_move, undo_move
 from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
+from search.rules.view import view_position
 from search.score import MAX_PLY
 
 LEAF, SETTLED, COLLISION, FULL = range(4)
@@ -219,6 +220,27 @@ def select_leaf(tree, nodes, edges, pos, solver, slot):
     else:
         _take_back(nodes, slot)
     return outcome
+
+
+@jit
+def gather_leaves(tree, nodes, edges, pos, solver, slots, first, size, most, pieces, hands, in_checks):
+    """Send at most `most` playouts down until `size` leaves wait in `slots`, and in the views, from row `first` on.
+
+    Returns (how many do, the end of the last playout): a COLLISION or FULL ends it, too; LEAF where none was sent.
+    """
+    count, outcome = np.int64(0), np.int64(LEAF)
+    for _ in range(most):
+        if count == size:
+            break
+        slot = slots[first + count]
+        outcome = select_leaf(tree, nodes, edges, pos, solver, slot)
+        if outcome == LEAF:
+            view_position(pos, pieces, hands, in_checks, first + count)
+            retreat(pos, np.int64(slot.length) - 1)
+            count += 1
+        elif outcome != SETTLED:
+            break
+    return count, outcome
 
 
 @jit

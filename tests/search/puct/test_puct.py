@@ -23,7 +23,7 @@ from search.puct.tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
 from search.rules.declaration import NO_RULE
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check
-from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 
 MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 NO_MATES = Settings(leaf_mate_nodes=0)
@@ -132,11 +132,34 @@ def test_every_edge_is_a_legal_move_with_the_networks_prior(engine: PuctEngine) 
     legal = list_moves(position_from_sfen(MIDDLE_GAME))
     moves = {move_from_usi(one.move): one.prior for one in engine.root_moves()}
     assert sorted(moves) == sorted(legal)
-    worker = engine._workers[0]
-    policy = Guess()(worker.input1[:1], worker.input2[:1])[0][0]
+    leaves = engine._workers[0].leaves
+    policy = Guess()(leaves._input1[:1], leaves._input2[:1])[0][0]
     logits = np.array([policy[move_label(np.int64(move), np.int64(1))] for move in legal]) / 2.0
     expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     assert [moves[move] for move in legal] == pytest.approx(expected.tolist(), rel=1e-4)
+
+
+def test_other_priors_at_the_root_leave_the_tree_whole(engine: PuctEngine) -> None:
+    engine.use_settings(Settings(batch_size=1, leaf_mate_nodes=0))
+    engine.analyse(MIDDLE_GAME, nodes=60)
+    tree, random = engine.tree, np.random.default_rng(5)
+    before = {one.move: (one.visits, one.value) for one in engine.root_moves() if one.visits}
+    for _ in range(3):
+        wanted = random.dirichlet(np.full(len(tree.root_edges()), 0.3)).astype(np.float32)
+        expected = dict(zip(tree.root_edges()["move"].tolist(), wanted.tolist(), strict=True))
+        tree.set_root_priors(wanted)
+        edges = tree.root_edges()
+        assert dict(zip(edges["move"].tolist(), edges["prior"].tolist(), strict=True)) == expected
+        tried = int((edges["child"] >= 0).sum())
+        assert (edges["child"][:tried] >= 0).all()
+        assert (np.diff(edges["prior"][tried:]) <= 0).all()
+    assert {one.move: (one.visits, one.value) for one in engine.root_moves() if one.visits} == before
+    likeliest = max(expected, key=lambda move: expected[move])
+    found = engine.analyse(MIDDLE_GAME, nodes=400)
+    assert found.nodes == 400
+    visits = {move_from_usi(one.move): one.visits for one in engine.root_moves()}
+    assert visits[likeliest] > before.get(move_to_usi(likeliest), (0, 0))[0]
+    assert sum(visits.values()) == 459
 
 
 def test_the_tree_goes_on_with_the_game(engine: PuctEngine) -> None:
