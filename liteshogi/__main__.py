@@ -15,7 +15,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "test": (),
     "convert": (),
     "stat": (),
-    "selfplay": (),
+    "selfplay": ("alphabeta", "puct"),
     "expand": (),
     "relabel": (),
     "fold": (),
@@ -34,7 +34,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "demo": (),
 }
 """The verbs, and the kinds that one has: `liteshogi VERB KIND` is `commands/VERB/KIND.py`, else it is `VERB.py`."""
-WITHOUT_KIND = {"bench": "search"}
+WITHOUT_KIND = {"bench": "search", "selfplay": "alphabeta"}
 """The kind that a verb means where none is named."""
 RESPELLED = {
     "train": {"--resnet": "liteshogi train resnet", "--network": "liteshogi train KIND, as in liteshogi train half_kp"},
@@ -193,7 +193,7 @@ def _overview(of: str | None = None) -> str:
             source = Path(__file__).with_name("commands").joinpath(*_module(words).split(".")).with_suffix(".py")
             for node in ast.parse(source.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and node.name == "Command":
-                    lines.append(f"  {' '.join(words):17s}{(ast.get_docstring(node) or '').splitlines()[0]}")
+                    lines.append(f"  {' '.join(words):19s}{(ast.get_docstring(node) or '').splitlines()[0]}")
     what = "VERB" if of is None else f"{of} KIND"
     return "\n".join([*lines, "", f"liteshogi {what} --help tells its options."])
 

@@ -1,4 +1,4 @@
-"""`liteshogi selfplay`: a network plays itself, by the million positions."""
+"""`liteshogi selfplay`: a network plays itself by the alpha-beta search, by the million positions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(SelfPlay):
-    """Play a network against itself and keep the games as hcpe3 with the scores of its searches; goes on where it was
-    cut."""
+    """Play a network against itself by alpha-beta and keep the games as hcpe3 with the scores of its searches; goes on
+    where it was cut."""
 
     net: Net = "default"
     output: Output = Path("runs/selfplay")

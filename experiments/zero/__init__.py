@@ -1,0 +1,1 @@
+"""Self-play as in AlphaZero: a policy-value network, searched by PUCT, makes what the next one learns from."""

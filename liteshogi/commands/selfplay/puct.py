@@ -1,0 +1,33 @@
+"""`liteshogi selfplay puct`: a policy-value network plays itself by PUCT, for the next one to learn from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+
+from experiments.factory.summary import as_text
+from experiments.factory.workforce import Workforce
+from experiments.games.player import Ending
+from experiments.zero.exploration import Exploration
+from experiments.zero.selfplay import ZeroSelfPlay, zero_self_play
+from liteshogi.commands.arguments import Json, Net, Output
+
+
+@dataclass(frozen=True)
+class Command(ZeroSelfPlay):
+    """Play a policy-value network against itself by PUCT and keep the games as hcpe3 with the visits of every move;
+    goes on where it was cut."""
+
+    net: Net
+    output: Output = Path("runs/selfplay")
+    exploration: tyro.conf.OmitArgPrefixes[Exploration] = field(default_factory=Exploration)
+    ending: tyro.conf.OmitArgPrefixes[Ending] = field(default_factory=lambda: Ending(win_score=1800))
+    workforce: tyro.conf.OmitArgPrefixes[Workforce] = field(default_factory=Workforce)
+    json: Json = False
+
+    def run(self) -> None:
+        report = zero_self_play(self)
+        print(json.dumps(report) if self.json else as_text(report))

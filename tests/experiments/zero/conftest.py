@@ -1,0 +1,27 @@
+"""A small network that knows nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from experiments.nets import export
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a run."""
+    torch.manual_seed(4)
+    folder = tmp_path_factory.mktemp("run")
+    save_resnet(folder / "network.safetensors", PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8)).eval(), {})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def onnx_file(trained: Path) -> Path:
+    """The same network as ONNX."""
+    export(str(trained / "network.safetensors"), trained / "net.onnx")
+    return trained / "net.onnx"
