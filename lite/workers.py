@@ -64,7 +64,7 @@ def join_workers() -> Workers:
     with _connection_errors():
         on_gpus = torch.cuda.is_available()
         if on_gpus:
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
     atexit.register(distributed.destroy_process_group)  # its threads must not outlive the interpreter
     return Workers(distributed.get_rank(), size)

@@ -1,4 +1,4 @@
-"""`liteshogi bench reading`: positions a second of decoding records, and of whole shuffled epochs, on one core."""
+"""`liteshogi bench reading`: positions a second of decoding records and of whole shuffled epochs, and their memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tyro
 
-from lite.records.bench import bench_reading
+from lite.records.bench import bench_reading, measure_epoch
 from liteshogi.commands.arguments import Json
 
 
@@ -18,11 +18,18 @@ class Command:
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     """hcpe, hcpe3 and psv files; each is measured by itself."""
+    together: bool = False
+    """Measure one epoch over all of them instead: its speed and the memory that it takes, by tenths."""
+    threads: int = 1
+    """Cores to decode with, together."""
     rounds: int = 3
     """The best of so many is told."""
     json: Json = False
 
     def run(self) -> None:
+        if self.together:
+            self._measure_together()
+            return
         report = bench_reading(self.data, self.rounds)
         if self.json:
             print(json.dumps(report))
@@ -32,3 +39,15 @@ class Command:
                 f"{name}: {figures['positions']:,} positions, decoding {figures['decode_positions_per_s']:,.0f}/s, "
                 f"shuffled epochs {figures['read_positions_per_s']:,.0f}/s (CPU seconds of all threads)"
             )
+
+    def _measure_together(self) -> None:
+        report = measure_epoch(self.data, self.threads)
+        if self.json:
+            print(json.dumps(report))
+            return
+        print(f"{report['positions']:,} positions of {report['files']} files, opened in {report['opening_s']:.1f} s")
+        for number, tenth in enumerate(report["tenths"]):
+            memory = tenth["resident_bytes"]
+            held = "" if memory is None else f", {memory / 1e9:.2f} GB of memory"
+            speeds = f"{tenth['positions_per_s']:,.0f} positions/s, {tenth['positions_per_cpu_s']:,.0f} a CPU second"
+            print(f"{10 * number + 10:3d} %: {speeds}{held}", flush=True)

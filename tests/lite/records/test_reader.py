@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lite.records.bench import measure
+from lite.records.bench import measure, measure_epoch
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.formats import RecordError
 from lite.records.reader import Reader, read_all
@@ -219,3 +219,10 @@ def test_bench_measures_each_file(files: list[Path]) -> None:
         assert figures["positions"] == Reader([path], 1).positions
         assert figures["decode_positions_per_s"] > 0
         assert figures["read_positions_per_s"] > 0
+
+
+def test_bench_measures_an_epoch_over_all_files(files: list[Path]) -> None:
+    figures = measure_epoch(files, threads=2)
+    assert (figures["positions"], figures["files"]) == (small(files).positions, 3)
+    assert len(figures["tenths"]) == 1  # one batch holds everything
+    assert all(figure is None or figure > 0 for figure in figures["tenths"][0].values())

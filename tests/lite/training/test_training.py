@@ -124,6 +124,13 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_told(options, records, tmp_path):
+    with pytest.raises(ValueError, match="--device cuda: PyTorch finds no GPU here"):
+        train_value(options(records, tmp_path / "run", device="cuda"))
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tmp_path, monkeypatch):
     run = options(records, tmp_path / "run", save_minutes=1e-9)
     calls = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -20,6 +21,7 @@ from lite.training.train import ValueRun
 
 RUNS = {
     "lite": {"network": LiteConfig((4, 2, 8)), "mirror": True},
+    "resumed": {"network": LiteConfig((4, 2, 8)), "mirror": True},
     "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "threads": 2},
     "gathered": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "device": "cpu:0"},
     "dense": {"network": DenseConfig(8, (4,), 2), "error_exponent": 2.5},
@@ -27,8 +29,8 @@ RUNS = {
     "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
     "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
 }
-"""The device cpu:0 is the CPU, taken for one that the fused step cannot serve. Odd batches leave no equal shares, and
-those of one position nothing for one of two processes."""
+"""The run that is resumed is cut after 40 steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
+serve. Odd batches leave no equal shares, and those of one position nothing for one of two processes."""
 
 
 class ObservedRun(ValueRun):
@@ -49,13 +51,14 @@ def main(records: Path, held_out: Path, folder: Path) -> None:
     for name, changes in RUNS.items():
         common = {"batch_size": 127, "epochs": 10, "max_steps": 100, "optimiser": OptimiserConfig(learning_rate=0.003)}
         options = ValueTraining((records,), folder / name, (held_out,), **(common | changes))
-        run = ObservedRun(options)
-        figures = run.train()
+        losses: list[float] = []
+        for part in ({"max_steps": 40}, {"max_steps": 60, "resume": True}) if name == "resumed" else ({},):
+            run = ObservedRun(replace(options, **part))
+            figures = run.train()
+            losses += run.taken
         weights = {name: value.flatten()[:50].tolist() for name, value in run.average.model.state_dict().items()}
         if run.workers.first:
-            (folder / f"{name}.json").write_text(
-                json.dumps({"losses": run.taken, "valid": figures, "weights": weights})
-            )
+            (folder / f"{name}.json").write_text(json.dumps({"losses": losses, "valid": figures, "weights": weights}))
 
 
 if __name__ == "__main__":
