@@ -107,5 +107,16 @@ def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
         torch.testing.assert_close(values[gathered](), values[fused](), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("config", NETWORKS, ids=lambda config: f"{config.name}{getattr(config, 'layout', '')}")
+def test_nothing_stays_on_the_cpu(config, batch: Batch) -> None:
+    """The device meta holds no numbers, yet refuses to mix its tensors with those of another, as a GPU would."""
+    net = config.build().to("meta")
+    logits = net.gathered_logits(*(tensor.to("meta") for tensor in tensors(batch)))
+    logits.sum().backward()
+    assert logits.device.type == "meta"
+    assert {part.device.type for part in net.state_dict().values()} == {"meta"}
+    assert all(part.grad.device.type == "meta" for part in net.parameters() if part.numel())
+
+
 def test_every_kind_has_its_turn() -> None:
     assert {config.name for config in NETWORKS} == set(CONFIGS)
