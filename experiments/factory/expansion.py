@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
@@ -131,10 +131,13 @@ def _work(
     told["labels"].pop("net")
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
-    jobs = _jobs(options.data, _sources_a_job(mixture, labels), again)
+    sources = _sources_a_job(mixture, labels)
+    files = [RecordFile(path, check_moves=False, block_positions=sources) for path in record_files(options.data)]
+    stretches = None if again else sum(len(file.blocks) for file in files)
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
-    return produce(place, Description(verb, told, options.data, nets), task, jobs, goal, finish)
+    description = Description(verb, told, options.data, nets)
+    return produce(place, description, task, _jobs(files, again), goal, finish, total=stretches)
 
 
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
@@ -145,9 +148,8 @@ def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
 
 
-def _jobs(data: tuple[Path, ...], sources: int, again: bool) -> Iterator[tuple[int, ExpandJob]]:
-    """The recorded positions in stretches, in the files' order; `again` and again, or once."""
-    files = [RecordFile(path, check_moves=False, block_positions=sources) for path in record_files(data)]
+def _jobs(files: Sequence[RecordFile], again: bool) -> Iterator[tuple[int, ExpandJob]]:
+    """The recorded positions in stretches, the files' blocks, in their order; `again` and again, or once."""
     number = 0
     for turn in count() if again else range(1):
         for file in files:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,9 @@ class Place:
     shard_bytes: int = SHARD_BYTES
     max_bytes: int | None = None
     """Of all records: jobs whose products would go beyond do not land."""
+    in_order: bool = False
+    """Products land in the order of their jobs, and none once the work has ended: however many work and however often
+    they are cut, the files are the same."""
 
 
 class Finish(Protocol):
@@ -72,17 +76,19 @@ def produce(
     goal: tuple[str, int] | None = None,
     finish: Finish | None = None,
     referee: Referee | None = None,
+    total: int | None = None,
 ) -> dict[str, Any]:
     """Do the jobs whose products are not in the folder yet; {folder, jobs, bytes, the sums of their counts, ended}.
 
     `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
     by then still lands; `jobs` may be endless. `finish` has the last word on each product before it lands.
-    `referee` may end the work by what has come of it, and says how far it is. `ended` is `goal`, `referee`,
+    `referee` may end the work by what has come of it, and says how far it is. `total` is how many jobs there are, where
+    that is known and there is no goal. `ended` is `goal`, `referee`,
     `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError or JobError in words, KeyboardInterrupt at
     Ctrl-C or SIGTERM: what has landed stays, and the same call goes on.
     """
     with (
-        Shards(place.folder, place.form, place.shard_bytes) as shards,
+        Shards(place.folder, place.form, place.shard_bytes, place.in_order) as shards,
         interrupt_flag(signal.SIGTERM) as interrupted,
     ):
         work = _Work(place, shards, description, goal, referee)
@@ -92,12 +98,17 @@ def produce(
         if referee is not None and shards.done:
             for number, counts in shards.landed():
                 referee.see(number, counts)
-        waiting = (job for job in jobs if job[0] not in shards.done)
-        landing = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
+        drawn = _Drawn(job for job in jobs if job[0] not in shards.done)
+        coming = run_jobs(task, drawn, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
+        landing = drawn.in_order(coming) if place.in_order else coming
         try:
-            total, measure = (referee.total, referee.measure) if referee else (goal and goal[1], work.measure)
-            with closing(landing), Progress(total, measure) as progress:
+            wanted, measure = (
+                (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
+            )
+            with closing(landing), Progress(wanted, measure) as progress:
                 for number, product in landing:
+                    if place.in_order and work.ended():
+                        break
                     work.land(number, finish(product) if finish else product)
                     progress.show()
         except BaseException:
@@ -110,6 +121,32 @@ def produce(
             print(_how_to_go_on(place.folder), file=sys.stderr)
             raise KeyboardInterrupt
     return {"folder": str(place.folder), **work.totals(), "ended": work.ended() or "jobs"}
+
+
+_Landing = Generator[tuple[int, Product], None, None]
+
+
+class _Drawn:
+    """Jobs as they are drawn, to put what comes of them into the same order."""
+
+    def __init__(self, jobs: Iterator[tuple[int, Any]]) -> None:
+        self._jobs = jobs
+        self._numbers: deque[int] = deque()
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        for number, job in self._jobs:
+            self._numbers.append(number)
+            yield number, job
+
+    def in_order(self, coming: _Landing) -> _Landing:
+        """Each product when those of all jobs drawn before have come; what waits at the end for others is dropped."""
+        early: dict[int, Product] = {}
+        with closing(coming):
+            for number, product in coming:
+                early[number] = product
+                while self._numbers and self._numbers[0] in early:
+                    first = self._numbers.popleft()
+                    yield first, early.pop(first)
 
 
 class _Work:

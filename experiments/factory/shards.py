@@ -37,11 +37,12 @@ class Shards:
     refuses something or too little of the disk is free. Whatever it raises, what has landed is kept.
     """
 
-    def __init__(self, folder: Path, form: str, shard_bytes: int = SHARD_BYTES) -> None:
-        """`form` is hcpe, hcpe3 or psv."""
+    def __init__(self, folder: Path, form: str, shard_bytes: int = SHARD_BYTES, keep_part: bool = False) -> None:
+        """`form` is hcpe, hcpe3 or psv. `keep_part`: a run that ends in an exception leaves the shard under way as it
+        is, for the next to fill, so that cuts show in no file."""
         record_format(Path(f"shard.{form}"))
         self.folder = folder
-        self._form, self._shard_bytes = form, shard_bytes
+        self._form, self._shard_bytes, self._keep_part = form, shard_bytes, keep_part
         self._lock = FolderLock(folder)
         self._part: DurableFile | None = None
 
@@ -64,9 +65,12 @@ class Shards:
         """The sums of their counts."""
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            self._finish()
+            if kind is not None and self._keep_part and self._part is not None:
+                self._part.close()
+            else:
+                self._finish()
         finally:
             self._ledger.close()
             self._lock.release()

@@ -19,6 +19,9 @@ class Workforce:
     """Address of a Ray cluster whose CPUs work instead, or `auto`; they need LiteShogi installed."""
     max_gb: float | None = None
     """Stop when the shards are so large, GB."""
+    in_order: bool = False
+    """Make the same files however many work and however often they are cut: what jobs have made lands in their order,
+    and waits for those before it."""
 
     def place(self, folder: Path, form: str) -> Place:
         """Where that work goes. ValueError in words for numbers that make no sense."""
@@ -26,6 +29,5 @@ class Workforce:
             raise ValueError(f"--workers {self.workers}: at least 1 is needed")
         if self.max_gb is not None and self.max_gb <= 0:
             raise ValueError(f"--max-gb {self.max_gb}: must be more than 0")
-        return Place(
-            folder, form, self.workers, self.ray, max_bytes=None if self.max_gb is None else int(self.max_gb * 1e9)
-        )
+        max_bytes = None if self.max_gb is None else int(self.max_gb * 1e9)
+        return Place(folder, form, self.workers, self.ray, max_bytes=max_bytes, in_order=self.in_order)

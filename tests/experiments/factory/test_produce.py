@@ -21,7 +21,7 @@ from experiments.factory.shards import LEDGER
 from lite.datasets.description import describe_source
 from lite.records.formats import record_files
 from tests.experiments.factory import toy
-from tests.experiments.factory.toy import ToyTask, jobs_of
+from tests.experiments.factory.toy import ToyTask, ToyWorker, jobs_of
 
 
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
@@ -170,3 +170,41 @@ def test_a_failed_job_keeps_the_others(tmp_path, capsys):
     assert "the same command goes on" in capsys.readouterr().err
     produce(place(tmp_path, workers=2), Description("toy", {}), ToyTask(), numbered(range(99)))
     check_whole(tmp_path, 99)
+
+
+class UnevenTask(ToyTask):
+    """Some jobs take longer than those after them; one of them fails, if that is wanted."""
+
+    def __init__(self, failing: int | None = None) -> None:
+        self.failing = failing
+
+    def open(self):
+        return UnevenWorker(self.failing)
+
+
+class UnevenWorker(ToyWorker):
+    def __init__(self, failing: int | None) -> None:
+        super().__init__(0)
+        self.failing = failing
+
+    def run(self, job):
+        self._stopped.wait(job * 7 % 5 / 1000)
+        return super().run(-1 if job == self.failing else job)
+
+
+def test_in_order_neither_workers_nor_cuts_show_in_the_files(tmp_path):
+    def made(name: str, workers: int, failing: int | None = None) -> dict[str, bytes]:
+        ordered = place(tmp_path / name, workers=workers, shard_bytes=500, in_order=True)
+        jobs = ((number, number) for number in itertools.count())
+        produce(ordered, Description("toy", {}), UnevenTask(failing), jobs, ("positions", 150))
+        return {path.name: path.read_bytes() for path in ordered.folder.glob("[sl]*")}
+
+    whole = made("one", 1)
+    assert sorted(whole) == [LEDGER, *(f"shard_{number:05}.hcpe" for number in range(len(whole) - 1))]
+    assert len(whole) > 5
+    assert made("five", 5) == whole
+    for failing in (3, 20, 47):
+        with pytest.raises(JobError, match=f"job {failing}: "):
+            made("cut", 4, failing)
+    assert list((tmp_path / "cut").glob("*.part"))  # which the next run goes on to fill
+    assert made("cut", 3) == whole
