@@ -168,14 +168,13 @@ class Run:
 
     def _start_from(self, path: Path) -> None:
         """Take over the weights of a trained network. Raises ValueError if its configuration is another."""
-        path = path / NETWORK_NAME if path.is_dir() else path
+        path = _network_file(path)
         other: Any = self.load_network(path)
         if other.config != self.model.config:
             theirs, ours = (json.dumps(config) for config in (other.config, self.model.config))
             raise ValueError(f"--init-from {path}: it holds a network of {theirs}, and this run trains one of {ours}")
         self.model.load_state_dict(other.state_dict())
-        with open(path, "rb") as file:
-            self.initial = {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+        self.initial = {"file": path.name, "sha256": _sha256(path)}
 
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
@@ -229,7 +228,7 @@ class Run:
         parts, data = load_state(self.folder.state)
         with named_errors(self.folder.state, "cannot go on with this run"):
             self.extended = [{"step": int(one["step"]), "epochs": int(one["epochs"])} for one in data["extended"]]
-            self._check_options(data["options"], int(data["step"]))
+            self._check_options(data["options"], int(data["step"]), data["init_from"])
             self.model.load_state_dict(parts["model"])
             self.average.model.load_state_dict(parts["average"])
             self.average.count = int(data["average_count"])
@@ -244,13 +243,18 @@ class Run:
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
 
-    def _check_options(self, before: dict[str, Any], step: int) -> None:
+    def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
         """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
         for name, value in self.options.fixed_options().items():
             if name == "epochs" and before[name] < value:
                 self.extended.append({"step": step, "epochs": int(before[name])})
-            elif before[name] != value:
+            elif before[name] != value and not (name == "init_from" and self._began_from(initial)):
                 raise ValueError(f"it was begun with {name} {before[name]}, not {value}; resume it with that")
+
+    def _began_from(self, initial: dict[str, str] | None) -> bool:
+        """Whether `--init-from` holds the network of that digest, wherever it may lie by now."""
+        path = self.options.init_from
+        return path is not None and initial is not None and initial["sha256"] == _sha256(_network_file(path))
 
     def _batches(self) -> Iterator[Batch]:
         """The batches that remain; after each, `_reader_state` is the place behind it."""
@@ -440,6 +444,16 @@ class Run:
             f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again, or --resume from "
             f"the last saved state in {self.options.output}"
         )
+
+
+def _network_file(path: Path) -> Path:
+    """A network's file, which a run's directory stands for."""
+    return path / NETWORK_NAME if path.is_dir() else path
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _version(distribution: str) -> str:

@@ -150,6 +150,19 @@ def test_a_run_starts_from_another_network(options, records, tmp_path):
     assert trained["init_from"] == {"file": "network.safetensors", "sha256": digest}
 
 
+def test_a_run_goes_on_where_the_network_that_it_began_from_has_moved(options, records, tmp_path):
+    first, other = (options(records, tmp_path / name, seed=seed, max_steps=4) for seed, name in enumerate("ab"))
+    train_value(first)
+    train_value(other)
+    second = options(records, tmp_path / "second", init_from=first.output, max_steps=4)
+    train_value(second)
+    with pytest.raises(ValueError, match=r"it was begun with init_from .*/a, not .*/b; resume it with that"):
+        train_value(dataclasses.replace(second, resume=True, init_from=other.output))
+    moved = first.output.rename(tmp_path / "moved")
+    going_on = dataclasses.replace(second, resume=True, init_from=moved / "network.safetensors")
+    assert train_value(going_on)["step"] == 8
+
+
 def test_a_network_of_other_sizes_or_another_kind_is_no_start(options, records, tmp_path):
     first = options(records, tmp_path / "first", max_steps=1)
     train_value(first)
