@@ -18,6 +18,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "selfplay": ("alphabeta", "puct"),
     "expand": (),
     "relabel": (),
+    "loop": (),
     "fold": (),
     "export": (),
     "import": (),

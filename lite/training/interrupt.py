@@ -40,6 +40,7 @@ def how_to_resume() -> str:
     """The command that goes on; other verbs that train find their own unfinished runs."""
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
-    command = " ".join(words) if verb in ("train", "compare") else "train ..."
+    resumes = verb in ("compare", "loop")
+    command = " ".join(words) if verb == "train" or resumes else "train ..."
     program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
-    return f"go on with: {program} {command}" + ("" if "--resume" in command or verb == "compare" else " --resume")
+    return f"go on with: {program} {command}" + ("" if "--resume" in command or resumes else " --resume")

@@ -26,13 +26,23 @@ def configured(command: type, words: list[str], kind: str) -> Any:
     path = parser.parse_known_args(words)[0].config
     if path is None:
         return None
+    return described(command, read_configuration(path), path, kind)
+
+
+def read_configuration(path: Path) -> dict[str, Any]:
+    """The options that a file holds, by their names on the command line, and perhaps `kind`. Raises as `configured`."""
     try:
         options = parse_json(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(options, dict):
         raise ValueError(f"{path}: not options of a run: a JSON object is needed, as in a run's config.json")
-    of = options.pop("kind", kind)
+    return options
+
+
+def described(command: type, options: dict[str, Any], path: Path, kind: str) -> Any:
+    """The `command` of a kind that the options of the file `path` describe. Raises ValueError in words."""
+    of = options.get("kind", kind)
     if of != kind:
         raise ValueError(f"{path}: options of `liteshogi train {of}`, not of `liteshogi train {kind}`")
     try:
@@ -47,7 +57,7 @@ def _words(options: dict[str, Any]) -> list[str]:
     for name, value in options.items():
         if isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
-        elif name != "data":
+        elif name not in ("data", "kind"):
             words += [f"--{name}", *_values(value)]
     return words
 

@@ -1,0 +1,201 @@
+"""A generation: games of the best network, positions of their kind with its searches' labels, a candidate, the gate.
+
+Each stage goes on where it was cut, and is told by the ledger when it is done: see `Ledger.once`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.factory.expansion import Expansion, Labelling, expand
+from experiments.factory.selfplay import SelfPlay, self_play
+from experiments.games.match import CountedMatch, play_counted_match
+from experiments.games.sprt import Sprt
+from experiments.loop.ledger import Figures, Ledger
+from experiments.loop.options import Loop
+from experiments.nets import Kind, kind_of, network_path
+from experiments.yardstick import measure_d1
+from export.fold import fold_file
+from lite.training.checkpoint import load_model
+from lite.training.folder import RunFolder
+from lite.training.options import ValueTraining
+from lite.training.train import train_value
+from search.evaluation.network_file import load_network, save_network
+from search.machine.files import write_atomically
+
+GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT = "games", "positions", "held-out-games", "held-out-positions"
+AGAINST = "against "
+"""What the name of a match with a network that was not made here begins with."""
+_LOSSES = ("loss", "accuracy", "log_loss")
+_FOLDING = ("log_loss_change", "sign_flips", "mean_error")
+_STANDING = ("games", "wins", "draws", "losses", "pentanomial", "elo", "elo_low", "elo_high")
+"""Figures of the stages that the ledger keeps: those that neither a clock nor a path is in."""
+
+
+class Generation:
+    """One of a loop's generations, 0 being what it begins from."""
+
+    def __init__(self, loop: Loop, ledger: Ledger, number: int) -> None:
+        self.number = number
+        self.folder = loop.output / f"generation-{number:03}"
+        self.net = self.folder / "net.safetensors"
+        """The network as it plays."""
+        self.run = RunFolder(self.folder / "run")
+        """Its training; of generation 0 the weights alone, if it has any."""
+        self._loop, self._ledger = loop, ledger
+        self._seed = 2 * (1000 * loop.seed + number)
+
+    def begin(self) -> None:
+        """Make generation 0 of the network that the loop begins from, folded or trained. Raises OSError, ValueError."""
+
+        def take_over() -> Figures:
+            source = self._loop.file_of(self._loop.first)
+            if kind_of(source) is Kind.VALUE:
+                write_atomically(self.run.network, network_path(source).read_bytes())
+                fold_file(self.run.network, self.net, overwrite=True)
+            else:
+                save_network(load_network(source), self.net)
+            return {}
+
+        self._stage("first network", take_over)
+        self._measure()
+
+    def make(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> bool:
+        """All stages, to whether this network takes the place of the `best` one so far.
+
+        before: the generations whose positions are learnt from, too. Raises what the stages raise, KeyboardInterrupt
+        at Ctrl-C."""
+        loop = self._loop
+        self._play(best, GAMES, loop.positions, self._seed)
+        self._expand(best, GAMES, POSITIONS, self._seed)
+        if held_out := round(loop.held_out * loop.positions):
+            self._play(best, HELD_OUT_GAMES, held_out, self._seed + 1)
+            self._expand(best, HELD_OUT_GAMES, HELD_OUT, self._seed + 1)
+        self._stage("training", lambda: self._train(best, before, training))
+        self._stage("folding", self._fold)
+        self._measure()
+        accepted = bool(self._stage("gate", lambda: self._pass_gate(best))["accepted"])
+        for number, opponent in enumerate(loop.against if accepted else (), 1):
+            self._meet(opponent, number)
+        return accepted
+
+    def records(self, kind: str) -> Path:
+        """The folder of GAMES, POSITIONS, HELD_OUT_GAMES or HELD_OUT, told from those of others by its name alone."""
+        return self.folder / f"{kind}-{self.number}"
+
+    def remove_records(self) -> None:
+        """Remove games, positions, and what an unfinished training needs."""
+        for kind in (GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT):
+            if self.records(kind).exists():
+                shutil.rmtree(self.records(kind))
+        self.run.state.unlink(missing_ok=True)
+
+    def _stage(self, name: str, work: Callable[[], Figures]) -> Figures:
+        def announced() -> Figures:
+            print(f"generation {self.number} of {self._loop.generations}: {name}", file=sys.stderr, flush=True)
+            return work()
+
+        return self._ledger.once(self.number, name, announced)
+
+    def _play(self, best: Generation, kind: str, positions: int, seed: int) -> None:
+        loop = self._loop
+        options = SelfPlay(
+            str(best.net),
+            self.records(kind),
+            positions,
+            loop.nodes,
+            openings=loop.openings,
+            random_plies=loop.random_plies,
+            variety=loop.variety,
+            ending=loop.ending,
+            seed=seed,
+            workforce=loop.workforce(),
+        )
+        self._stage(kind, lambda: _without_folder(self_play(options)))
+
+    def _expand(self, best: Generation, games: str, kind: str, seed: int) -> None:
+        loop = self._loop
+        options = Expansion(
+            (self.records(games),),
+            self.records(kind),
+            Labelling(loop.label, str(best.net), nodes=loop.label_nodes),
+            seed,
+            loop.workforce(),
+            loop.mixture,
+            str(best.net),
+        )
+        self._stage(kind, lambda: _without_folder(expand(options)))
+
+    def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
+        held_out = self.records(HELD_OUT)
+        figures = train_value(
+            replace(
+                training,
+                data=tuple(one.records(POSITIONS) for one in (*before, self)),
+                valid=(held_out,) if held_out.exists() else (),
+                output=self.run.path,
+                init_from=best.weights(training),
+                seed=training.seed + self.number,
+                threads=self._loop.workers,
+                resume=self.run.state.exists(),
+            )
+        )
+        if figures["step"] < figures["steps"]:
+            raise KeyboardInterrupt
+        return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}
+
+    def weights(self, training: ValueTraining) -> Path | None:
+        """The trained weights, if there are any of a network such as is trained."""
+        if not self.run.network.exists():
+            return None
+        known = load_model(self.run.network)[0].config
+        return self.run.network if known == training.network.as_json() else None
+
+    def _fold(self) -> Figures:
+        figures = fold_file(self.run.network, self.net, (self.records(POSITIONS),), overwrite=True)
+        return {name: figures[name] for name in _FOLDING}
+
+    def _measure(self) -> None:
+        if self._loop.yardstick:
+            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick))
+
+    def _match(self, opponent: str, folder: str, games: int, test: Sprt | None) -> dict[str, Any]:
+        loop = self._loop
+        return play_counted_match(
+            CountedMatch(
+                str(self.net),
+                opponent,
+                loop.gate_nodes,
+                games=games,
+                openings=loop.openings,
+                random_plies=loop.match_plies(),
+                sprt=test,
+                parallel=loop.workers,
+                seed=self._seed,
+                output=self.folder / folder,
+            )
+        )
+
+    def _pass_gate(self, best: Generation) -> Figures:
+        """A match with the best network; where its games have not decided, what they have made likelier counts."""
+        report = self._match(str(best.net), "gate", self._loop.gate_games, self._loop.test())
+        verdict, ratio = report["sprt"]["verdict"], report["sprt"]["llr"]
+        accepted = verdict == "elo1" or (not verdict and ratio > 0)
+        return {**_standing(report), "best": best.number, "llr": ratio, "verdict": verdict, "accepted": accepted}
+
+    def _meet(self, opponent: str, number: int) -> None:
+        net, games = self._loop.file_of(opponent), self._loop.against_games
+        self._stage(AGAINST + opponent, lambda: _standing(self._match(net, f"match-{number}", games, None)))
+
+
+def _without_folder(report: dict[str, Any]) -> Figures:
+    return {name: value for name, value in report.items() if name != "folder"}
+
+
+def _standing(report: dict[str, Any]) -> Figures:
+    return {name: report[name] for name in _STANDING}

@@ -1,0 +1,379 @@
+"""A loop that begins with material alone: cut wherever it may be, it comes to the same networks."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.factory import expansion, selfplay
+from experiments.factory.expand import Mixture
+from experiments.factory.shards import Shards
+from experiments.games.player import Ending, Variety
+from experiments.loop import ledger as ledger_module
+from experiments.loop.ledger import LEDGER, Ledger
+from experiments.loop.loop import run_loop
+from experiments.loop.options import Loop
+from experiments.loop.table import as_table
+from lite.datasets.description import describe_source
+from lite.networks.dense import DenseConfig
+from lite.records.formats import record_files
+from lite.training.checkpoint import load_model
+from lite.training.optimiser import OptimiserConfig
+from lite.training.options import ValueTraining
+from lite.training.train import ValueRun
+from search.evaluation.material import material_network
+from search.evaluation.network_file import load_network, save_network
+from search.machine.folder_lock import FolderLock
+
+ROOT = Path(__file__).parents[3]
+STAGES = ["games", "positions", "held-out-games", "held-out-positions", "training", "folding", "gate"]
+TRAINING = ValueTraining(
+    data=(), network=DenseConfig(8, (8,), 2), optimiser=OptimiserConfig(learning_rate=0.01), batch_size=64, epochs=2
+)
+LOOP = Loop(
+    generations=2,
+    positions=300,
+    nodes=30,
+    variety=Variety(soft_plies=4),
+    ending=Ending(max_moves=50),
+    mixture=Mixture(random=1.0, tree=1.0, tree_nodes=60, tree_each=8),
+    label_nodes=20,
+    held_out=0.3,
+    window=2,
+    gate_nodes=20,
+    gate_games=8,
+    sprt=(-900, -800),
+    against=("material",),
+    against_games=2,
+    workers=2,
+)
+"""Whatever a candidate is worth it passes, so that the second generation plays with the first one's network."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def several_jobs():
+    """Even these few games are some jobs, between which a stage can be cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selfplay, "NODES_A_JOB", 10_000)
+        patch.setattr(expansion, "NODES_A_JOB", 4_000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def uncut(several_jobs, tmp_path_factory) -> tuple[Loop, dict[str, Any]]:
+    """A loop that nobody disturbed, and its report."""
+    loop = replace(LOOP, output=tmp_path_factory.mktemp("loops") / "uncut")
+    return loop, run_loop(loop, TRAINING)
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """Every figure, record and weight of a loop, but for times and the order in which a match's games have ended."""
+    made: dict[str, Any] = {"stages": [{**one, "seconds": 0} for one in Ledger(folder / LEDGER).stages]}
+    for path in sorted(folder.rglob("shard_*")):
+        if path.parent.name[:5] not in ("gate", "match"):
+            made[str(path.relative_to(folder))] = path.read_bytes()
+    for path in sorted(folder.glob("generation-*/net.safetensors")):
+        net = load_network(path)
+        arrays = (net.rows, net.bias, *(part for layer in net.layers for part in (layer.weight, layer.bias)))
+        made[str(path.relative_to(folder))] = b"".join(array.tobytes() for array in arrays)
+    for path in sorted(folder.glob("generation-*/run")):
+        weights = load_model(path)[0].state_dict()
+        made[str(path.relative_to(folder))] = {name: tensor.numpy().tobytes() for name, tensor in weights.items()}
+    return made
+
+
+def test_generations_play_learn_and_pass_the_gate(uncut):
+    loop, report = uncut
+    stages = [(one["generation"], one["stage"]) for one in Ledger(loop.output / LEDGER).stages]
+    made = [*STAGES, "against material"]
+    assert stages == [(0, "first network"), *((1, stage) for stage in made), *((2, stage) for stage in made)]
+    first, second = report["generations"][1:]
+    assert first["accepted"]
+    assert (first["gate"]["best"], second["gate"]["best"]) == (0, 1)
+    assert report["best"] == str(loop.output / "generation-002" / "net.safetensors")
+    assert set(second["against"]) == {"material"}
+    assert first["loss"] > 0
+    # What a generation is made by: games of the net before, labels of it, positions of both, its weights.
+    folder = loop.output / "generation-002"
+    played = describe_source(folder / "games-2")
+    labelled = describe_source(folder / "positions-2")
+    assert played is not None
+    assert labelled is not None
+    assert [net["sha256"] for net in labelled["nets"]] == 2 * [played["nets"][0]["sha256"]]
+    assert labelled["sources"][0]["description"]["verb"] == "selfplay"
+    training = load_model(folder / "run")[1]
+    assert training["data"] == ["positions-1", "positions-2"]
+    assert training["init_from"] is not None
+    assert load_model(loop.output / "generation-001" / "run")[1]["init_from"] is None
+    description = describe_source(loop.output)
+    assert description is not None
+    assert description["totals"]["accepted"] == 2
+
+
+def test_a_finished_loop_has_nothing_to_do_and_goes_on_when_more_is_asked_for(uncut, tmp_path, capsys):
+    loop, report = uncut
+    before = outcome(loop.output)
+    capsys.readouterr()
+    assert run_loop(loop, TRAINING) == report
+    assert capsys.readouterr().err == ""
+    assert outcome(loop.output) == before
+    one = replace(loop, output=tmp_path / "grown", generations=1)
+    run_loop(one, TRAINING)
+    run_loop(replace(one, generations=2), TRAINING)
+    assert outcome(one.output) == before
+
+
+class Cut(BaseException):
+    """Stands for a kill."""
+
+
+def test_a_cut_between_any_two_stages_costs_nothing(uncut, tmp_path, monkeypatch):
+    """Each stage's end is cut off once, after its work and before the ledger knows of it."""
+    loop = replace(uncut[0], output=tmp_path / "cut")
+    write, tried = ledger_module.write_atomically, set()
+
+    def write_the_second_time(path: Path, content: bytes) -> None:
+        if content.count(b'"stage"') not in tried:
+            tried.add(content.count(b'"stage"'))
+            raise Cut
+        write(path, content)
+
+    monkeypatch.setattr(ledger_module, "write_atomically", write_the_second_time)
+    cuts = 0
+    while True:
+        try:
+            report = run_loop(loop, TRAINING)
+            break
+        except Cut:
+            cuts += 1
+    assert cuts == 17
+    assert without_times(report) == without_times(uncut[1])
+    assert outcome(loop.output) == outcome(uncut[0].output)
+
+
+def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
+    loop = replace(uncut[0], output=tmp_path / "cut")
+    landings = steps = cuts = 0
+    append, take_step = Shards.append, ValueRun.take_step
+
+    def land_and_press(shards: Shards, *arguments: Any) -> bool:
+        nonlocal landings
+        landed = append(shards, *arguments)
+        landings += 1
+        if landings % 3 == 0:
+            signal.raise_signal(signal.SIGINT)
+        return landed
+
+    def step_and_press(run: ValueRun, *arguments: Any) -> dict[str, float]:
+        nonlocal steps
+        losses = take_step(run, *arguments)
+        steps += 1
+        if steps % 17 == 0:
+            signal.raise_signal(signal.SIGINT)
+        return losses
+
+    monkeypatch.setattr(Shards, "append", land_and_press)
+    monkeypatch.setattr(ValueRun, "take_step", step_and_press)
+    while True:
+        try:
+            run_loop(loop, TRAINING)
+            break
+        except KeyboardInterrupt:
+            cuts += 1
+    assert cuts > 10
+    assert outcome(loop.output) == outcome(uncut[0].output)
+
+
+def without_times(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in report["generations"]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_a_killed_command_goes_on(tmp_path):
+    (tmp_path / "config.json").write_text('{"kind": "dense", "width": 8, "batch-size": 64, "epochs": 1}')
+    words = "--generations 1 --positions 400 --nodes 20 --max-moves 40 --random 0 --tree 1 --label-nodes 10 --workers 1"
+    words += " --gate-games 10 --gate-nodes 10 --held-out 0.1"
+
+    def command(folder: str) -> list[str]:
+        options = ["--config", str(tmp_path / "config.json"), "-o", str(tmp_path / folder), "--json"]
+        return [sys.executable, "-m", "liteshogi", "loop", *words.split(), *options]
+
+    def stages() -> int:
+        path = tmp_path / "killed" / LEDGER
+        return path.read_bytes().count(b'"stage"') if path.exists() else 0
+
+    for _ in range(2):
+        process = subprocess.Popen(command("killed"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        before, end = stages(), time.monotonic() + 100
+        while stages() < before + 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        process.kill()
+        process.communicate()
+    found = [
+        json.loads(subprocess.run(command(folder), cwd=ROOT, check=True, capture_output=True).stdout)
+        for folder in ("killed", "uncut")
+    ]
+    assert without_times(found[0]) == without_times(found[1])
+    assert outcome(tmp_path / "killed") == outcome(tmp_path / "uncut")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"nodes": 31}, "--nodes 30, not 31"),
+        ({"mixture": replace(LOOP.mixture, tree=2.0)}, "--tree 1.0, not 2.0"),
+        ({"sprt": (0.0, 10.0)}, "--sprt [-900, -800], not [0.0, 10.0]"),
+        ({"first": "default"}, "other nets: material.safetensors (sha256 "),
+        ({"against": ()}, "other nets: "),
+        ({"seed": 2}, "--seed 1, not 2"),
+    ],
+)
+def test_other_options_are_refused_by_name(uncut, changes, words):
+    with pytest.raises(ValueError, match="its data were made with ") as error:
+        run_loop(replace(uncut[0], **changes), TRAINING)
+    assert words in str(error.value)
+
+
+def test_another_training_is_refused_by_name(uncut):
+    for changes, words in (
+        ({"epochs": 3}, "--config epochs 2, not 3"),
+        ({"network": DenseConfig(16, (8,), 2)}, "--config width 8, not 16"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            run_loop(uncut[0], replace(TRAINING, **changes))
+
+
+def test_a_rejected_candidate_leaves_the_best_in_its_place(tmp_path):
+    hard = replace(LOOP, output=tmp_path / "hard", generations=2, sprt=(900, 1000), against=(), held_out=0.0)
+    report = run_loop(hard, TRAINING)
+    assert [row.get("accepted") for row in report["generations"]] == [None, False, False]
+    assert [row["gate"]["best"] for row in report["generations"][1:]] == [0, 0]
+    assert report["best"] == str(hard.output / "generation-000" / "net.safetensors")
+    # The second candidate learns from the positions of both, which are others.
+    first, second = (set(codes_of(hard.output / f"generation-00{one}/positions-{one}")) for one in (1, 2))
+    assert len(first & second) < len(second) / 10
+    assert "held-out" not in as_table(report["generations"])
+    assert not list(hard.output.glob("generation-*/held-out*"))
+
+
+def codes_of(folder: Path) -> list[bytes]:
+    return [row.tobytes() for path in record_files([folder]) for row in np.fromfile(path, "V38")]
+
+
+def test_only_the_last_generations_records_are_kept(uncut, tmp_path):
+    """A loop that keeps little comes to the same; what it removes is asked for by nobody."""
+    loop = replace(uncut[0], output=tmp_path / "lean", window=1, keep=1)
+    run_loop(loop, TRAINING)
+    assert {path.name for path in loop.output.glob("generation-*/*-[0-9]*")} == {
+        *("games-2", "positions-2", "held-out-games-2", "held-out-positions-2", "match-1")
+    }
+    report = run_loop(replace(loop, generations=3), TRAINING)
+    assert len(report["generations"]) == 4
+    assert not (loop.output / "generation-002" / "positions-2").exists()
+    with pytest.raises(ValueError, match="--keep 1: at least --window 2"):
+        run_loop(replace(uncut[0], keep=1), TRAINING)
+
+
+def test_a_trained_network_gives_its_weights_to_the_first_candidate(uncut, tmp_path):
+    run = uncut[0].output / "generation-001" / "run"
+    loop = replace(LOOP, output=tmp_path / "taught", first=str(run), generations=1, against=(), held_out=0.0)
+    run_loop(loop, TRAINING)
+    training = load_model(loop.output / "generation-001" / "run")[1]
+    second = load_model(uncut[0].output / "generation-002" / "run")[1]
+    assert training["init_from"]["sha256"] == second["init_from"]["sha256"]
+    played = load_network(loop.output / "generation-000" / "net.safetensors")
+    assert played.width == 32
+    # One of other sizes plays first, and the candidate begins with weights of its own.
+    other = replace(TRAINING, network=DenseConfig(16, (8,), 1))
+    run_loop(replace(loop, output=tmp_path / "other"), other)
+    assert load_model(tmp_path / "other" / "generation-001" / "run")[1]["init_from"] is None
+
+
+def test_a_folder_that_was_moved_while_a_candidate_was_trained_goes_on(uncut, tmp_path, monkeypatch):
+    loop = replace(uncut[0], output=tmp_path / "here")
+    take_step = ValueRun.take_step
+
+    def step_and_press(run: ValueRun, *arguments: Any) -> dict[str, float]:
+        if run.options.init_from is not None:
+            signal.raise_signal(signal.SIGINT)
+        return take_step(run, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ValueRun, "take_step", step_and_press)
+        with pytest.raises(KeyboardInterrupt):
+            run_loop(loop, TRAINING)
+    moved = replace(loop, output=loop.output.rename(tmp_path / "there"))
+    run_loop(moved, TRAINING)
+    assert outcome(moved.output) == outcome(uncut[0].output)
+
+
+def test_a_yardstick_measures_the_first_network_too(uncut, tmp_path):
+    yardstick = uncut[0].output / "generation-001" / "held-out-positions-1"
+    loop = replace(LOOP, output=tmp_path, generations=1, against=(), held_out=0.0, yardstick=(yardstick,))
+    material, candidate = run_loop(loop, TRAINING)["generations"]
+    # The records are labelled by searches of the first network, which is nearer to itself than what is hardly trained.
+    assert 0 <= material["d1_rmse"] < candidate["d1_rmse"] < 0.6
+    assert material["d1_positions"] == candidate["d1_positions"] > 100
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"first": "missing.safetensors"}, "missing.safetensors"),
+        ({"against": ("missing.bin",)}, "missing.bin"),
+        ({"yardstick": (Path("missing"),)}, "missing: no such file"),
+        ({"openings": Path("missing.sfen")}, "missing.sfen"),
+        ({"gate_games": 7}, "--gate-games 7: an even number"),
+        ({"generations": 0}, "--generations 0: must be at least 1"),
+        ({"held_out": 2.0}, "--held-out 2.0: a share"),
+        ({"sprt": (5, 0)}, "--sprt 5 0: two numbers"),
+        ({"mixture": Mixture(played=2)}, "--played and --leaf are at most 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp_path):
+    with pytest.raises((ValueError, OSError), match=words):
+        run_loop(replace(LOOP, output=tmp_path / "new", **changes), TRAINING)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_trained_network_cannot_be_played_against_unfolded(uncut, tmp_path):
+    run = str(uncut[0].output / "generation-001" / "run")
+    with pytest.raises(ValueError, match="a trained value network, which does not play here; give a folded one"):
+        run_loop(replace(LOOP, output=tmp_path / "new", against=(run,)), TRAINING)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "liteshogi loop", "version": 2}', '{"format": "x"}'])
+def test_a_ledger_of_others_is_refused(content, tmp_path):
+    (tmp_path / LEDGER).write_text(content)
+    with pytest.raises(ValueError, match=f"{LEDGER}: no ledger of a loop .*restore it from a copy"):
+        run_loop(replace(LOOP, output=tmp_path), TRAINING)
+
+
+def test_two_loops_do_not_work_in_one_folder(tmp_path):
+    with FolderLock(tmp_path), pytest.raises(ValueError, match="another run is at work here"):
+        run_loop(replace(LOOP, output=tmp_path), TRAINING)
+
+
+def test_material_alone_is_a_network_like_others(tmp_path):
+    save_network(material_network(), tmp_path / "pieces.safetensors")
+    loop = replace(LOOP, output=tmp_path / "loop", first=str(tmp_path / "pieces.safetensors"), generations=1)
+    run_loop(loop, TRAINING)
+    named = replace(loop, output=tmp_path / "named", first="material")
+    run_loop(named, TRAINING)
+    assert outcome(loop.output) == outcome(named.output)
+
+
+def test_folds_of_a_finished_training_name_their_data(uncut):
+    """The folded network tells what it was made from: both folders, by the best network's games."""
+    provenance = load_network(uncut[1]["best"]).provenance["training"]
+    assert set(provenance["descriptions"]) == {"positions-1", "positions-2"}
