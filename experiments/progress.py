@@ -37,7 +37,7 @@ class Progress:
             return  # nothing has happened
         self._line = line
         if self._total is not None and done > self._before:
-            left = (now - self._begun) / (done - self._before) * (self._total - done)
+            left = (now - self._begun) / (done - self._before) * max(self._total - done, 0)
             line += f", {clock(left)} left"
         print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n", file=sys.stderr)
         sys.stderr.flush()

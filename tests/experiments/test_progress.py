@@ -45,3 +45,9 @@ def test_without_a_total_no_time_is_left(clock, monkeypatch, capsys):
         clock[0], done[0] = 40, 7
         line.show()
     assert capsys.readouterr().err == "7 games\n"
+
+
+def test_where_more_came_than_was_asked_for_no_time_is_left(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    show(clock, [(40, 13)])
+    assert capsys.readouterr().err == "13 of 10 games, 0:00 left\n"
