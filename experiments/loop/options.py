@@ -137,5 +137,5 @@ class Loop:
         return {role: "default" if net == "default" else network_path(self.file_of(net)) for role, net in roles.items()}
 
 
-_THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "save-minutes", "keep-epochs")
+_THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "device", "save-minutes", "keep-epochs")
 """Options of training that a loop gives itself, or that decide nothing."""
