@@ -23,10 +23,12 @@ from liteshogi.commands.train.dense import DENSE_OPTIMISER
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """What a loop can train: networks that the engine searches with."""
+# A generation has few positions, so batches are small: steps are what teaches.
 DEFAULT_TRAINING = ValueTraining(
     data=(),
     network=DenseConfig(128, (32,), 2),
     optimiser=DENSE_OPTIMISER,
+    batch_size=2048,
     epochs=6,
     mirror=True,
 )
