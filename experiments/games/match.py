@@ -1,4 +1,4 @@
-"""Two players of this engine play from balanced openings in pairs, in this process and on all cores.
+"""Two players of this engine, by alpha-beta or by PUCT, play from balanced openings in pairs, here and on all cores.
 
 Moves are counted in nodes or depth, so the result depends neither on the machine nor on what else it does: equal
 commands play equal games. What plays by the clock, or is another engine, plays through `experiments.arena.match`.
@@ -18,9 +18,10 @@ from experiments.factory.produce import Place, produce
 from experiments.games.openings import read_openings
 from experiments.games.options import NamedPlayer, read_player
 from experiments.games.pairs import PairTask
-from experiments.games.player import Ending
+from experiments.games.player import Ending, Player, PuctPlayer
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
+from experiments.zero.pairs import PuctPairTask
 from lite.records.formats import HCPE3
 
 FROM_START = (6, 12)
@@ -118,16 +119,7 @@ def play_counted_match(match: CountedMatch) -> dict[str, Any]:
     second = read_player(match.second, match.second_option, *match.second_limits(), "--second-option")
     lines = match.lines()
     standing = Standing(match.games // 2, match.sprt)
-    task = PairTask(
-        first.player,
-        second.player,
-        Ending(max_moves=match.max_plies, win_score=match.win_score),
-        lines,
-        match.plies(),
-        match.balance,
-        match.played_out,
-        match.seed,
-    )
+    task = _task(match, first.player, second.player, lines)
     jobs = ((number, number) for number in range(match.games // 2))
     place = Place(match.output, HCPE3, match.parallel)
     produce(place, _description(match, first, second, lines), task, jobs, referee=standing)
@@ -142,6 +134,22 @@ def play_counted_match(match: CountedMatch) -> dict[str, Any]:
         "parallel": match.parallel,
         "folder": str(match.output),
     }
+
+
+def _task(
+    match: CountedMatch, first: Player | PuctPlayer, second: Player | PuctPlayer, lines: tuple[str, ...]
+) -> PairTask | PuctPairTask:
+    """The pairs of two players of a kind. ValueError in words for two of different kinds."""
+    ending = Ending(max_moves=match.max_plies, win_score=match.win_score)
+    rest = (ending, lines, match.plies(), match.balance, match.played_out, match.seed)
+    if isinstance(first, Player) and isinstance(second, Player):
+        return PairTask(first, second, *rest)
+    if isinstance(first, PuctPlayer) and isinstance(second, PuctPlayer):
+        return PuctPairTask(first, second, *rest)
+    raise ValueError(
+        f"{match.first} and {match.second}: one is played by PUCT and one by alpha-beta, whose nodes do not compare; "
+        "play them by the clock: --byoyomi MILLISECONDS"
+    )
 
 
 def _names(first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:

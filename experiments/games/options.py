@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.games.player import Player
+from experiments.games.player import Player, PuctPlayer
 from experiments.nets import as_player
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, STEPS
 from search.evaluation.network_file import load_network
@@ -33,7 +33,7 @@ OPTIONS: tuple[Option, ...] = (
 class NamedPlayer:
     """A player, and what it was made from."""
 
-    player: Player
+    player: Player | PuctPlayer
     net: str
     """File of its network, or `default`."""
     chosen: dict[str, str]
@@ -51,12 +51,14 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
 
     Raises OSError or ValueError in words, also for another engine."""
     program, settings = as_player(command)
+    if program.startswith("liteshogi puct") and Path(command).is_file():
+        return _puct_player(Path(command), options, nodes, depth, flag)
     if program != "liteshogi":
         kind = "PUCT" if program.startswith("liteshogi puct") else "another engine"
         if kind != "PUCT" and Path(program).suffix in NETWORKS:
             raise FileNotFoundError(f"{program}: there is no such network")
         raise ValueError(
-            f"{command}: --nodes and --depth are for networks that the alpha-beta search plays, and this is {kind}; "
+            f"{command}: --nodes and --depth are for networks, named by their files, and this is {kind}; "
             "play it by the clock: --byoyomi MILLISECONDS"
         )
     values = OptionValues(OPTIONS)
@@ -83,6 +85,14 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
         if option.name != "EvalFile" and values.text(option.name) != str(option.default)
     }
     return NamedPlayer(player, net, chosen)
+
+
+def _puct_player(net: Path, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
+    if depth or nodes < 2:
+        raise ValueError(f"{net}: is played by PUCT, of which --nodes are counted, 2 at least, and no --depth")
+    if options:
+        raise ValueError(f"{flag} {options[0]}: a PUCT player in this process has no options")
+    return NamedPlayer(PuctPlayer(net.read_bytes(), nodes), str(net), {})
 
 
 def _set(values: OptionValues, setting: str) -> None:

@@ -45,11 +45,6 @@ class PairTask:
         """The memory of one worker."""
         return PairWorker(self)
 
-    def line(self, number: int) -> str:
-        """The opening that a pair begins from, before random moves."""
-        turn, place = divmod(number, len(self.lines))
-        return self.lines[np.random.default_rng((self.seed, turn, 0)).permutation(len(self.lines))[place]]
-
 
 class PairWorker:
     """Plays pairs, one game at a time."""
@@ -69,7 +64,7 @@ class PairWorker:
         """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
-        openings = Openings((task.line(number),), *task.random_plies)
+        openings = Openings((line_of(task.lines, number, task.seed),), *task.random_plies)
         counts: Counter[str] = Counter()
         games = []
         try:
@@ -91,6 +86,12 @@ class PairWorker:
         code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
         scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
         return bool(abs(int(scores[0])) <= self._task.balance)
+
+
+def line_of(lines: tuple[str, ...], number: int, seed: int) -> str:
+    """The opening that a pair begins from, before random moves: each is used before one is used again."""
+    turn, place = divmod(number, len(lines))
+    return lines[np.random.default_rng((seed, turn, 0)).permutation(len(lines))[place]]
 
 
 def count_side(game: PlayedGame) -> dict[str, int]:

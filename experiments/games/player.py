@@ -56,6 +56,18 @@ class Player:
 
 
 @dataclass(frozen=True)
+class PuctPlayer:
+    """Who plays by PUCT: a policy-value network, and how far it looks at each move."""
+
+    network: bytes
+    """The content of an ONNX file of dlshogi's format."""
+    nodes: int
+    """Visits of the root that end a move's search."""
+    depth: int = 0
+    """Is not counted."""
+
+
+@dataclass(frozen=True)
 class Ending:
     """When a game is over although the rules let it go on."""
 

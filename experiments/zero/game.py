@@ -1,4 +1,4 @@
-"""A game of self-play by PUCT under way: its position and tree, and the visits that are to be learnt from."""
+"""A game of PUCT players under way: its position and trees, and the visits that are to be learnt from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from search.puct.tree import PROVED_WIN, UNPROVED
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
+from search.rules.shogi import BLACK
 from search.score import score_of_rate
 
 MOVES_A_NODE = 120
@@ -28,21 +29,41 @@ def tree_megabytes(playouts: int) -> int:
 class Game:
     """A game; `begin_move` and `end_move` in turn until it `is_over`, with a search of the tree in between."""
 
-    def __init__(self, start: str, ending: Ending, settings: Settings, megabytes: int, play_out: bool) -> None:
-        """`start` is an opening's line; `play_out` plays on where the scores would end it, and notes it."""
+    def __init__(
+        self,
+        start: str,
+        ending: Ending,
+        settings: Settings,
+        megabytes: int,
+        play_out: bool,
+        first_colour: int | None = None,
+    ) -> None:
+        """`start` is an opening's line; `play_out` plays on where the scores would end it, and notes it; `first_colour`
+        is the first of two players', each with a tree; None: one plays itself."""
         self.position = new_position()
         set_game(self.position, *split_moves(start))
         board, hands = self.position["board"], self.position["hands"]
         self._start = encode(board, hands, int(self.position["turn"]), HCP)
-        self.tree = Tree(megabytes)
-        settings.write(self.tree.record)
-        self.tree.record["draw_worth"] = 0.5
-        self.tree.record["rule"], self.tree.record["max_moves"] = ending.declaration, ending.max_moves
+        self._trees = [Tree(megabytes) for _ in range(1 if first_colour is None else 2)]
+        for tree in self._trees:
+            settings.write(tree.record)
+            tree.record["draw_worth"] = 0.5
+            tree.record["rule"], tree.record["max_moves"] = ending.declaration, ending.max_moves
         self._game = np.zeros(1, game_dtype)[0]
         ending.write(self._game)
         begin_game(self._game)
-        self._game["play_out"] = play_out
+        self._game["play_out"], self._game["first_colour"] = play_out, first_colour or BLACK
         self._visits: list[tuple[np.ndarray, np.ndarray]] = []
+
+    @property
+    def player(self) -> int:
+        """Whose move it is: 0 the first player's, or that of the only one, 1 the second's."""
+        return int(len(self._trees) == 2 and self.position["turn"] != self._game["first_colour"])
+
+    @property
+    def tree(self) -> Tree:
+        """The mover's."""
+        return self._trees[self.player]
 
     @property
     def is_over(self) -> bool:
@@ -64,11 +85,29 @@ class Game:
     def end_move(self, exploration: Exploration, random: np.random.Generator) -> None:
         """Play the move that the search and chance have found, and keep the visits; a proved game ends."""
         root, game = self.tree.root, self._game
-        game["searched"][0] += self.tree.record["visits"]
+        game["searched"][self.player] += self.tree.record["visits"]
         if root["proof"] != UNPROVED:
             turn = int(self.position["turn"])
             self._end(MATE, turn if root["proof"] == PROVED_WIN else 1 - turn)
             return
+        moves, visits, weights, score = self._tried()
+        move = int(moves[exploration.choose(weights, int(game["count"]), random)])
+        tried = (moves, visits.astype(np.uint16))
+        self._end(*enter_move(self.position, game, np.int64(move), np.int64(score)))
+        if self.is_over:
+            return
+        self._visits.append(tried)
+        for tree in self._trees:
+            if not tree.advance([move]):
+                tree.clear()
+
+    @property
+    def score(self) -> int | None:
+        """Centipawns of the mover, as the search has found; None where the game is proved."""
+        return self._tried()[3] if self.tree.root["proof"] == UNPROVED else None
+
+    def _tried(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Of the root's moves that were visited: moves u2, visits i8, what they weigh i8 (n,), and the best's score."""
         edges = self.tree.root_edges()
         edges = edges[edges["child"] >= 0]
         nodes = self.tree.nodes[edges["child"]]
@@ -77,15 +116,8 @@ class Game:
         sound = np.where(nodes["proof"] == PROVED_WIN, 0, visits)
         weights = sound if sound.any() else visits
         best = int(np.argmax(weights))
-        score = score_of_rate(1 - float(nodes["win"][best]) / int(visits[best]))
-        move = int(edges["move"][exploration.choose(weights, int(game["count"]), random)])
-        tried = (edges["move"].copy(), visits.astype(np.uint16))
-        self._end(*enter_move(self.position, game, np.int64(move), np.int64(score)))
-        if self.is_over:
-            return
-        self._visits.append(tried)
-        if not self.tree.advance([move]):
-            self.tree.clear()
+        rate = 1 - float(nodes["win"][best]) / int(visits[best])
+        return edges["move"].copy(), visits, weights, score_of_rate(rate)
 
     def finished(self) -> PlayedGame:
         """The game, which is over."""

@@ -24,9 +24,12 @@ SETTLED_AT_ONCE = 8
 class Rooted(Protocol):
     """What is searched."""
 
-    tree: Tree
     position: np.void
     """At the tree's root."""
+
+    @property
+    def tree(self) -> Tree:
+        """What is known of it."""
 
 
 def search_together(

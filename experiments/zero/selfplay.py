@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -18,14 +17,14 @@ from experiments.factory.selfplay import numbered
 from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Ending
-from experiments.nets import Kind, kind_of, network_path
+from experiments.nets import network_path
 from experiments.zero.exploration import Exploration
 from experiments.zero.game import Game, tree_megabytes
+from experiments.zero.network import network_bytes, open_network
 from experiments.zero.search import search_together
 from lite.records.formats import HCPE3
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
-from search.puct.onnx_network import OnnxNetwork
 
 MOST_PLAYOUTS = 65535
 """hcpe3 has 16 bits for the visits of a move."""
@@ -98,25 +97,6 @@ def zero_self_play(options: ZeroSelfPlay) -> dict[str, Any]:
     return produce(place, description, task, numbered(), ("positions", options.positions))
 
 
-def network_bytes(net: str) -> bytes:
-    """A policy-value network as the content of an ONNX file. Raises OSError, or ValueError for another kind."""
-    kind = kind_of(net)
-    if kind is Kind.POLICY_VALUE_ONNX:
-        return Path(net).read_bytes()
-    if kind is not Kind.POLICY_VALUE:
-        raise ValueError(
-            f"{net}: is {kind.value}, and PUCT needs a policy-value network; `liteshogi selfplay {net}` plays it"
-        )
-    from experiments.resnet.network import load_resnet
-    from experiments.resnet.onnx import CHECKED, export_resnet
-    from export.positions import read_sample
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "network.onnx"
-        export_resnet(load_resnet(network_path(net))[0], path, read_sample((), CHECKED))
-        return path.read_bytes()
-
-
 @dataclass(frozen=True)
 class ZeroTask:
     """What a worker needs to play games."""
@@ -143,10 +123,7 @@ class ZeroWorker:
 
     def __init__(self, task: ZeroTask) -> None:
         self._task = task
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "network.onnx"
-            path.write_bytes(task.network)
-            self._model = OnnxNetwork(path)
+        self._model = open_network(task.network)
         self._leaves = Leaves(task.games)
         self._stopped = False
 

@@ -39,7 +39,7 @@ class Command:
     """Games to play; an even number plays every opening with both colours. Without it 1,000, with --sprt as many as the
     test takes (100,000 at most), and 20 by the clock."""
     nodes: int = 0
-    """Nodes of a move."""
+    """Nodes of a move; of policy-value networks, which PUCT plays, visits of the root."""
     depth: int = 0
     """Depth of a move."""
     second_nodes: int | None = None

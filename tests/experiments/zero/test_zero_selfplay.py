@@ -13,16 +13,22 @@ from pathlib import Path
 import cshogi
 import numpy as np
 import pytest
+import torch
+from torch.nn import functional
 
 from experiments.factory.workforce import Workforce
 from experiments.games.game import DECLARATION, MATE
 from experiments.games.openings import Openings
 from experiments.games.player import Ending
+from experiments.resnet.judge import load_predictor
+from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
+from experiments.resnet.train import ResnetTraining, train_resnet
 from experiments.zero.exploration import Exploration
 from experiments.zero.game import Game
+from experiments.zero.network import network_bytes
 from experiments.zero.search import search_together
-from experiments.zero.selfplay import ZeroSelfPlay, ZeroTask, network_bytes, zero_self_play
+from experiments.zero.selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
 from lite.records.reader import read_all
 from search.puct.engine import Settings, even_network
@@ -101,6 +107,29 @@ def test_a_trained_network_is_exported_on_the_way(trained: Path, onnx_file: Path
     zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "a", 100, workforce=Workforce(1), **QUICK))
     zero_self_play(ZeroSelfPlay(str(onnx_file), tmp_path / "b", 100, workforce=Workforce(1), **QUICK))
     assert shards(tmp_path / "a") == shards(tmp_path / "b")
+
+
+def test_a_generation_learns_the_visits_of_the_one_before(trained: Path, tmp_path: Path) -> None:
+    zero_self_play(ZeroSelfPlay(str(trained), tmp_path / "games", 400, workforce=Workforce(1), **QUICK))
+    options = ResnetTraining(
+        data=(tmp_path / "games",),
+        output=tmp_path / "next",
+        network=ResnetConfig(1, 8, value_hidden=8),
+        init_from=trained,
+        epochs=12,
+        batch_size=64,
+        device="cpu",
+    )
+    train_resnet(options)
+    batch = read_all([tmp_path / "games"], read_visits=True)
+    target = policy_target(batch)
+    losses = []
+    for net in (trained, tmp_path / "next"):
+        logits = torch.from_numpy(load_predictor(net)(batch).policy)
+        chosen = functional.log_softmax(logits, 1)[target.position, target.label]
+        losses.append(-float((chosen * torch.from_numpy(target.share)).sum()) / target.known)
+    assert losses[0] == pytest.approx(np.log(2187), abs=0.5)
+    assert losses[1] < losses[0] - 1
 
 
 @pytest.mark.parametrize(

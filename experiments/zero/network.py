@@ -1,0 +1,36 @@
+"""Policy-value networks as bytes, which travel to workers wherever they are."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from experiments.nets import Kind, kind_of, network_path
+from search.puct.onnx_network import OnnxNetwork
+
+
+def network_bytes(net: str) -> bytes:
+    """A policy-value network as the content of an ONNX file. Raises OSError, or ValueError for another kind."""
+    kind = kind_of(net)
+    if kind is Kind.POLICY_VALUE_ONNX:
+        return Path(net).read_bytes()
+    if kind is not Kind.POLICY_VALUE:
+        raise ValueError(
+            f"{net}: is {kind.value}, and PUCT needs a policy-value network; `liteshogi selfplay {net}` plays it"
+        )
+    from experiments.resnet.network import load_resnet
+    from experiments.resnet.onnx import CHECKED, export_resnet
+    from export.positions import read_sample
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.onnx"
+        export_resnet(load_resnet(network_path(net))[0], path, read_sample((), CHECKED))
+        return path.read_bytes()
+
+
+def open_network(content: bytes) -> OnnxNetwork:
+    """The network in an ONNX file's content."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "network.onnx"
+        path.write_bytes(content)
+        return OnnxNetwork(path)
