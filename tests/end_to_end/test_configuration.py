@@ -23,6 +23,7 @@ from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions, ValueTraining
 from liteshogi.__main__ import main
 from liteshogi.commands.arguments import part
+from liteshogi.commands.loop import read_training
 from liteshogi.commands.train.configuration import configured
 from tests.lite.training.conftest import random_games
 
@@ -93,6 +94,28 @@ def test_options_come_back_from_their_file(tmp_path: Path, options: TrainingOpti
     path.write_text(json.dumps(options.configuration()), encoding="utf-8")
     command = configured(command_of(options.kind), ["--epochs", "3", f"--config={path}"], options.kind)
     assert part(type(options), command) == options
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(options=OPTIONS)
+def test_a_loop_takes_the_options_of_any_value_network(tmp_path: Path, options: TrainingOptions) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(options.configuration()), encoding="utf-8")
+    if isinstance(options, ValueTraining):
+        assert read_training(path) == options
+    else:
+        with pytest.raises(ValueError, match=r"config.json: a loop trains networks of a .*, not resnet"):
+            read_training(path)
+
+
+def test_a_loops_file_need_not_hold_all_options_but_the_kind(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"kind": "half_kp", "lambda": 0.5}')
+    training = read_training(path)
+    assert (training.network, training.lambda_, training.data) == (HalfKpConfig(), 0.5, ())
+    path.write_text('{"lambda": 0.5}')
+    with pytest.raises(ValueError, match=r'a loop trains networks of a "kind" among lite, .*, not None'):
+        read_training(path)
 
 
 def liteshogi(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
