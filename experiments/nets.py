@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
+from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_sfens, set_game_with_kings
 from search.machine.files import check_output
 from search.rules.position import new_position
@@ -40,19 +41,19 @@ _FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": K
 
 def network_path(net: str) -> Path:
     """The file of a network: a training run's directory stands for the one in it."""
-    path = Path(net)
+    path = network_file(net)
     return path / "network.safetensors" if path.is_dir() else path
 
 
 def kind_of(net: str) -> Kind:
-    """What a path, or `default`, is: the engine's where nothing says otherwise. Raises OSError or ValueError."""
+    """What a path, or a shipped network's name, is: a folded one in doubt. Raises OSError or ValueError."""
     path = network_path(net)
     if path.suffix.lower() == ".onnx":
         from search.puct.onnx_file import open_session
 
         planes = any(given.name == "input1" for given in open_session(path).get_inputs())
         return Kind.POLICY_VALUE_ONNX if planes else Kind.VALUE_ONNX
-    if path != Path(net) and not path.is_file():
+    if Path(net).is_dir() and not path.is_file():
         raise FileNotFoundError(f"{net}: holds no network.safetensors: it is no directory of a training run")
     if path.suffix == ".safetensors" and path.is_file():
         try:
@@ -198,19 +199,19 @@ def bench(net: str, depth: int | None = None) -> dict[str, Any]:
 
 
 def as_player(command: str) -> tuple[str, tuple[str, ...]]:
-    """The command and the options of a USI engine; a network's file, or `default`, stands for this engine with it.
+    """The command and the options of a USI engine; a network's file or name stands for this engine with it.
 
     Raises OSError or ValueError in words for a network that no engine here plays.
     """
     path = Path(command)
     is_network = path.is_file() and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
     is_run = path.is_dir() and command != "liteshogi"  # which is this program, in its own source tree too
-    if command != "default" and not is_network and not is_run:
+    if not is_shipped(command) and not is_network and not is_run:
         return command, ()
     kind = kind_of(command)
     if kind is Kind.FOLDED:
         load_network(command)  # rather now than as a loss in every game
-        return "liteshogi", (f"EvalFile={command if command == 'default' else path.absolute()}",)
+        return "liteshogi", (f"EvalFile={command if is_shipped(command) else path.absolute()}",)
     if kind is Kind.POLICY_VALUE_ONNX:
         return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()
     raise ValueError(_unplayable(command, kind))

@@ -16,7 +16,7 @@ from typing import Any
 
 from lite.datasets.chunks import data_files
 from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, describe_source, read_description
-from search.evaluation.network_file import DEFAULT_NETWORK
+from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
 from search.machine.jit import KERNEL
 
@@ -113,8 +113,8 @@ def _describe_data(path: Path) -> dict[str, Any]:
 
 
 def _describe_net(role: str, path: Path | str) -> dict[str, Any]:
-    file = DEFAULT_NETWORK if str(path) == "default" else Path(path)
-    return {"role": role, "name": "default" if file == DEFAULT_NETWORK else file.name, "sha256": _sha256(file)}
+    file = network_file(path)
+    return {"role": role, "name": str(path) if is_shipped(path) else file.name, "sha256": _sha256(file)}
 
 
 def _sha256(path: Path) -> str:

@@ -12,6 +12,7 @@ from experiments.nets import as_player
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
+from search.evaluation.shipped import network_file
 from search.usi.alphabeta import DEFAULT_FV_SCALE
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -68,7 +69,7 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
         except ValueError as error:
             raise ValueError(f"{flag} {setting}: {error}") from None
     scale, net = values.number("FV_SCALE"), values.text("EvalFile")
-    if scale != DEFAULT_FV_SCALE and (net == "default" or not is_nnue(Path(net))):
+    if scale != DEFAULT_FV_SCALE and not is_nnue(network_file(net)):
         raise ValueError(f"{flag} FV_SCALE={scale}: {net} is no nn.bin, and has a scale of its own")
     skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
     player = Player(

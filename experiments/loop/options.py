@@ -18,6 +18,7 @@ from experiments.nets import Kind, kind_of, network_path
 from lite.records.formats import record_files
 from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import is_shipped
 
 MATERIAL = "material"
 """The network that counts pieces, among those that a loop begins from and is measured against."""
@@ -134,7 +135,7 @@ class Loop:
     def nets(self) -> dict[str, Path | str]:
         """The networks that were not made here, by what they are for, as files or `default`."""
         roles = {"first": self.first, **{f"against {net}": net for net in self.against}}
-        return {role: "default" if net == "default" else network_path(self.file_of(net)) for role, net in roles.items()}
+        return {role: net if is_shipped(net) else network_path(self.file_of(net)) for role, net in roles.items()}
 
 
 _THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "device", "save-minutes", "keep-epochs")

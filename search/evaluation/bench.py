@@ -23,7 +23,8 @@ import numpy as np
 from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import EvalNetwork, Layer
-from search.evaluation.network_file import DEFAULT_NETWORK, load_network
+from search.evaluation.network_file import load_network
+from search.evaluation.shipped import DEFAULT, network_file
 from search.machine.jit import KERNEL, jit
 from search.machine.metadata import parse_json
 from search.rules.movegen import list_moves
@@ -184,7 +185,7 @@ def bench_evaluation(
     figures = measure(chosen, recorded, runs)
     if net is None:
         figures["network"] += ", (16, 4, 32)"
-        if DEFAULT_NETWORK.is_file():
+        if network_file(DEFAULT).is_file():
             figures["default"] = measure(load_network("default"), recorded, runs)
             figures["default"]["network"] += ", default"
     return figures | {

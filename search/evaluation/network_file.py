@@ -17,6 +17,7 @@ from safetensors.numpy import save
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
+from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json, sort_header
 
@@ -25,7 +26,6 @@ SUFFIX = ".safetensors"
 VERSION = "1"
 _LONGEST_COMPLAINT = 250
 """Characters: what a forged file holds is repeated no further."""
-DEFAULT_NETWORK = Path(__file__).parents[1] / "networks" / "default.safetensors"
 
 
 def _tensors(net: EvalNetwork) -> dict[str, np.ndarray]:
@@ -111,12 +111,12 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
 
 
 def load_network(path: Path | str = "default", fv_scale: int | None = None) -> EvalNetwork:
-    """The network of a file, an nn.bin of YaneuraOu too, or the one that is shipped (`default`).
+    """The network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
     fv_scale: the divisor of an nn.bin's output, see `nnue_file.read_nnue`; other files hold their own.
     Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
     """
-    path = DEFAULT_NETWORK if str(path) == "default" else Path(path)
+    path = network_file(path)
     if path.is_dir():
         raise FileNotFoundError(f"{path}: a directory; if it is a training run, `liteshogi fold {path} -o NET`")
     if not path.is_file():

@@ -12,7 +12,7 @@ import pytest
 from experiments.factory import description as description_module
 from experiments.factory.description import Description
 from lite.datasets.description import DESCRIPTION, describe_source
-from search.evaluation.network_file import DEFAULT_NETWORK
+from search.evaluation.shipped import network_file
 from search.machine.jit import KERNEL
 
 
@@ -46,7 +46,7 @@ def test_it_tells_what_data_are_made_from(tmp_path, source):
             "description": None,
         }
     ]
-    digest = hashlib.sha256(DEFAULT_NETWORK.read_bytes()).hexdigest()
+    digest = hashlib.sha256(network_file("default").read_bytes()).hexdigest()
     assert found["nets"] == [{"role": "labels", "name": "default", "sha256": digest}]
     assert found["made_by"][0]["kernel"] == KERNEL
     assert found["totals"] == {}
