@@ -164,7 +164,7 @@ class Generation:
         if self._loop.yardstick:
             self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick))
 
-    def _match(self, opponent: str, folder: str, games: int, test: Sprt | None) -> dict[str, Any]:
+    def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> dict[str, Any]:
         loop = self._loop
         return play_counted_match(
             CountedMatch(
@@ -176,21 +176,22 @@ class Generation:
                 random_plies=loop.match_plies(),
                 sprt=test,
                 parallel=loop.workers,
-                seed=self._seed,
+                seed=seed,
                 output=self.folder / folder,
             )
         )
 
     def _pass_gate(self, best: Generation) -> Figures:
         """A match with the best network; where its games have not decided, what they have made likelier counts."""
-        report = self._match(str(best.net), "gate", self._loop.gate_games, self._loop.test())
+        report = self._match(str(best.net), "gate", self._loop.gate_games, self._seed, self._loop.test())
         verdict, ratio = report["sprt"]["verdict"], report["sprt"]["llr"]
         accepted = verdict == "elo1" or (not verdict and ratio > 0)
         return {**_standing(report), "best": best.number, "llr": ratio, "verdict": verdict, "accepted": accepted}
 
     def _meet(self, opponent: str, number: int) -> None:
+        """Games of their own: those that made the candidate the best one would flatter it."""
         net, games = self._loop.file_of(opponent), self._loop.against_games
-        self._stage(AGAINST + opponent, lambda: _standing(self._match(net, f"match-{number}", games, None)))
+        self._stage(AGAINST + opponent, lambda: _standing(self._match(net, f"match-{number}", games, self._seed + 1)))
 
 
 def _without_folder(report: dict[str, Any]) -> Figures:
