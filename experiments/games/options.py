@@ -42,7 +42,7 @@ class NamedPlayer:
 
     def name(self, whole: bool) -> str:
         """For readers; with the `whole` path of its network."""
-        limits = [f"{amount} {what}" for what in ("nodes", "depth") if (amount := getattr(self.player, what))]
+        limits = [f"{amount} {what}" for what in ("nodes", "depth") if (amount := getattr(self.player, what, 0))]
         settings = [f"{option}={value}" for option, value in self.chosen.items()]
         return f"{self.net if whole else Path(self.net).name} ({', '.join([*limits, *settings])})"
 

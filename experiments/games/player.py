@@ -63,8 +63,6 @@ class PuctPlayer:
     """The content of an ONNX file of dlshogi's format."""
     nodes: int
     """Visits of the root that end a move's search."""
-    depth: int = 0
-    """Is not counted."""
 
 
 @dataclass(frozen=True)
