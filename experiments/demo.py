@@ -1,20 +1,25 @@
 """The whole road in a few minutes, from a sample of games to a game that the trained net plays.
 
-It trains the source's (16, 4, 32) network on the packaged sample, tests it on held-out games beside material and the
-default network, folds and quantises it, searches a middle-game position with it, and lets it play the default network.
+From the packaged sample of games it makes positions as a search meets them, labelled by the default network, and trains
+the source's (16, 4, 32) network on them; tests it on held-out games beside material and its teacher, folds and
+quantises it, searches a middle-game position with it, and lets it play its teacher.
 Under the output directory it leaves the networks, one picture (training curves, calibration) and the game as KIF.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+from experiments.factory.expand import Mixture
+from experiments.factory.expansion import Expansion, expand
 from experiments.game import ending_in_english, play_game, result_in_english
 from experiments.pictures import draw_training
 from export.fold import fold_file
+from lite.datasets.description import DESCRIPTION
 from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
 from lite.training.log import read_log
@@ -33,38 +38,59 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     """Do all of it in the directory `output`; the figures. What is done is told on standard error."""
     begun = time.perf_counter()
     train, valid = SAMPLE / "teacher_sample.hcpe3", SAMPLE / "valid_sample.hcpe3"
-    run = output / "run"
-    _say("1. Train a (16, 4, 32) lite value network on the sample games")
-    train_value(ValueTraining(data=(train,), valid=(valid,), output=run, epochs=epochs, threads=1, overwrite=True))
+    run, positions = output / "run", output / "positions"
+    _say(
+        "1. Make positions of the sample games, as a search meets them, and ask the default network what they are worth"
+    )
+    if (positions / DESCRIPTION).is_file():
+        shutil.rmtree(positions)
+    made = expand(Expansion((train,), positions, mixture=Mixture(played=1, random=2, tree=1)))
 
-    _say("\n2. Test it on games that it has not seen")
+    _say(f"   {made['positions']:,} positions in {positions}/")
+
+    _say("\n2. Train a (16, 4, 32) lite value network on them")
+    train_value(
+        ValueTraining(
+            data=(positions,),
+            valid=(valid,),
+            output=run,
+            epochs=epochs,
+            lambda_=1,
+            mirror=True,
+            threads=1,
+            overwrite=True,
+        )
+    )
+
+    _say("\n3. Test it on games that it has not seen")
     reports = {"demo": judge_net(str(run), (valid,)), "default": judge_net("default", (valid,))}
     accuracy = {name: report["accuracy"] for name, report in reports.items()}
     accuracy["material"] = reports["demo"]["material_accuracy"]
     for name in ("material", "demo", "default"):
         _say(f"   {name:9s} {100 * accuracy[name]:.2f} % of {reports['demo']['positions']:,} positions")
 
-    _say("\n3. Fold it into table rows and a small integer network")
+    _say("\n4. Fold it into table rows and a small integer network")
     folded = output / "demo.safetensors"
     fold = fold_file(run, folded, (valid,), positions=20_000, overwrite=True)
     _say(f"   {folded}: {fold['bytes']:,} bytes, sign flips by quantisation {100 * fold['sign_flips']:.3f} %")
 
-    _say(f"\n4. Search a middle-game position with it: {MIDDLE_GAME}")
+    _say(f"\n5. Search a middle-game position with it: {MIDDLE_GAME}")
     network = load_network(folded)
     analysis = AlphaBetaEngine(network, hash_mb=16).analyse(MIDDLE_GAME, nodes=300_000)
     _say(f"   depth {analysis.depth}, {analysis.score_text}, {analysis.nodes:,} nodes: {' '.join(analysis.pv)}")
 
-    _say("\n5. Play it against the default network")
+    _say("\n6. Play it against the default network")
     players = (AlphaBetaEngine(network, hash_mb=16), AlphaBetaEngine("default", hash_mb=16))
     game = play_game(players, ("demo", "default"), nodes=nodes, progress=_move_line)
     _say(f"   {ending_in_english(game)} after {len(game.moves)} moves: {result_in_english(game)}")
     write_atomically(output / "game.kifu", kif_text(game).encode())
     draw_training(read_log(run / "log.jsonl"), reports, accuracy, output / "demo.png")
     return {
+        "positions": made["positions"],
         "accuracy": accuracy,
         "game": _summary(game),
         "search": {"depth": analysis.depth, "nodes": analysis.nodes, "pv": list(analysis.pv)},
-        "files": ["demo.png", "game.kifu", "demo.safetensors", "run/"],
+        "files": ["demo.png", "game.kifu", "demo.safetensors", "positions/", "run/"],
         "seconds": round(time.perf_counter() - begun, 1),
     }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -50,6 +51,10 @@ class Workers:
         self.total(holds)
         return bool(holds)
 
+    def meet(self) -> None:
+        """Waits until all have come here."""
+        self.any(False)
+
 
 ALONE = Workers()
 
@@ -66,8 +71,14 @@ def join_workers() -> Workers:
         if on_gpus:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
-    atexit.register(distributed.destroy_process_group)  # its threads must not outlive the interpreter
+    atexit.register(_leave)
     return Workers(distributed.get_rank(), size)
+
+
+def _leave() -> None:
+    """End the group's threads, which must not outlive the interpreter; a second Ctrl-C does not hinder it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    distributed.destroy_process_group()
 
 
 @contextmanager

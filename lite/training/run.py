@@ -316,6 +316,7 @@ class Run:
                 )
             else:
                 self._loop()
+                self.workers.meet()  # what the first one writes is there before any other reads it
         finally:
             self.folder.release()
         return {"step": self.step, "steps": self.steps} | self.last_valid

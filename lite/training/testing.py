@@ -16,6 +16,7 @@ from lite.training.checkpoint import NETWORK, file_format, load_model
 from lite.training.metrics import Metrics, require_finite
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
 from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
@@ -39,7 +40,7 @@ def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, position
 
 def load_predictor(net: str) -> Predictor:
     """What gives a net's logits, whatever the kind of its file. Raises OSError or ValueError in words."""
-    path = Path(net)
+    path = network_file(net)
     if path.is_dir() or (path.suffix == ".safetensors" and file_format(path) == NETWORK):
         return _trained(path)
     if path.suffix == ".onnx":

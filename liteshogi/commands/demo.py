@@ -13,12 +13,12 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True)
 class Command:
-    """Train, test, fold, search and play, in a few minutes on two cores."""
+    """Make positions, train, test, fold, search and play, in a few minutes on two cores."""
 
     output: Output = Path("out")
     """Directory for what it makes; an earlier demo's run there is made anew."""
-    epochs: int = 12
-    """Times that the sample is seen."""
+    epochs: int = 8
+    """Times that every position is seen."""
     nodes: int = 30_000
     """Nodes a move in the game."""
     json: Json = False

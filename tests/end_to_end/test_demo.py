@@ -17,6 +17,7 @@ def test_the_demo_makes_what_it_promises(tmp_path, capsys):
     figures = json.loads(capsys.readouterr().out)
     assert figures["accuracy"]["demo"] > 0.55
     assert figures["accuracy"]["default"] > figures["accuracy"]["material"]
+    assert figures["positions"] > 1_000_000
     assert load_network(tmp_path / "demo.safetensors").width == 96
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
     game = cshogi.KIF.Parser.parse_str((tmp_path / "game.kifu").read_text(encoding="utf-8"))

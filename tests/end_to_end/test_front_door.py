@@ -92,7 +92,7 @@ def test_old_spellings_name_the_one_there_is(old, spelled, capsys):
 
 @pytest.mark.parametrize(
     ("command", "rate"),
-    [("train lite", "None"), ("train dense", "0.005"), ("train half_kp", "0.001"), ("train resnet", "0.002")],
+    [("train lite", "None"), ("train dense", "0.04"), ("train half_kp", "0.005"), ("train resnet", "0.002")],
 )
 def test_the_learning_rate_in_the_help_is_the_kinds_own(command, rate, capsys):
     with pytest.raises(SystemExit):

@@ -16,7 +16,7 @@ from lite.workers import join_workers
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
 
-NNUE_OPTIMISER = OptimiserConfig(learning_rate=0.001)
+NNUE_OPTIMISER = OptimiserConfig(learning_rate=0.005)
 
 
 @dataclass(frozen=True)

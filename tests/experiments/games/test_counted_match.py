@@ -116,7 +116,7 @@ def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
     report = play_counted_match(same)
     assert report["pentanomial"] == [0, 0, 8, 0, 0]
     assert report["remarks"] == ["both players are the same, so each pair is one game played twice"]
-    unequal = replace(same, nodes=400, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
+    unequal = replace(same, nodes=4000, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
     report = play_counted_match(unequal)
     assert report["sprt"]["verdict"] == "elo1"
     assert report["games"] < 100
