@@ -59,7 +59,8 @@ def test_games_are_made_once_and_go_on(tmp_path):
     assert more["positions"] + more["met before"] >= sum((len(game) - 33) // 4 for game in after)
     hashes = np.concatenate([position_hashes(chunk.positions) for chunk in ChunkReader(data_files((folder,)))])
     assert len(hashes) == more["positions"]
-    assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000  # two that share a slot of the table forget each other
+    # Two that share a slot of the table forget each other.
+    assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
 
 
 def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
