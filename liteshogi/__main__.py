@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "puct": (),
     "compare": (),
     "tune": (),
+    "judge": ("moves", "positions"),
     "analyse": (),
     "warmup": (),
     "demo": (),

@@ -13,14 +13,13 @@ from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, Labelling, Relabelling, expand, relabel
 from experiments.factory.seen import code_hashes
 from experiments.factory.study import STATIC, Studio
-from experiments.factory.usi_labels import EngineLabels, read_score
+from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
 from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from search.evaluation.network_file import load_network
-from search.score import MATE
 
 SAMPLE = Path("experiments/sample/valid_sample.hcpe3")
 MIXTURE = Mixture(
@@ -147,24 +146,6 @@ def test_an_engine_labels_through_pipes(source, tmp_path):
     cshogi.Board().to_hcp(start[0])
     scores, moves = labeller.label(start)
     assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
-
-
-@pytest.mark.parametrize(
-    ("lines", "score"),
-    [
-        (["info depth 3 score cp -40 nodes 9", "bestmove 7g7f"], -40),
-        (["info score mate 5", "bestmove x"], MATE - 5),
-        (["info score mate -6", "bestmove x"], -(MATE - 6)),
-        (["info score mate +", "bestmove x"], MATE - 1),
-        (["info score mate -", "bestmove x"], -(MATE - 1)),
-        (["info score cp 99999", "bestmove x"], 29_999),
-        (["info score cp 10", "info score cp 90 lowerbound", "info multipv 2 score cp 3", "bestmove x"], 10),
-        (["info multipv 1 score cp 8", "info string score cp none", "bestmove x"], 8),
-        (["bestmove resign"], None),
-    ],
-)
-def test_scores_are_read_as_engines_write_them(lines, score):
-    assert read_score(lines) == score
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""An engine behind pipes that searches one position after the other, outside a game."""
+
+from __future__ import annotations
+
+import re
+import weakref
+
+from experiments.arena.dialogue import Dialogue
+from experiments.arena.engines import READY_SECONDS, USIOK_SECONDS, Engine
+from lite.training.targets import MATE_SCORE
+from search.score import MATE
+
+ANSWER_SECONDS = 600.0
+"""For one position; an engine that takes longer has gone."""
+_SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
+_NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info string")
+
+
+class Searcher:
+    """An engine that has been asked, started again to search; it ends when nobody holds this any more."""
+
+    def __init__(self, engine: Engine) -> None:
+        command = [str(engine.program), *engine.arguments]
+        self._dialogue = Dialogue(" ".join(command), command, engine.directory, engine.environment)
+        weakref.finalize(self, self._dialogue.__exit__)
+        self._dialogue.send("usi")
+        self._dialogue.until("usiok", USIOK_SECONDS)
+        for name, value in engine.options.items():
+            self._dialogue.send(f"setoption name {name} value {value}")
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin another game, of which the engine knows nothing."""
+        self._dialogue.send("isready")
+        self._dialogue.until("readyok", READY_SECONDS)
+        self._dialogue.send("usinewgame")
+
+    def stop(self) -> None:
+        """End the search under way, from any thread."""
+        self._dialogue.send("stop")
+
+    def search(self, position: str, limits: str) -> tuple[str, int | None]:
+        """The answer to `position ...` and `go ...`: a move, `resign` or `win`, and the last score that was told.
+
+        ValueError if the engine ends.
+        """
+        self._dialogue.send(f"position {position}")
+        self._dialogue.send(f"go {limits}")
+        lines = self._dialogue.until("bestmove", ANSWER_SECONDS)
+        return [*lines[-1].split(), ""][1], read_score(lines)
+
+
+def read_score(lines: list[str]) -> int | None:
+    """The last score of the best line that an engine has told, centipawns or a mate as `search.score` has it."""
+    for line in reversed(lines):
+        found = _SCORE.search(line)
+        if found is None or _NOT_THE_SCORE.search(line):
+            continue
+        kind, number = (word for word in found.groups() if word is not None)
+        if kind == "cp":
+            return max(-MATE_SCORE + 1, min(MATE_SCORE - 1, int(number)))
+        plies = int(number) if number not in ("", "+", "-") else 1
+        sign = -1 if number.startswith("-") else 1
+        return sign * (MATE - min(abs(plies), 1000))
+    return None

@@ -1,0 +1,95 @@
+"""The judge: a stronger engine's long search of a position, asked through pipes and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.engines import Engine, ask_engine
+from experiments.arena.searcher import Searcher
+from experiments.factory.jobs import Stopped
+from experiments.judge.game_position import GamePosition
+from experiments.judge.ledger import Ledger, Opinion
+from search.rules.movegen import list_moves
+from search.score import MATE
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Who judges, and how long."""
+
+    judge: str
+    """Command of a USI engine."""
+    judge_option: tuple[str, ...] = ()
+    """NAME=VALUE options of it; one thread is best: there are `workers` of it."""
+    judge_nodes: int = 500_000
+    """Nodes of each of its searches."""
+    ledger: Path = Path("runs/judge/ledger.jsonl")
+    """File of its answers: what is there is not asked again."""
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Positions at a time."""
+
+    def open(self) -> Judge:
+        """Ask the engine who it is, and read what it has said. Raises OSError or ValueError in words."""
+        if self.judge_nodes < 1 or self.workers < 1:
+            raise ValueError("--judge-nodes and --workers must be at least 1")
+        return Judge(ask_engine(self.judge, self.judge_option), self.judge_nodes, self.ledger)
+
+
+class Judge:
+    """An engine and its answers; `seat` gives each thread a process of it."""
+
+    def __init__(self, engine: Engine, nodes: int, ledger: Path) -> None:
+        self.engine, self.nodes = engine, nodes
+        self.ledger = Ledger(ledger, _identity(engine))
+
+    def seat(self) -> Seat:
+        """For one thread."""
+        return Seat(self)
+
+
+class Seat:
+    """Answers from the ledger, or else from a process that is started when it is first needed."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._searcher: Searcher | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the search under way, from any thread; `ask` raises Stopped."""
+        self._stopped = True
+        if self._searcher is not None:
+            self._searcher.stop()
+
+    def ask(self, position: GamePosition) -> Opinion:
+        """What a search of the judge's nodes with nothing in its table finds; a mated mover is told without one."""
+        nodes, ledger = self._judge.nodes, self._judge.ledger
+        if (known := ledger.find(position.text, nodes)) is not None:
+            return known
+        if self._stopped:
+            raise Stopped
+        if not list_moves(position.set_up()):
+            return Opinion("resign", -MATE)
+        if self._searcher is None:
+            self._searcher = Searcher(self._judge.engine)
+        self._searcher.forget()
+        word, score = self._searcher.search(position.text, f"nodes {nodes}")
+        if self._stopped:
+            raise Stopped  # what was cut is no answer
+        if score is None:
+            score = MATE - 1 if word == "win" else -MATE + 1 if word == "resign" else None
+        if score is None:
+            raise ValueError(f"the judge told no score of {position.text}")
+        opinion = Opinion(word, score)
+        ledger.enter(position.text, nodes, opinion)
+        return opinion
+
+
+def _identity(engine: Engine) -> dict[str, Any]:
+    """What makes its answers its own."""
+    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in engine.files()}
+    return {"name": engine.id_name, "arguments": engine.arguments, "options": engine.options, "files": digests}

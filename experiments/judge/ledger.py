@@ -1,0 +1,77 @@
+"""What a judge has said, kept in a file: what it has been asked once it is never asked again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.factory.durable_file import DurableFile
+from search.machine.metadata import parse_json
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What a search of a position found."""
+
+    move: str
+    """Its best move, or `resign` or `win`."""
+    score: int
+    """The mover's: centipawns, or a mate as `search.score` has it."""
+
+
+class Ledger:
+    """A file of JSON lines: who the judge is, then {"position", "nodes", "move", "score"} for each of its answers.
+
+    Each line is on the disk before the next, so a crash can spoil the last one alone, which is dropped. One process at
+    a time writes it, from any of its threads. Raises OSError, and ValueError for another judge's file or a bad line.
+    """
+
+    def __init__(self, path: Path, judge: Mapping[str, Any]) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._answers: dict[tuple[str, int], Opinion] = {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = path.read_bytes() if path.exists() else b""
+        whole = whole[: whole.rfind(b"\n") + 1]
+        self._read(whole.decode("utf-8", "replace").splitlines(), json.loads(json.dumps(judge)))
+        self._file = DurableFile(path, len(whole))
+        if not whole:
+            self._append({"judge": judge})
+
+    def _read(self, lines: list[str], judge: Mapping[str, Any]) -> None:
+        for number, text in enumerate(lines, 1):
+            try:
+                line = parse_json(text)
+                if number > 1:
+                    self._answers[line["position"], line["nodes"]] = Opinion(line["move"], line["score"])
+                    continue
+                found = line["judge"]
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(f"{self._path} line {number}: no judge's answer; name another --ledger") from None
+            for name in judge:
+                if found.get(name) != judge[name]:
+                    raise ValueError(
+                        f"{self._path}: holds the answers of another judge ({name} is {found.get(name)} there, here "
+                        f"{judge[name]}); name another --ledger"
+                    )
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def find(self, position: str, nodes: int) -> Opinion | None:
+        """The answer, if it is known."""
+        return self._answers.get((position, nodes))
+
+    def enter(self, position: str, nodes: int, opinion: Opinion) -> None:
+        """Keep an answer."""
+        with self._lock:
+            if (position, nodes) not in self._answers:
+                self._append({"position": position, "nodes": nodes, "move": opinion.move, "score": opinion.score})
+                self._answers[position, nodes] = opinion
+
+    def _append(self, line: Mapping[str, Any]) -> None:
+        self._file.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")

@@ -1,0 +1,76 @@
+"""A judge for tests: a USI engine whose answers stand in a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """#!{python} -SE
+import json, sys, time
+book = json.load(open(__file__ + ".json"))
+position = ""
+for line in sys.stdin:
+    word, _, rest = line.strip().partition(" ")
+    if word == "usi":
+        print("id name Scripted")
+        print("option name Style type string default x")
+        print("usiok", flush=True)
+    elif word == "isready":
+        print("readyok", flush=True)
+    elif word == "position":
+        position = rest
+    elif word == "go":
+        print(f"{position} go {rest}", file=open(__file__ + ".diary", "a"))
+        time.sleep(book.get("seconds", 0))
+        move, score = book.get(position, book["else"])
+        if score is not None:
+            print("info depth 1 score", score, "pv", move)
+        print("bestmove", move, flush=True)
+    elif word == "quit":
+        break
+"""
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """The engine; `asked` tells what it was asked to search."""
+
+    program: Path
+
+    @property
+    def command(self) -> str:
+        return str(self.program)
+
+    def answer(self, answers: dict[str, object]) -> None:
+        """Have it answer a position by [move, "cp 12"], every other by that under `else`, after some `seconds`."""
+        self.program.with_name(f"{self.program.name}.json").write_text(
+            json.dumps({"else": ["resign", "cp 0"], **answers})
+        )
+
+    def asked(self) -> list[str]:
+        diary = self.program.with_name(f"{self.program.name}.diary")
+        return diary.read_text().splitlines() if diary.exists() else []
+
+
+def _scripted(program: Path) -> Scripted:
+    program.write_text(SCRIPT.replace("{python}", sys.executable))
+    program.chmod(0o755)
+    found = Scripted(program)
+    found.answer({})
+    return found
+
+
+@pytest.fixture
+def scripted(tmp_path) -> Scripted:
+    """The judge."""
+    return _scripted(tmp_path / "scripted")
+
+
+@pytest.fixture
+def opponent(tmp_path) -> Scripted:
+    """Another engine, that is judged."""
+    return _scripted(tmp_path / "opponent")

@@ -1,0 +1,68 @@
+"""The judge's answers are asked for once, kept, and nobody else's."""
+
+from __future__ import annotations
+
+import cshogi
+import pytest
+
+from experiments.judge.game_position import GamePosition, read_positions
+from experiments.judge.judge import Judging
+from experiments.judge.ledger import Ledger, Opinion
+from search.score import MATE
+
+MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
+
+
+def test_a_judge_is_asked_once(scripted, tmp_path):
+    scripted.answer({"startpos": ["7g7f", "cp 40"], "startpos moves 7g7f": ["resign", None]})
+    judging = Judging(judge=scripted.command, judge_nodes=7, ledger=tmp_path / "deep" / "ledger.jsonl")
+    start = GamePosition("startpos")
+    for _ in range(2):
+        seat = judging.open().seat()
+        assert seat.ask(start) == Opinion("7g7f", 40)
+        assert seat.ask(start.after("7g7f")) == Opinion("resign", -MATE + 1)
+    assert scripted.asked() == ["startpos go nodes 7", "startpos moves 7g7f go nodes 7"]
+    other_nodes = Judging(judge=scripted.command, judge_nodes=8, ledger=judging.ledger)
+    assert other_nodes.open().seat().ask(start).score == 40
+    assert scripted.asked()[2:] == ["startpos go nodes 8"]
+
+
+def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
+    board = cshogi.Board(MATED)
+    assert board.is_game_over()
+    seat = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open().seat()
+    assert seat.ask(GamePosition.parse(MATED)) == Opinion("resign", -MATE)
+    assert scripted.asked() == []
+
+
+def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
+    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    judging.open()
+    another = Judging(judge=scripted.command, judge_option=("Style=wild",), ledger=judging.ledger)
+    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(options"):
+        another.open()
+
+
+def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
+    path, opinion = tmp_path / "ledger.jsonl", Opinion("7g7f", -3)
+    Ledger(path, {"name": "x"}).enter("startpos", 5, opinion)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"position":"sfen')
+    ledger = Ledger(path, {"name": "x"})
+    assert (len(ledger), ledger.find("startpos", 5), path.read_bytes()) == (1, opinion, whole)
+    ledger.enter("startpos", 6, opinion)
+    assert len(Ledger(path, {"name": "x"})) == 2
+    path.write_bytes(whole + b'{"position":"sfen"}\n')
+    with pytest.raises(ValueError, match=r"ledger.jsonl line 3: no judge's answer"):
+        Ledger(path, {"name": "x"})
+
+
+def test_positions_come_with_the_turns_before_them(tmp_path):
+    path = tmp_path / "positions.sfen"
+    path.write_text(f"# two\nstartpos moves 7g7f 3c3d 2g2f 8c8d 2f2e\n{cshogi.Board().sfen()}\n")
+    first, second = read_positions(path)
+    assert [before.moves for before in first.own_turns_before(4)] == [("7g7f",), ("7g7f", "3c3d", "2g2f")]
+    assert [before.moves for before in first.own_turns_before(1)] == [("7g7f", "3c3d", "2g2f")]
+    assert list(first.own_turns_before(0)) == []
+    assert second.text == f"sfen {cshogi.Board().sfen()}"
+    assert second.after("7g7f").text == f"sfen {cshogi.Board().sfen()} moves 7g7f"

@@ -1,0 +1,146 @@
+"""Loss a move: counted as it is defined, whoever is judged, and going on where it was cut."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.games.options import read_player
+from experiments.games.player import Player
+from experiments.judge.choosers import OwnPlayer, read_judged
+from experiments.judge.game_position import GamePosition
+from experiments.judge.judge import Judging
+from experiments.judge.losses import CLIP, LossOptions, measure_losses
+from liteshogi.commands.judge.moves import as_text
+from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS
+
+ROOT = Path(__file__).parents[3]
+LINES = ("startpos moves 7g7f 3c3d", "startpos moves 2g2f 8c8d", "startpos moves 5g5f 5c5d 2g2f 8c8d")
+
+
+@pytest.fixture
+def positions(tmp_path) -> Path:
+    path = tmp_path / "positions.sfen"
+    path.write_text("\n".join(LINES))
+    return path
+
+
+def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, positions, tmp_path):
+    first, second, third = LINES
+    scripted.answer(
+        {
+            first: ["6g6f", "cp 99"],
+            f"{first} 6g6f": ["x", "cp -30"],
+            f"{first} 2g2f": ["x", "cp 120"],
+            second: ["2f2e", "cp 50"],
+            f"{second} 2f2e": ["x", "cp 10"],
+            f"{second} 2g2f": ["x", "cp 0"],
+            third: ["2f2e", "mate 9"],
+            f"{third} 2f2e": ["x", "mate -8"],
+            f"{third} 5f5e": ["x", "cp -2500"],
+        }
+    )
+    opponent.answer({first: ["2g2f", "cp 0"], second: ["2f2e", "cp 0"], "else": ["5f5e", "cp 0"]})
+    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
+    report = measure_losses(LossOptions(opponent.command, positions, nodes=3), judging)
+    assert [row["losses"] for row in report["positions"]] == [[150], [0], [0]]
+    assert report["positions"][2]["best"] > CLIP
+    variant = report["variants"][0]
+    assert (variant["loss"], variant["error"], variant["over_100"], variant["over_200"]) == (50.0, 50.0, 0.3333, 0.0)
+    assert variant["as_judge"] == 0.3333
+    assert [row["position"] for row in report["worst"]] == [first]
+    assert "50.0 +- 50.0" in as_text(report)
+    asked = scripted.asked()
+    assert len(asked) == 8  # three roots, three best moves, two others
+    assert measure_losses(LossOptions(opponent.command, positions, nodes=3), judging) == report
+    assert scripted.asked() == asked
+
+
+def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path):
+    judging = Judging(
+        judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=900, ledger=tmp_path / "l.jsonl", workers=1
+    )
+    report = measure_losses(LossOptions("default", positions, nodes=900, each_step=True), judging)
+    assert [row["name"] for row in report["variants"]] == ["as it is", *(f"without {step}" for step in STEPS)]
+    assert (report["variants"][0]["loss"], report["variants"][0]["as_judge"]) == (0.0, 1.0)
+    assert any(row["as_judge"] < 1 for row in report["variants"][1:])
+    one = measure_losses(LossOptions("default", positions, nodes=900, option=("skip_null_move=true",)), judging)
+    place = STEPS.index("null move")
+    assert [row["moves"][0] for row in one["positions"]] == [row["moves"][place + 1] for row in report["positions"]]
+
+
+def test_what_was_met_before_is_searched_first(scripted, tmp_path):
+    engine = read_judged(scripted.command, ("Style=wild",), 4, False)
+    assert engine.name == "Scripted (4 nodes, Style=wild)"
+    scripted.answer({"else": ["8h2b+", "cp 0"]})
+    game = GamePosition("startpos", ("7g7f", "3c3d", "2g2f", "8c8d"))
+    assert engine.open().choose(game, 2, 0) == "8h2b+"
+    assert scripted.asked() == [
+        "startpos go nodes 4",
+        "startpos moves 7g7f 3c3d go nodes 4",
+        "startpos moves 7g7f 3c3d 2g2f 8c8d go nodes 4",
+    ]
+    player = read_player("default", (), 700, 0, "--option").player
+    assert isinstance(player, Player)
+    engine = AlphaBetaEngine("default", 16)
+    for moves in game.moves[:0], game.moves[:2], game.moves:
+        warm = engine.analyse("startpos", moves, nodes=700)
+    found = OwnPlayer("x", player).open().search(game, 2, 0, 700)
+    assert (found.best_move, found.score, found.pv) == (warm.best_move, warm.score, warm.pv)
+
+
+def test_a_variant_leaves_out_one_step():
+    player = read_player("default", ("skip_probcut=true",), 9, 0, "--option").player
+    assert isinstance(player, Player)
+    chooser = OwnPlayer("x", player, True).open()
+    chooser.choose(GamePosition("startpos"), 0, STEPS.index("null move") + 1)
+    assert chooser._engine.steps == player.steps & ~NULL_MOVE != EVERY_STEP & ~NULL_MOVE
+    chooser.choose(GamePosition("startpos"), 0, 0)
+    assert chooser._engine.steps == player.steps
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"engine": "liteshogi", "nodes": 0}, "--nodes 0: must be at least 1"),
+        ({"engine": "default", "option": ("skip_all=true",)}, "--option skip_all=true"),
+        ({"engine": "no/such/engine"}, "there is no such engine"),
+    ],
+)
+def test_what_cannot_be_judged_is_told_in_words(options, words, scripted, positions, tmp_path):
+    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    with pytest.raises((ValueError, OSError), match=words):
+        measure_losses(LossOptions(positions=positions, **options), judging)
+    with pytest.raises(ValueError, match="steps cannot be left out"):
+        read_judged(scripted.command, (), 5, True)
+
+
+def test_an_interrupted_run_goes_on(scripted, positions, tmp_path):
+    ledger = tmp_path / "ledger.jsonl"
+    scripted.answer({"seconds": 0.5})
+    program = Path(sys.executable).with_name("liteshogi")
+    command = [str(program), "judge", "moves", "default", str(positions), "--nodes", "50", "--json", "--workers", "1"]
+    command += ["--judge", scripted.command, "--ledger", str(ledger)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        end = time.monotonic() + 120
+        while (not ledger.exists() or len(ledger.read_bytes().splitlines()) < 2) and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        complaints = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130, complaints
+    assert "run the same command again to go on" in complaints
+    known = len(ledger.read_bytes().splitlines()) - 1
+    before = len(scripted.asked())
+    assert 1 <= known < 6
+    scripted.answer({})
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
+    assert len(json.loads(again.stdout)["positions"]) == 3
+    total = len(ledger.read_bytes().splitlines()) - 1
+    assert len(scripted.asked()) - before == total - known

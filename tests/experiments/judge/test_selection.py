@@ -1,0 +1,85 @@
+"""Positions to be judged: what was asked for, the same however many look for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.judge.game_position import read_positions
+from experiments.judge.judge import Judging
+from experiments.judge.selection import LEAD, Selection, passed, position_at, read_recorded, select_positions
+from search.mate.solver import MateSolver, MateStatus
+from search.rules.sfen import get_sfen
+
+SAMPLE = (Path("experiments/sample/valid_sample.hcpe3"),)
+
+
+def test_a_position_is_that_of_its_game():
+    game = next(read_recorded(SAMPLE))
+    for ply in (3, LEAD, len(game.moves)):
+        position = position_at(game, ply)
+        board = cshogi.Board()
+        board.set_hcp(np.frombuffer(game.start, np.uint8).copy())
+        for move in game.moves[:ply].tolist():
+            board.push(board.move_from_move16(move))
+        assert len(position.moves) == min(ply, LEAD)
+        assert get_sfen(position.set_up()).split()[:3] == board.sfen().split()[:3]
+
+
+def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
+    scripted.answer({"else": ["7g7f", "cp 600"]})
+    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=3)
+    selection = Selection(SAMPLE, tmp_path / "one.sfen", count=12)
+    report = select_positions(selection, judging)
+    assert report["positions"] == 12
+    select_positions(replace(selection, output=tmp_path / "two.sfen"), replace(judging, workers=1))
+    select_positions(replace(selection, output=tmp_path / "three.sfen", seed=2), judging)
+    one, two, three = (read_positions(tmp_path / f"{name}.sfen") for name in ("one", "two", "three"))
+    assert one == two != three
+    assert len({position.start for position in one}) == 12
+    assert (tmp_path / "one.sfen").read_text() == (tmp_path / "two.sfen").read_text()
+    assert all(cshogi.Board(get_sfen(position.set_up())).legal_moves.__len__() > 1 for position in one)
+
+
+def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
+    scripted.answer({"else": ["7g7f", "cp -601"]})
+    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
+    with pytest.raises(ValueError, match="none has such a position"):
+        select_positions(Selection(SAMPLE, tmp_path / "one.sfen", count=12), judging)
+    assert not (tmp_path / "one.sfen").exists()
+
+
+def test_in_an_attack_the_mover_would_be_mated_if_he_passed(scripted, tmp_path):
+    judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
+    select_positions(Selection(SAMPLE, tmp_path / "attack.sfen", count=4, attack=True), judging)
+    for position in read_positions(tmp_path / "attack.sfen"):
+        board = cshogi.Board(passed(get_sfen(position.set_up())))
+        for usi in MateSolver(4).solve(board.sfen(), nodes=100_000).moves:
+            board.push_usi(usi)
+        assert board.is_game_over()
+        assert board.is_check()
+
+
+def test_passing_changes_nothing_but_the_turn():
+    sfen = cshogi.Board().sfen()
+    assert passed(sfen) == sfen.replace(" b ", " w ")
+    assert passed(passed(sfen)) == sfen
+    assert MateSolver(1).solve(passed(sfen), nodes=10).status is not MateStatus.MATE
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"count": 0}, "--count and --balance must be at least 1"),
+        ({"from_ply": 3}, "--from-ply at least 16"),
+        ({"games": (Path("tests/data/README.md"),)}, "README.md"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path):
+    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    with pytest.raises(ValueError, match=words):
+        select_positions(replace(Selection(SAMPLE, tmp_path / "x.sfen"), **changes), judging)
