@@ -56,9 +56,9 @@ class Description:
         self._written = kept or {"made_by": [], "begun": _now(), "seconds": 0.0, "totals": {}}
         if kept is not None and (difference := _difference(kept, self._fixed)):
             raise ValueError(f"{folder}: its data were made with {difference}; go on with that, or use another -o")
-        program = _program()
-        if program not in self._written["made_by"]:
-            self._written["made_by"].append(program)
+        maker = program()
+        if maker not in self._written["made_by"]:
+            self._written["made_by"].append(maker)
         self._seconds_before, self._begun = self._written["seconds"], time.monotonic()
         self.update(self._written["totals"])
 
@@ -122,7 +122,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _program() -> dict[str, str | None]:
+def program() -> dict[str, str | None]:
     """What makes the data, as far as figures or speed may depend on it."""
     try:
         release = version("liteshogi")

@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Studio
 from lite.training.targets import MATE_SCORE, sigmoid
+from search.alphabeta.parameters import EVERY_STEP
 from search.evaluation.network import EvalNetwork
 
 Label = Literal["static", "quiescence", "search", "engine"]
@@ -39,6 +40,8 @@ class NetworkLabels:
     """Of a search; 0: no limit."""
     depth: int = 0
     """Likewise."""
+    steps: int = EVERY_STEP
+    """That a search takes, a bit each."""
 
     def open(self) -> Labeller:
         """The memory of one worker."""
@@ -48,7 +51,7 @@ class NetworkLabels:
 class _Network:
     def __init__(self, labels: NetworkLabels) -> None:
         self._labels = labels
-        self._studio = Studio(labels.network)
+        self._studio = Studio(labels.network, steps=labels.steps)
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels = self._labels

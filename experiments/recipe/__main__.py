@@ -1,0 +1,93 @@
+"""`python -m experiments.recipe run|draw`: work through a plan, and draw what has come of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from experiments.factory.description import program
+from experiments.recipe.data import make_cut, make_searched, make_tree
+from experiments.recipe.measure import THREADS, liteshogi, measure, net_of, play, train
+from experiments.recipe.plan import Plan, Row, read_plan
+from experiments.recipe.results import Results
+
+HERE = Path("docs/recipe")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Make, train and measure what has no result yet, in the plan's order; goes on where it was cut."""
+
+    folder: Annotated[Path, tyro.conf.Positional]
+    """Where data, nets and games lie."""
+    plan: Path = HERE / "plan.toml"
+    results: Path = HERE / "results.jsonl"
+
+    def run(self) -> None:
+        plan, results, folder = read_plan(self.plan), Results(self.results), self.folder.resolve()
+        (folder / "nets").mkdir(exist_ok=True)
+        for name in plan.measures.kinds.values():
+            make(name, plan, results, folder)
+        for _, group in groupby(plan.rows, lambda row: row.tables):
+            rows = list(group)
+            for row in rows:
+                for seed in row.seeds:
+                    learn(row, seed, plan, results, folder)
+            for row in rows:
+                compete(row, plan, results, folder)
+
+
+def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
+    """Make a set of positions, and what it is made of, where the plan says how and it is not there."""
+    data = plan.data.get(name)
+    if data is None or results.find("data", name):
+        return
+    for source in (*data.cut, data.tree, data.search, *data.command[1:2]):
+        make(source, plan, results, folder)
+    begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
+    if data.command:
+        _, taken = liteshogi([*data.command, "-o", name, "--json"], folder)
+        results.add("data", name, 0, taken | program())
+        return
+    if data.cut:
+        made = make_cut(data, folder)
+    elif data.tree:
+        made = make_tree(data, folder, teacher, THREADS)
+    else:
+        made = make_searched(data, folder, teacher, THREADS)
+    taken = {"seconds": round(time.monotonic() - begun, 1), "cpu_seconds": round(time.process_time() - cpu, 1)}
+    results.add("data", name, 0, {"positions": made} | taken | program())
+
+
+def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> None:
+    """A row's net with a seed, trained and measured."""
+    if results.find("net", row.name, seed) is not None:
+        return
+    taken = {}
+    if row.shape:
+        for name in row.data:
+            make(name, plan, results, folder)
+        taken = train(row, plan.shapes[row.shape], seed, folder)
+    figures = measure(net_of(row, seed, folder), plan.measures, folder)
+    results.add("net", row.name, seed, figures | taken | program())
+
+
+def compete(row: Row, plan: Plan, results: Results, folder: Path) -> None:
+    """The games of a row's first net, if it plays."""
+    seed = row.seeds[0]
+    if row.games and results.find("games", row.name, seed) is None:
+        games = play(f"{row.name}-{seed}", net_of(row, seed, folder), plan.measures, folder)
+        results.add("games", row.name, seed, games | program())
+
+
+if __name__ == "__main__":
+    try:
+        tyro.cli(Run).run()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{error}")

@@ -1,0 +1,124 @@
+"""Positions for the tables' rows: of one kind, in one number, with one kind of label. Whatever was cut goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.factory.description import Description
+from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
+from experiments.factory.expansion import Unmet
+from experiments.factory.jobs import Product
+from experiments.factory.labels import NetworkLabels
+from experiments.factory.produce import Place, produce
+from experiments.factory.seen import Seen
+from experiments.factory.study import STATIC, UNLABELLED, Studio
+from experiments.factory.walk import sample_codes
+from experiments.recipe.plan import Data
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype, record_files
+from search.alphabeta.parameters import EVERY_STEP, STEPS
+from search.alphabeta.sampling import MAIN, QUIESCENCE
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import load_network
+from search.machine.files import write_atomically
+from search.rules.huffman import HCP
+
+WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
+TREE_NODES, TREE_EACH = 1000, 32
+"""As `liteshogi expand --tree` has them."""
+TREE_SOURCES = 1024
+SEARCHED_SOURCES = 4096
+"""Positions of a job."""
+
+
+def make_cut(data: Data, folder: Path) -> int:
+    """A file of so many positions of hcpe sets, evenly over them all; how many. ValueError where there are fewer."""
+    parts = [
+        np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize)
+        for path in record_files([folder / name for name in data.cut])
+    ]
+    starts = np.cumsum([0, *map(len, parts)])
+    if data.positions > starts[-1]:
+        raise ValueError(f"{data.name}: {data.positions:,} positions are wanted of {starts[-1]:,} there are")
+    wanted = (np.arange(data.positions) * (starts[-1] / data.positions)).astype(np.int64)
+    edges = np.searchsorted(wanted, starts)
+    taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]
+    write_atomically(folder / data.name, np.concatenate(taken).tobytes())
+    return data.positions
+
+
+def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
+    """Positions that searches from recorded ones asked their network about in one place alone, static labels of the
+    network that searched; how many."""
+    source, net = folder / data.tree, load_network(str(folder / teacher))
+    told = {"where": data.where, "every": data.every, "nodes": TREE_NODES, "each": TREE_EACH}
+    description = Description("recipe tree", told, [source], {"searched": folder / teacher})
+    place = Place(folder / data.name, HCPE, workers)
+    task = TreeTask(net, WHERE[data.where])
+    goal = ("positions", data.positions)
+    jobs = _jobs(source, TREE_SOURCES, data.every)
+    return int(produce(place, description, task, jobs, goal, Unmet(place.folder, Seen()))["positions"])
+
+
+def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
+    """The positions of a set with the scores of the teacher's searches, some steps left out; how many."""
+    source, net = folder / data.search, load_network(str(folder / teacher))
+    left_out = sum(1 << STEPS.index(step) for step in data.without)
+    told = {"label": "search", "nodes": data.nodes, "without": data.without}
+    description = Description("recipe search", told, [source], {"labels": folder / teacher})
+    labels = NetworkLabels(net, "search", data.nodes, steps=EVERY_STEP & ~left_out)
+    task = ExpandTask(Mixture(played=1.0, random=0.0), labels, net, 0.0, 600.0, 1, distinct=False)
+    place = Place(folder / data.name, HCPE, workers)
+    return int(produce(place, description, task, _jobs(source, SEARCHED_SOURCES))["positions"])
+
+
+@dataclass(frozen=True)
+class TreeTask:
+    """What a worker needs to sample trees in one place."""
+
+    network: EvalNetwork
+    where: int
+    """MAIN or QUIESCENCE."""
+
+    def open(self) -> TreeWorker:
+        """The memory of one worker."""
+        return TreeWorker(self)
+
+
+class TreeWorker:
+    """Samples trees and labels what is found."""
+
+    def __init__(self, task: TreeTask) -> None:
+        self._task, self._studio = task, Studio(task.network)
+
+    def stop(self) -> None:
+        """End the job under way."""
+        self._studio.stop()
+
+    def run(self, job: ExpandJob) -> Product:
+        """The job's positions as hcpe records. Raises Stopped."""
+        self._studio.forget()
+        samples = self._studio.samples(job.sources["hcp"], TREE_NODES, TREE_EACH, job.number + 1)
+        codes = np.unique(sample_codes(samples[samples["where"] == self._task.where]), axis=0)
+        codes = codes[np.random.default_rng(job.number).permutation(len(codes))]
+        scores, _ = self._studio.study(codes, STATIC)
+        records = np.zeros(len(codes), hcpe_dtype)
+        records["hcp"], records["score"], records["padding"] = codes, scores, NO_RESULT
+        kept = records[scores != UNLABELLED]
+        return Product(kept.tobytes(), {"positions": len(kept), "sources": len(job.sources)})
+
+
+def _jobs(source: Path, size: int, every: int = 1) -> Iterator[tuple[int, ExpandJob]]:
+    """Stretches of so many positions, every so-many-th of them taken: neighbours of a game lead to much the same."""
+    number = 0
+    for path in record_files([source]):
+        file, refusals = RecordFile(path, check_moves=False, block_positions=size), Refusals()
+        for block in file.blocks:
+            records = position_records(file.read_block(block, refusals), HCPE, HCP).view(hcpe_dtype)
+            yield number, ExpandJob(number, 0, records[::every])
+            number += 1

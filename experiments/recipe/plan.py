@@ -1,0 +1,119 @@
+"""What is to be made, trained and measured: a TOML file, typed.
+
+Names of data and files are relative to the folder that the work is done in, where they lie or are linked to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+Given = TypeVar("Given")
+
+
+@dataclass(frozen=True)
+class Data:
+    """A set of positions and how it is made; exactly one of the ways."""
+
+    name: str
+    """Its folder; of `cut` its file, in .hcpe."""
+    command: tuple[str, ...] = ()
+    """Words of `liteshogi expand` or `relabel`."""
+    cut: tuple[str, ...] = ()
+    """So many `positions` of these sets, evenly over them."""
+    tree: str = ""
+    """Where searches from the positions of this set asked their network, only in `where`."""
+    where: str = ""
+    """`main` search or `quiescence`."""
+    every: int = 1
+    """From every so-many-th position of that set."""
+    search: str = ""
+    """The positions of this set, with the score of a search of `nodes` without the steps `without`."""
+    nodes: int = 0
+    without: tuple[str, ...] = ()
+    positions: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A net and what is measured of it."""
+
+    name: str
+    tables: tuple[str, ...]
+    """Those that show it."""
+    shape: str = ""
+    """The net's among the plan's; none of a net that is there."""
+    words: tuple[str, ...] = ()
+    """What else `liteshogi train` is told."""
+    net: str = ""
+    """The file of a net that is there."""
+    data: tuple[str, ...] = ()
+    after: str = ""
+    """The row with whose net (of the same seed) the training begins."""
+    seeds: tuple[int, ...] = (0,)
+    games: bool = False
+    """Whether it plays, with its first seed."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What every net is measured on."""
+
+    teacher: str
+    """The network whose word is the truth."""
+    residual: str
+    """Held-out positions with its static scores."""
+    kinds: dict[str, str]
+    """The same by kind of position."""
+    yardstick: str
+    """Held-out positions with the scores of its long searches, of d1-RMSE."""
+    valid: str
+    """Held-out games."""
+    opponent: str
+    nodes: int
+    games: int
+    openings: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All of it, in the order in which it is done."""
+
+    measures: Measures
+    shapes: dict[str, list[str]]
+    """Words of `liteshogi train`, the kind first."""
+    data: dict[str, Data]
+    rows: tuple[Row, ...]
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan that a TOML file holds. Raises OSError, or ValueError in words."""
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    shapes = told.get("shapes", {})
+    rows = tuple(_typed(Row, entry, path) for entry in told.get("row", []))
+    data = {name: _typed(Data, {"name": name} | entry, path) for name, entry in told.get("data", {}).items()}
+    names: set[str] = set()
+    for row in rows:
+        if row.name in names or (row.after and row.after not in names):
+            raise ValueError(f"{path}: row {row.name!r}: needs a name of its own, and `after` an earlier row")
+        if (row.shape not in shapes) != bool(row.net):
+            raise ValueError(f"{path}: row {row.name!r}: needs one of `net` and `shape`, one of {', '.join(shapes)}")
+        names.add(row.name)
+    for one in data.values():
+        if sum(map(bool, (one.command, one.cut, one.tree, one.search))) != 1:
+            raise ValueError(f"{path}: data {one.name!r}: exactly one of command, cut, tree and search")
+    return Plan(_typed(Measures, told.get("measures", {}), path), shapes, data, rows)
+
+
+def _typed(kind: type[Given], entry: dict[str, Any], path: Path) -> Given:
+    if unknown := set(entry) - {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+        raise ValueError(f"{path}: {entry.get('name', kind.__name__)!r}: unknown {', '.join(sorted(unknown))}")
+    try:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+    except TypeError as error:
+        raise ValueError(f"{path}: {entry.get('name', kind.__name__)!r}: {error}") from None
