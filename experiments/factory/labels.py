@@ -9,7 +9,6 @@ import numpy as np
 
 from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Studio
 from lite.training.targets import MATE_SCORE, sigmoid
-from search.alphabeta.parameters import EVERY_STEP
 from search.evaluation.network import EvalNetwork
 
 Label = Literal["static", "quiescence", "search", "engine"]
@@ -40,8 +39,6 @@ class NetworkLabels:
     """Of a search; 0: no limit."""
     depth: int = 0
     """Likewise."""
-    steps: int = EVERY_STEP
-    """That a search takes, a bit each."""
 
     def open(self) -> Labeller:
         """The memory of one worker."""
@@ -51,7 +48,7 @@ class NetworkLabels:
 class _Network:
     def __init__(self, labels: NetworkLabels) -> None:
         self._labels = labels
-        self._studio = Studio(labels.network, steps=labels.steps)
+        self._studio = Studio(labels.network)
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels = self._labels

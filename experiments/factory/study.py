@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from experiments.factory.jobs import Stopped
-from search.alphabeta.parameters import EVERY_STEP
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES, begin_sampling
 from search.alphabeta.single_search import begin_search, search_once
@@ -140,10 +139,9 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
 class Studio:
     """One thread's memory for studying positions with a network."""
 
-    def __init__(self, network: EvalNetwork, hash_mb: int = 8, steps: int = EVERY_STEP) -> None:
-        """steps: those that searches take, a bit each (`EVERY_STEP`). MemoryError if there is no room."""
+    def __init__(self, network: EvalNetwork, hash_mb: int = 8) -> None:
+        """MemoryError if there is no room."""
         self._thread = SearchThread(network, TranspositionTable(hash_mb))
-        self._thread.record["steps"] = steps
         self._position = new_position()
         self._study = np.zeros(1, study_dtype)[0]
 

@@ -15,7 +15,7 @@ from experiments.factory.jobs import Product
 from experiments.factory.labels import NetworkLabels
 from experiments.factory.produce import Place, produce
 from experiments.factory.seen import Seen
-from experiments.factory.study import STATIC, UNLABELLED, Studio
+from experiments.factory.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.factory.walk import sample_codes
 from experiments.recipe.plan import Data
 from lite.records.encode import position_records
@@ -71,10 +71,35 @@ def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
     left_out = sum(1 << STEPS.index(step) for step in data.without)
     told = {"label": "search", "nodes": data.nodes, "without": data.without}
     description = Description("recipe search", told, [source], {"labels": folder / teacher})
-    labels = NetworkLabels(net, "search", data.nodes, steps=EVERY_STEP & ~left_out)
+    labels = LabelsWithout(net, "search", data.nodes, left_out=left_out)
     task = ExpandTask(Mixture(played=1.0, random=0.0), labels, net, 0.0, 600.0, 1, distinct=False)
     place = Place(folder / data.name, HCPE, workers)
     return int(produce(place, description, task, _jobs(source, SEARCHED_SOURCES))["positions"])
+
+
+@dataclass(frozen=True)
+class LabelsWithout(NetworkLabels):
+    """Scores of searches that leave steps out."""
+
+    left_out: int = 0
+    """A bit each, see `search.alphabeta.parameters`."""
+
+    def open(self) -> StudioWithout:
+        """The memory of one worker."""
+        return StudioWithout(self)
+
+
+class StudioWithout(Studio):
+    """Labels positions so."""
+
+    def __init__(self, labels: LabelsWithout) -> None:
+        super().__init__(labels.network)
+        self._thread.record["steps"] = EVERY_STEP & ~labels.left_out
+        self._nodes = labels.nodes
+
+    def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `experiments.factory.labels.Labeller` has it."""
+        return self.study(codes, SEARCH, self._nodes)
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,8 @@ def liteshogi(words: list[str], folder: Path) -> tuple[str, dict[str, float]]:
     """Run a verb in a folder; (what it prints, {seconds, cpu_seconds}). ValueError with its last words if it fails."""
     begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "liteshogi", *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "liteshogi", *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise ValueError(f"liteshogi {' '.join(words)}: {done.stderr.strip()[-500:]}")
@@ -90,18 +84,9 @@ def _residual(net: str, data: Path) -> float:
 
 def play(name: str, net: str, measures: Measures, folder: Path) -> dict[str, Any]:
     """{games, wins, draws, losses, elo and its bounds} against the common opponent at equal nodes."""
-    words = ["match", net, measures.opponent, "--nodes", str(measures.nodes), "--games", str(measures.games)]
-    words += [
-        "--openings",
-        measures.openings,
-        "--win-score",
-        "3000",
-        "--parallel",
-        str(THREADS),
-        "-o",
-        f"matches/{name}",
-        "--json",
-    ]
+    words = ["match", net, measures.opponent, "-o", f"matches/{name}", "--json"]
+    words += ["--nodes", str(measures.nodes), "--games", str(measures.games), "--win-score", str(measures.win_score)]
+    words += ["--openings", measures.openings, "--parallel", str(THREADS)]
     printed, taken = liteshogi(words, folder)
     report = json.loads(printed)
     kept = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")

@@ -75,6 +75,8 @@ class Measures:
     nodes: int
     games: int
     openings: str
+    win_score: int
+    """Centipawns at which a game is over when both sides say so for 8 plies."""
 
 
 @dataclass(frozen=True)
