@@ -46,7 +46,7 @@ class Run:
 def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
     """Make a set of positions, and what it is made of, where the plan says how and it is not there."""
     data = plan.data.get(name)
-    if data is None or results.find("data", name):
+    if data is None or (results.find("data", name) and (folder / name).exists()):
         return
     for source in (*data.cut, data.tree, data.search, *data.command[1:2]):
         make(source, plan, results, folder)
