@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -28,19 +27,22 @@ class Run:
     """Where data, nets and games lie."""
     plan: Path = HERE / "plan.toml"
     results: Path = HERE / "results.jsonl"
+    only: tuple[str, ...] = ()
+    """Tables whose rows are worked on; without it all."""
+    games: bool = True
+    """Whether they play, after all of them are trained."""
 
     def run(self) -> None:
         plan, results, folder = read_plan(self.plan), Results(self.results), self.folder.resolve()
         (folder / "nets").mkdir(exist_ok=True)
         for name in plan.measures.kinds.values():
             make(name, plan, results, folder)
-        for _, group in groupby(plan.rows, lambda row: row.tables):
-            rows = list(group)
-            for row in rows:
-                for seed in row.seeds:
-                    learn(row, seed, plan, results, folder)
-            for row in rows:
-                compete(row, plan, results, folder)
+        rows = [row for row in plan.rows if not self.only or set(self.only) & set(row.tables)]
+        for row in rows:
+            for seed in row.seeds:
+                learn(row, seed, plan, results, folder)
+        for row in rows if self.games else ():
+            compete(row, plan, results, folder)
 
 
 def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
