@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "puct": (),
     "compare": (),
     "tune": (),
-    "judge": ("moves", "positions"),
+    "judge": ("moves", "positions", "refutations", "health"),
     "analyse": (),
     "warmup": (),
     "demo": (),

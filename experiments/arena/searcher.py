@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
+from dataclasses import dataclass
 
 from experiments.arena.dialogue import Dialogue
 from experiments.arena.engines import READY_SECONDS, USIOK_SECONDS, Engine
@@ -13,7 +14,28 @@ from search.score import MATE
 ANSWER_SECONDS = 600.0
 """For one position; an engine that takes longer has gone."""
 _SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
+_NODES = re.compile(r"\bnodes (\d+)")
 _NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info string")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine says to `go`."""
+
+    move: str
+    """USI, or `resign` or `win`."""
+    lines: list[str]
+    """All that it told, up to `bestmove`."""
+
+    @property
+    def score(self) -> int | None:
+        """See `read_score`."""
+        return read_score(self.lines)
+
+    def trace(self) -> list[tuple[int, int]]:
+        """(Nodes so far, score) of every line that tells both."""
+        told = [(_NODES.search(line), read_score([line])) for line in self.lines]
+        return [(int(nodes[1]), score) for nodes, score in told if nodes is not None and score is not None]
 
 
 class Searcher:
@@ -39,15 +61,12 @@ class Searcher:
         """End the search under way, from any thread."""
         self._dialogue.send("stop")
 
-    def search(self, position: str, limits: str) -> tuple[str, int | None]:
-        """The answer to `position ...` and `go ...`: a move, `resign` or `win`, and the last score that was told.
-
-        ValueError if the engine ends.
-        """
+    def search(self, position: str, limits: str) -> Answer:
+        """The answer to `position ...` and `go ...`. ValueError if the engine ends."""
         self._dialogue.send(f"position {position}")
         self._dialogue.send(f"go {limits}")
         lines = self._dialogue.until("bestmove", ANSWER_SECONDS)
-        return [*lines[-1].split(), ""][1], read_score(lines)
+        return Answer([*lines[-1].split(), ""][1], lines)
 
 
 def read_score(lines: list[str]) -> int | None:

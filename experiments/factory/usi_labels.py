@@ -61,13 +61,13 @@ class EngineLabeller:
             turn = decode_position(np.ascontiguousarray(code), np.int64(HCP), board, hands)
             if turn < 0 or set_board(pos, board, hands, np.int64(turn), np.int64(1)):
                 continue
-            word, score = self._engine.search(f"sfen {get_sfen(pos)}", self._limits)
+            answer = self._engine.search(f"sfen {get_sfen(pos)}", self._limits)
             if self._stopped:
                 raise Stopped
-            if score is None or word in ("resign", "win"):
+            if answer.score is None or answer.move in ("resign", "win"):
                 continue
-            scores[place] = score
-            move = move_from_usi(word)
+            scores[place] = answer.score
+            move = move_from_usi(answer.move)
             if is_legal(pos, np.int64(move)):
                 moves[place] = move
         return scores, moves

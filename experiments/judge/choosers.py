@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.searcher import Searcher
+from experiments.arena.searcher import Answer, Searcher
 from experiments.factory.jobs import Stopped
 from experiments.games.options import read_player
 from experiments.games.player import Player
@@ -15,7 +15,7 @@ from experiments.judge.game_position import GamePosition
 from experiments.nets import as_player
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import STEPS, make_parameters
-from search.engine import Analysis
+from search.engine import Analysis, OnInfo
 
 AS_IT_IS = "as it is"
 
@@ -26,6 +26,10 @@ class Chooser(Protocol):
     def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
         """The move that it plays, USI or `resign` or `win`, having searched its `earlier` turns before in order and
         knowing nothing else. `variant` is a place among `Judged.variants`. Raises Stopped."""
+
+    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
+        """(Nodes so far, the mover's score) of each depth of a search of so many, knowing nothing else. Raises
+        Stopped."""
 
     def stop(self) -> None:
         """End the search under way, from any thread."""
@@ -91,19 +95,25 @@ class OwnChooser:
         self._stopped = False
 
     def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
-        return self.search(position, earlier, variant, self._player.nodes).best_move or "resign"
+        self.forget(variant)
+        for before in position.own_turns_before(earlier):
+            self.search(before, self._player.nodes)
+        return self.search(position, self._player.nodes).best_move or "resign"
 
-    def search(self, position: GamePosition, earlier: int, variant: int, nodes: int) -> Analysis:
-        """As `choose`, with other nodes: all that was found."""
+    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
+        depths: list[tuple[int, int]] = []
+        self.forget(variant)
+        self.search(position, nodes, lambda found: depths.append((found.nodes, found.score)))
+        return depths
+
+    def forget(self, variant: int) -> None:
+        """Go on as a variant that knows nothing."""
         self._engine.new_game()
         self._engine.steps = self._player.steps & ~((1 << variant) >> 1)
-        for before in position.own_turns_before(earlier):
-            self.search_on(before, nodes)
-        return self.search_on(position, nodes)
 
-    def search_on(self, position: GamePosition, nodes: int) -> Analysis:
+    def search(self, position: GamePosition, nodes: int, on_info: OnInfo | None = None) -> Analysis:
         """A search that knows what those before it have left behind. Raises Stopped."""
-        found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes)
+        found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes, on_info=on_info)
         if self._stopped:
             raise Stopped
         return found
@@ -131,16 +141,24 @@ class UsiChooser:
 
     def __init__(self, player: UsiPlayer) -> None:
         self._searcher = Searcher(player.engine)
-        self._limits = f"nodes {player.nodes}"
+        self._nodes = player.nodes
         self._stopped = False
 
     def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
         self._searcher.forget()
-        for one in (*position.own_turns_before(earlier), position):
-            word, _ = self._searcher.search(one.text, self._limits)
-            if self._stopped:
-                raise Stopped
-        return word
+        for before in position.own_turns_before(earlier):
+            self._search(before, self._nodes)
+        return self._search(position, self._nodes).move
+
+    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
+        self._searcher.forget()
+        return self._search(position, nodes).trace()
+
+    def _search(self, position: GamePosition, nodes: int) -> Answer:
+        answer = self._searcher.search(position.text, f"nodes {nodes}")
+        if self._stopped:
+            raise Stopped
+        return answer
 
     def stop(self) -> None:
         self._stopped = True

@@ -16,6 +16,9 @@ from experiments.judge.ledger import Ledger, Opinion
 from search.rules.movegen import list_moves
 from search.score import MATE
 
+_SETTLED = {"win": MATE - 1, "resign": -MATE + 1}
+"""What an engine means that answers so without a score."""
+
 
 @dataclass(frozen=True)
 class Judging:
@@ -77,14 +80,15 @@ class Seat:
         if self._searcher is None:
             self._searcher = Searcher(self._judge.engine)
         self._searcher.forget()
-        word, score = self._searcher.search(position.text, f"nodes {nodes}")
+        answer = self._searcher.search(position.text, f"nodes {nodes}")
         if self._stopped:
             raise Stopped  # what was cut is no answer
+        score = answer.score
         if score is None:
-            score = MATE - 1 if word == "win" else -MATE + 1 if word == "resign" else None
+            score = _SETTLED.get(answer.move)
         if score is None:
             raise ValueError(f"the judge told no score of {position.text}")
-        opinion = Opinion(word, score)
+        opinion = Opinion(answer.move, score)
         ledger.enter(position.text, nodes, opinion)
         return opinion
 

@@ -57,7 +57,7 @@ def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
 
     `variants` is a list of {name, loss, error, over_100, over_200, over_400, as_judge}, and of all but the first with
     {difference, difference_error} from the first; losses in centipawns. `positions` holds for each one what was chosen
-    and the judge's scores, `worst` those of the first variant's greatest losses.
+    and the judge's scores and replies, `worst` those of the first variant's greatest losses.
     """
     positions = read_positions(options.positions, options.count)
     judged = read_judged(options.engine, options.option, options.nodes, options.each_step)
@@ -124,12 +124,12 @@ class LossWorker:
         self._seat.stop()
 
     def run(self, job: GamePosition) -> Product:
-        """{position, sfen, best_move, best, moves, scores, losses}, the last three by the judged player's variants."""
+        """{position, sfen, best_move, best, moves, scores, replies, losses}, the last four by the player's variants."""
         task = self._task
         best_move = self._seat.ask(job).move
         moves = [self._chooser.choose(job, task.earlier, place) for place in range(len(task.judged.variants))]
-        best = self._value(job, best_move)
-        scores = [self._value(job, move) for move in moves]
+        best, _ = self._value(job, best_move)
+        scores, replies = zip(*[self._value(job, move) for move in moves], strict=True)
         return product_of(
             {
                 "position": job.text,
@@ -138,16 +138,19 @@ class LossWorker:
                 "best": best,
                 "moves": moves,
                 "scores": scores,
-                "losses": [_clipped(best) - _clipped(score) for score in scores],
+                "replies": replies,
+                "losses": [clipped(best) - clipped(score) for score in scores],
             }
         )
 
-    def _value(self, position: GamePosition, move: str) -> int:
-        """What a move is worth to its player by the judge's search of what it leads to."""
+    def _value(self, position: GamePosition, move: str) -> tuple[int, str]:
+        """What a move is worth to its player by the judge's search of what it leads to, and the answer found there."""
         if move in ("resign", "win"):
-            return -MATE if move == "resign" else MATE
-        return -self._seat.ask(position.after(move)).score
+            return (-MATE if move == "resign" else MATE), ""
+        found = self._seat.ask(position.after(move))
+        return -found.score, found.move
 
 
-def _clipped(score: int) -> int:
+def clipped(score: int) -> int:
+    """Within what a game is not yet decided by."""
     return max(-CLIP, min(CLIP, score))

@@ -1,0 +1,86 @@
+"""A search's own word, held against a teacher's and against itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import cshogi
+import pytest
+
+from experiments.games.options import read_player
+from experiments.games.player import Player
+from experiments.judge.game_position import GamePosition
+from experiments.judge.health import HealthOptions, HealthTask, _again, _quiet, _steps, examine
+from experiments.judge.selection import position_at, read_recorded
+from liteshogi.commands.judge.health import as_text
+from search.rules.sfen import get_sfen
+from search.score import MATE, is_mate
+
+SAMPLE = (Path("experiments/sample/valid_sample.hcpe3"),)
+OPTIONS = HealthOptions("default", SAMPLE, nodes=(100, 900), long_nodes=900, count=8, workers=2)
+
+
+def test_a_long_search_agrees_with_itself():
+    report = examine(OPTIONS)
+    short, long = report["nodes"]
+    assert (report["positions"], long["as_long"], short["nodes"], long["nodes"]) == (8, 1.0, 100, 900)
+    assert short["as_long"] < 1
+    assert abs(report["teacher"]["mean"]) <= OPTIONS.balance
+    assert examine(replace(OPTIONS, workers=1)) == report
+    assert "teacher's sign" in as_text(report)
+
+
+def test_quiet_positions_are_quiet():
+    found = [(game, one) for game in read_recorded(SAMPLE) if (one := _quiet(game, OPTIONS)) is not None]
+    assert len(found) > 8
+    for game, (position, score) in found:
+        board = cshogi.Board(get_sfen(position.set_up()))
+        ply = next(ply for ply in range(len(game.moves)) if position_at(game, ply) == position)
+        move = board.move_from_move16(int(game.moves[ply]))
+        assert not board.is_check()
+        assert 0 < abs(score) <= OPTIONS.balance
+        assert score == game.scores[ply]
+        assert not cshogi.move_is_promotion(move)
+        assert cshogi.move_is_drop(move) or board.piece(cshogi.move_to(move)) == cshogi.NONE
+
+
+def test_a_mate_is_searched_again_and_afresh():
+    player = read_player("default", (), 500, 0, "--option").player
+    assert isinstance(player, Player)
+    mate = GamePosition.parse("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
+    row = HealthTask(player, (500,), 900).open()._search_again(mate)
+    assert (row["first"], row["again"], row["afresh"], row["move"]) == (MATE - 1, MATE - 1, MATE - 1, "G*5b")
+    assert is_mate(row["first"])
+
+
+def test_what_is_not_kept_is_counted_and_named():
+    rows = [
+        {"position": "a", "first": MATE - 5, "again": MATE - 5, "afresh": MATE - 3, "move": "x", "again_move": "x"},
+        {"position": "b", "first": 5 - MATE, "again": 7 - MATE, "afresh": 40, "move": "x", "again_move": "x"},
+        {"position": "c", "first": 0, "again": 0, "afresh": 0, "move": "x", "again_move": "x"},
+        {"position": "d", "first": 90, "again": 70, "afresh": 90, "move": "x", "again_move": "y"},
+    ]
+    found = _again(rows)
+    assert (found["mates"], found["mates_kept"], found["mates_not_longer"], found["mates_found_afresh"]) == (2, 2, 1, 1)
+    assert [row["position"] for row in found["lost"]] == ["b"]
+    assert (found["draws"], found["draws_kept"], found["others"], found["moves_kept"]) == (1, 1, 1, 0)
+    assert found["change"] == (20.0, 0.0)
+
+
+def test_steps_are_told_as_far_as_half_of_the_searches_come():
+    found = _steps([[0, 0, 0, 50, 10], [0, 0, 0, 30, 20], [0, 0, 0, 40]])
+    assert [(row["to_depth"], row["mean"], row["size"]) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"count": 0}, "must be at least 1"),
+        ({"option": ("skip_nothing=true",)}, "--option skip_nothing"),
+        ({"games": (Path("tests/data/README.md"),)}, "README.md"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_words(changes, words):
+    with pytest.raises(ValueError, match=words):
+        examine(replace(OPTIONS, **changes))
