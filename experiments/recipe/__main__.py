@@ -76,7 +76,7 @@ def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> No
         for name in row.data:
             make(name, plan, results, folder)
         taken = train(row, plan.shapes[row.shape], seed, folder)
-    figures = measure(net_of(row, seed, folder), plan.measures, folder)
+    figures = measure(row, seed, plan.measures, folder)
     results.add("net", row.name, seed, figures | taken | program())
 
 

@@ -16,12 +16,16 @@ import numpy as np
 
 from experiments.recipe.plan import Measures, Row
 from experiments.yardstick import measure_d1
+from export.fold import fold_file
 from lite.records.reader import Reader
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import judge_net, load_predictor
+from search.machine.files import write_atomically
 from search.score import CP_PER_LOGIT
 
 THREADS = 2
+FOLDED_POSITIONS = 10_000
+"""That say what rounding costs."""
 
 
 def liteshogi(words: list[str], folder: Path) -> tuple[str, dict[str, float]]:
@@ -42,9 +46,18 @@ def net_of(row: Row, seed: int, folder: Path) -> str:
     return str(folder / (row.net or f"nets/{row.name}-{seed}.safetensors"))
 
 
+def run_of(row: Row, seed: int, folder: Path) -> Path:
+    """The directory of a row's training."""
+    return folder / "nets" / f"{row.name}-{seed}"
+
+
 def train(row: Row, shape: list[str], seed: int, folder: Path) -> dict[str, Any]:
     """Train a row's net as far as it is not, and fold it: {seconds, cpu_seconds, samples seen, epochs, rounding}."""
-    run, folded = folder / "nets" / f"{row.name}-{seed}", net_of(row, seed, folder)
+    run = run_of(row, seed, folder)
+    figures_file = run / "figures.json"  # is there once all is done
+    if figures_file.exists():
+        figures: dict[str, Any] = json.loads(figures_file.read_text(encoding="utf-8"))
+        return figures
     words = ["train", shape[0], *row.data, "-o", str(run), *shape[1:], *row.words, "--mirror", "--save-minutes", "1"]
     words += ["--seed", str(seed), "--threads", str(THREADS)]
     if row.after:
@@ -53,23 +66,29 @@ def train(row: Row, shape: list[str], seed: int, folder: Path) -> dict[str, Any]
         words.append("--resume")
     elif run.exists():
         shutil.rmtree(run)
+    resumed = words[-1] == "--resume"
     _, taken = liteshogi(words, folder)
     log = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = max(line["step"] for line in log if "step" in line)
     options = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    printed, _ = liteshogi(["fold", str(run), "-o", folded, "--data", "valid.hcpe3", "--overwrite", "--json"], folder)
-    rounding = json.loads(printed)["mean_error"]
+    fold = fold_file(run, Path(net_of(row, seed, folder)), [folder / "valid.hcpe3"], FOLDED_POSITIONS, overwrite=True)
+    seen = {"samples": steps * options["batch-size"], "epochs": options["epochs"], "rounding": fold["mean_error"]}
+    figures = taken | seen | {"resumed": resumed}
+    write_atomically(figures_file, json.dumps(figures).encode())
     (run / "state.safetensors").unlink(missing_ok=True)
-    return taken | {"samples": steps * options["batch-size"], "epochs": options["epochs"], "rounding": rounding}
+    return figures
 
 
-def measure(net: str, measures: Measures, folder: Path) -> dict[str, Any]:
-    """A net's figures: {residual, residual_KIND, d1_rmse and its error, accuracy, log_loss}."""
+def measure(row: Row, seed: int, measures: Measures, folder: Path) -> dict[str, Any]:
+    """A net's figures: {residual, residual_KIND, d1_rmse and its error, accuracy, log_loss}, d1-RMSE by the folded one,
+    the others by the trained one where there is one, which differs by its rounding and is faster."""
+    trained = run_of(row, seed, folder)
+    net = str(trained) if row.shape else net_of(row, seed, folder)
     figures: dict[str, Any] = {"residual": _residual(net, folder / measures.residual)}
     for kind, data in measures.kinds.items():
         figures[f"residual_{kind}"] = _residual(net, folder / data)
-    figures |= measure_d1(net, [folder / measures.yardstick])
     report = judge_net(net, (folder / measures.valid,))
+    figures |= measure_d1(net_of(row, seed, folder), [folder / measures.yardstick])
     return figures | {"accuracy": report["accuracy"], "log_loss": report["log_loss"]}
 
 
