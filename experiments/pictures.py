@@ -67,7 +67,7 @@ def draw_training(
     by_ply.tick_params(axis="x", rotation=45)
     by_ply.legend(fontsize=8)
 
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter], path: Path) -> None:
@@ -97,7 +97,7 @@ def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter]
         loc="center left",
         bbox_to_anchor=(1.01, 0.5),
     )
-    _write(figure, path)
+    write_figure(figure, path)
 
 
 def draw_comparison(report: dict[str, Any], path: Path) -> None:
@@ -137,10 +137,11 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
         place.set(title="Calibration of the draw head", xlabel="predicted", ylabel="share of draws")
     for place in places[count:]:
         place.remove()
-    _write(figure, path)
+    write_figure(figure, path)
 
 
-def _write(figure: Any, path: Path) -> None:
+def write_figure(figure: Any, path: Path) -> None:
+    """A figure of matplotlib's, as a PNG."""
     figure.tight_layout()
     _save(figure, path)
 

@@ -13,8 +13,10 @@ import tyro
 from experiments.factory.description import program
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, liteshogi, measure, net_of, play, train
+from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import Plan, Row, read_plan
 from experiments.recipe.results import Results
+from experiments.recipe.tables import write_tables
 
 HERE = Path("docs/recipe")
 
@@ -43,6 +45,20 @@ class Run:
                 learn(row, seed, plan, results, folder)
         for row in rows if self.games else ():
             compete(row, plan, results, folder)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Put the tables of what there is by now into the page, and draw a picture of each."""
+
+    page: Path = HERE / "tables.md"
+    plan: Path = HERE / "plan.toml"
+    results: Path = HERE / "results.jsonl"
+
+    def run(self) -> None:
+        plan, results = read_plan(self.plan), Results(self.results)
+        write_tables(self.page, plan, results)
+        print(*draw_all(plan, results, self.results.parent), sep="\n")
 
 
 def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
@@ -90,6 +106,6 @@ def compete(row: Row, plan: Plan, results: Results, folder: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        tyro.cli(Run).run()
+        tyro.extras.subcommand_cli_from_dict({"run": Run, "draw": Draw}).run()
     except (OSError, ValueError) as error:
         sys.exit(f"{error}")

@@ -52,6 +52,8 @@ class Row:
     data: tuple[str, ...] = ()
     after: str = ""
     """The row with whose net (of the same seed) the training begins."""
+    line: str = ""
+    """Of a picture with lines, the one that it is a point of."""
     seeds: tuple[int, ...] = (0,)
     games: bool = False
     """Whether it plays, with its first seed."""

@@ -1,0 +1,170 @@
+"""The recipe's tables: the plan that is committed, what is kept, positions of one kind, and what is drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.factory.study import SEARCH, STATIC, Studio
+from experiments.recipe.data import make_cut, make_searched, make_tree
+from experiments.recipe.pictures import draw_all
+from experiments.recipe.plan import Data, Plan, read_plan
+from experiments.recipe.results import Results
+from experiments.recipe.tables import correlation, measured, write_tables
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import HCPE, hcpe_dtype, record_files
+from search.alphabeta.parameters import EVERY_STEP, STEPS
+from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
+from search.rules.huffman import HCP
+
+PAGE = Path("docs/recipe")
+SAMPLE = Path("experiments/sample/valid_sample.hcpe3").absolute()
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return read_plan(PAGE / "plan.toml")
+
+
+def records_of(path: Path) -> np.ndarray:
+    found = []
+    for file in (RecordFile(one, check_moves=False) for one in record_files([path])):
+        found += [position_records(file.read_block(block, Refusals()), HCPE, HCP) for block in file.blocks]
+    return np.concatenate(found).view(hcpe_dtype).reshape(-1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "games.hcpe3").symlink_to(SAMPLE)
+    (tmp_path / "net.safetensors").symlink_to(network_file("default").absolute())
+    records_of(SAMPLE)[:300].tofile(tmp_path / "positions.hcpe")
+    return tmp_path
+
+
+def test_every_set_of_the_plan_is_made_or_named(plan: Plan) -> None:
+    there = {"random", "tree", "tree_suisho", "settled", "train-00.hcpe3", "valid.hcpe3"}
+    wanted = {name for row in plan.rows for name in row.data} | set(plan.measures.kinds.values())
+    wanted |= {
+        name for data in plan.data.values() for name in (*data.cut, data.tree, data.search, *data.command[1:2]) if name
+    }
+    assert wanted <= there | set(plan.data)
+    assert set(plan.data) <= wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[[row]]\nname = "a"\ntables = []\nshape = "none"\n', "needs one of `net` and `shape`"),
+        ('[[row]]\nname = "a"\ntables = []\nnet = "n"\nafter = "b"\n', "an earlier row"),
+        ('[data.a]\ncut = ["b"]\ntree = "c"\n', "exactly one of"),
+        ('[data.a]\ncuts = ["b"]\n', "unknown cuts"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_plan(tmp_path / "plan.toml")
+
+
+def test_results_outlive_a_line_that_was_cut(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    Results(path).add("net", "a", 0, {"d1_rmse": 0.1})
+    with path.open("a") as file:
+        file.write('{"kind": "net", "name": "b"')
+    again = Results(path)
+    again.add("net", "b", 1, {"d1_rmse": 0.2})
+    assert [line["name"] for line in map(json.loads, path.read_text().splitlines())] == ["a", "b"]
+    assert Results(path).find("net", "b", 1) == {"kind": "net", "name": "b", "seed": 1, "d1_rmse": 0.2}
+
+
+def test_a_cut_is_even(folder: Path) -> None:
+    whole = records_of(folder / "positions.hcpe")
+    whole[:100].tofile(folder / "first.hcpe")
+    whole[100:].tofile(folder / "rest.hcpe")
+    assert make_cut(Data("cut.hcpe", cut=("first.hcpe", "rest.hcpe"), positions=100), folder) == 100
+    assert np.array_equal(records_of(folder / "cut.hcpe"), whole[::3])
+    with pytest.raises(ValueError, match="301 positions are wanted of 300"):
+        make_cut(Data("more.hcpe", cut=("positions.hcpe",), positions=301), folder)
+
+
+@pytest.mark.parametrize("where", ["main", "quiescence"])
+def test_tree_positions_have_the_word_of_the_net(folder: Path, where: str) -> None:
+    made = make_tree(
+        Data("tree", tree="games.hcpe3", where=where, every=40, positions=200), folder, "net.safetensors", 1
+    )
+    records = records_of(folder / "tree")
+    assert made == len(records) >= 200
+    assert len(np.unique(records["hcp"], axis=0)) == len(records)
+    studio = Studio(load_network("default"))
+    assert np.array_equal(studio.study(np.ascontiguousarray(records["hcp"]), STATIC)[0], records["score"])
+
+
+def test_labels_of_searches_without_a_step(folder: Path) -> None:
+    wanted = records_of(folder / "positions.hcpe")[:40]
+    wanted.tofile(folder / "few.hcpe")
+    data = Data("labels", search="few.hcpe", nodes=300, without=("late move pruning",))
+    make_searched(data, folder, "net.safetensors", 1)
+    found = records_of(folder / "labels")
+    assert np.array_equal(found["hcp"], wanted["hcp"])
+    studio = Studio(load_network("default"))
+    codes = np.ascontiguousarray(wanted["hcp"])
+    pruned = studio.study(codes, SEARCH, 300)[0]
+    studio.forget()
+    studio._thread.record["steps"] = EVERY_STEP & ~(1 << STEPS.index("late move pruning"))
+    assert np.array_equal(found["score"], studio.study(codes, SEARCH, 300)[0])
+    assert not np.array_equal(found["score"], pruned)
+
+
+def invented(plan: Plan, path: Path) -> Results:
+    """Results of every row, whose strength goes with d1-RMSE alone."""
+    results, random = Results(path), np.random.default_rng(1)
+    for number, row in enumerate(plan.rows):
+        d1 = 0.1 + 0.001 * number
+        kinds = {f"residual_{kind}": random.uniform(0.04, 0.1) for kind in plan.measures.kinds}
+        figures = {"residual": random.uniform(0.04, 0.1), "d1_rmse": d1, "d1_rmse_error": 0.001, "accuracy": 0.67}
+        for seed in row.seeds:
+            figures["accuracy"] = random.uniform(0.66, 0.68)
+            results.add("net", row.name, seed, figures | kinds | {"samples": 8e6 * (1 + number % 3), "epochs": 8})
+        if row.games:
+            points = 150 - 2 * number
+            results.add(
+                "games", row.name, row.seeds[0], {"games": 200, "points": points, "elo_low": -40, "elo_high": 40}
+            )
+    return results
+
+
+def test_tables_stand_where_they_are_marked(plan: Plan, tmp_path: Path) -> None:
+    results = invented(plan, tmp_path / "results.jsonl")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "Kinds\n<!-- table kinds -->\nold\n<!-- end -->\nafter <!-- a remark -->\n".replace(" <!-- a remark -->", "")
+    )
+    write_tables(page, plan, results)
+    first = page.read_text()
+    assert "| played, another seed |" in first
+    assert "old" not in first
+    assert first.endswith("<!-- end -->\nafter\n")
+    write_tables(page, plan, results)
+    assert page.read_text() == first
+    page.write_text("<!-- table kinds -->\n")
+    with pytest.raises(ValueError, match="closed by"):
+        write_tables(page, plan, results)
+
+
+def test_pictures_of_all_tables(plan: Plan, tmp_path: Path) -> None:
+    made = draw_all(plan, invented(plan, tmp_path / "results.jsonl"), tmp_path)
+    assert [path.stem for path in made] == ["kinds", "results", "labels", "volume", "games"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
+
+
+def test_correlation_finds_what_goes_with_games(plan: Plan, tmp_path: Path) -> None:
+    rows = measured(plan, invented(plan, tmp_path / "results.jsonl"), "games")
+    value, error = correlation(rows, "d1_rmse")
+    assert value == pytest.approx(-1)
+    assert 0 < error < 0.3
+    assert abs(correlation(rows, "residual")[0]) < 0.6
