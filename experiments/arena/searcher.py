@@ -13,6 +13,7 @@ from search.score import MATE
 
 ANSWER_SECONDS = 600.0
 """For one position; an engine that takes longer has gone."""
+_SETTLED = {"win": MATE - 1, "resign": 1 - MATE}
 _SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
 _NODES = re.compile(r"\bnodes (\d+)")
 _NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info string")
@@ -29,8 +30,9 @@ class Answer:
 
     @property
     def score(self) -> int | None:
-        """See `read_score`."""
-        return read_score(self.lines)
+        """The mover's, see `read_score`; of an engine that wins or resigns without one, what that means."""
+        told = read_score(self.lines)
+        return _SETTLED.get(self.move) if told is None else told
 
     def trace(self) -> list[tuple[int, int]]:
         """(Nodes so far, score) of every line that tells both."""

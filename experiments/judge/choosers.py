@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.searcher import Answer, Searcher
+from experiments.arena.searcher import Searcher
 from experiments.factory.jobs import Stopped
 from experiments.games.options import read_player
 from experiments.games.player import Player
@@ -15,24 +15,41 @@ from experiments.judge.game_position import GamePosition
 from experiments.nets import as_player
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import STEPS, make_parameters
-from search.engine import Analysis, OnInfo
 
 AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a player's search found."""
+
+    move: str
+    """USI, or `resign` or `win`."""
+    score: int
+    """The mover's."""
+    trace: list[tuple[int, int]]
+    """(Nodes so far, score) of each depth."""
 
 
 class Chooser(Protocol):
     """One thread's player."""
 
-    def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
-        """The move that it plays, USI or `resign` or `win`, having searched its `earlier` turns before in order and
-        knowing nothing else. `variant` is a place among `Judged.variants`. Raises Stopped."""
+    def forget(self, variant: int) -> None:
+        """Go on as a variant, a place among `Judged.variants`, that knows nothing."""
 
-    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
-        """(Nodes so far, the mover's score) of each depth of a search of so many, knowing nothing else. Raises
-        Stopped."""
+    def search(self, position: GamePosition, nodes: int) -> Choice:
+        """A search that knows what those since `forget` have left behind. Raises Stopped."""
 
     def stop(self) -> None:
         """End the search under way, from any thread."""
+
+
+def choose_in_game(chooser: Chooser, position: GamePosition, nodes: int, earlier: int, variant: int) -> Choice:
+    """What a player chooses who has searched its `earlier` turns before in order, and knows nothing else."""
+    chooser.forget(variant)
+    for before in position.own_turns_before(earlier):
+        chooser.search(before, nodes)
+    return chooser.search(position, nodes)
 
 
 class Judged(Protocol):
@@ -41,6 +58,10 @@ class Judged(Protocol):
     @property
     def name(self) -> str:
         """For readers."""
+
+    @property
+    def nodes(self) -> int:
+        """Of each of its searches."""
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -78,6 +99,10 @@ class OwnPlayer:
     """Whether there is a variant without each step."""
 
     @property
+    def nodes(self) -> int:
+        return self.player.nodes
+
+    @property
     def variants(self) -> tuple[str, ...]:
         return (AS_IT_IS, *(f"without {step}" for step in STEPS)) if self.each_step else (AS_IT_IS,)
 
@@ -94,29 +119,19 @@ class OwnChooser:
         self._engine.parameters = make_parameters(player.parameters)
         self._stopped = False
 
-    def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
-        self.forget(variant)
-        for before in position.own_turns_before(earlier):
-            self.search(before, self._player.nodes)
-        return self.search(position, self._player.nodes).best_move or "resign"
-
-    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
-        depths: list[tuple[int, int]] = []
-        self.forget(variant)
-        self.search(position, nodes, lambda found: depths.append((found.nodes, found.score)))
-        return depths
-
     def forget(self, variant: int) -> None:
-        """Go on as a variant that knows nothing."""
         self._engine.new_game()
         self._engine.steps = self._player.steps & ~((1 << variant) >> 1)
 
-    def search(self, position: GamePosition, nodes: int, on_info: OnInfo | None = None) -> Analysis:
-        """A search that knows what those before it have left behind. Raises Stopped."""
-        found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes, on_info=on_info)
+    def search(self, position: GamePosition, nodes: int) -> Choice:
+        trace: list[tuple[int, int]] = []
+        start = position.start.removeprefix("sfen ")
+        found = self._engine.analyse(
+            start, position.moves, nodes=nodes, on_info=lambda depth: trace.append((depth.nodes, depth.score))
+        )
         if self._stopped:
             raise Stopped
-        return found
+        return Choice(found.best_move or "resign", found.score, trace)
 
     def stop(self) -> None:
         self._stopped = True
@@ -133,32 +148,26 @@ class UsiPlayer:
     variants: tuple[str, ...] = (AS_IT_IS,)
 
     def open(self) -> UsiChooser:
-        return UsiChooser(self)
+        return UsiChooser(self.engine)
 
 
 class UsiChooser:
     """A process of it."""
 
-    def __init__(self, player: UsiPlayer) -> None:
-        self._searcher = Searcher(player.engine)
-        self._nodes = player.nodes
+    def __init__(self, engine: Engine) -> None:
+        self._searcher = Searcher(engine)
         self._stopped = False
 
-    def choose(self, position: GamePosition, earlier: int, variant: int) -> str:
+    def forget(self, variant: int) -> None:
         self._searcher.forget()
-        for before in position.own_turns_before(earlier):
-            self._search(before, self._nodes)
-        return self._search(position, self._nodes).move
 
-    def trace(self, position: GamePosition, variant: int, nodes: int) -> list[tuple[int, int]]:
-        self._searcher.forget()
-        return self._search(position, nodes).trace()
-
-    def _search(self, position: GamePosition, nodes: int) -> Answer:
+    def search(self, position: GamePosition, nodes: int) -> Choice:
         answer = self._searcher.search(position.text, f"nodes {nodes}")
         if self._stopped:
             raise Stopped
-        return answer
+        if answer.score is None:
+            raise ValueError(f"the engine told no score of {position.text}")
+        return Choice(answer.move, answer.score, answer.trace())
 
     def stop(self) -> None:
         self._stopped = True

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from experiments.factory.jobs import Product
-from experiments.games.options import read_player
-from experiments.games.player import Player
-from experiments.judge.choosers import OwnChooser
+from experiments.judge.choosers import Choice, Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped, mean_and_error
@@ -36,7 +34,7 @@ FROM_DEPTH = 4
 class HealthOptions:
     """Which search is examined, on what."""
 
-    net: str
+    engine: str
     games: tuple[Path, ...]
     """hcpe3 files or game files with scores, or directories of them: the teacher's word."""
     nodes: tuple[int, ...] = (1_000, 4_000, 40_000)
@@ -48,37 +46,48 @@ class HealthOptions:
     balance: int = 600
     """Centipawns of the teacher's score at most."""
     option: tuple[str, ...] = ()
-    """NAME=VALUE options of the search, as `judge moves` takes them."""
+    """NAME=VALUE options of the engine, as `judge moves` takes them."""
+    each_step: bool = False
+    """Compare also the search with each of its steps left out; in process."""
     seed: int = 1
     workers: int = 1
     """Positions at a time."""
 
 
 def examine(options: HealthOptions) -> dict[str, Any]:
-    """{engine, positions, teacher, nodes, steps, again}: see `as_text` of the command. Raises OSError or ValueError."""
+    """{engine, positions, teacher, long_nodes, variants, steps, again}; raises OSError or ValueError in words.
+
+    `variants` is a list of {name, nodes}, and that one of {nodes, mean, error, positive, sign_accuracy, rmse, as_long}:
+    of the scores of quiet positions, as `teacher` is of the labels; rmse is the root of the mean squared difference
+    from those. `steps` tells by {to_depth, mean, error, size} what the score does from depth to depth, `again` what
+    became of what was said near games' ends. Scores in centipawns, cut at `losses.CLIP`.
+    """
     if not options.nodes or min(*options.nodes, options.long_nodes, options.count, options.workers) < 1:
         raise ValueError("--nodes, --long-nodes, --count and --workers must be at least 1")
-    named = read_player(options.net, options.option, max(options.nodes), 0, "--option")
-    if not isinstance(named.player, Player):
-        raise ValueError(f"{options.net}: is played by PUCT; what is examined here is the alpha-beta search")
+    judged = read_judged(options.engine, options.option, max(options.nodes), options.each_step)
     games = list(read_recorded(options.games))
     order = np.random.default_rng(options.seed).permutation(len(games)).tolist()
     quiet = _first(options.count, (_quiet(games[place], options) for place in order))
     late = _first(options.count, (_late(games[place], options) for place in order))
     if not quiet:
         raise ValueError(f"{options.games[0]}: no quiet position that a score calls balanced")
-    task = HealthTask(named.player, options.nodes, options.long_nodes)
+    task = HealthTask(judged, options.nodes, options.long_nodes)
     jobs = [*(("quiet", position) for position, _ in quiet), *(("again", position) for position, _ in late)]
     made = work_through(task, jobs, len(jobs), options.workers, "positions")
     labels = np.array([label for _, label in quiet], float)
+    made, again = made[: len(quiet)], made[len(quiet) :]
+    variants = [
+        {"name": name, "nodes": _by_nodes(options.nodes, [row["found"][place] for row in made], made, labels)}
+        for place, name in enumerate(judged.variants)
+    ]
     return {
-        "engine": named.name(False),
+        "engine": judged.name,
         "positions": len(quiet),
         "teacher": _level(labels),
         "long_nodes": options.long_nodes,
-        "nodes": _by_nodes(options.nodes, made[: len(quiet)], labels),
-        "steps": _steps([row["depths"] for row in made[: len(quiet)]]),
-        "again": _again(made[len(quiet) :]),
+        "variants": variants,
+        "steps": _steps([row["depths"] for row in made]),
+        "again": _again(again),
     }
 
 
@@ -115,20 +124,25 @@ def _late(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
 
 
 def _level(scores: np.ndarray) -> dict[str, float]:
-    mean, error = mean_and_error(np.clip(scores, clipped(-(10**6)), clipped(10**6)))
+    mean, error = mean_and_error(scores)
     return {"mean": mean, "error": error, "positive": round(float((scores > 0).mean()), 4)}
 
 
-def _by_nodes(nodes: Sequence[int], made: list[dict[str, Any]], labels: np.ndarray) -> list[dict[str, Any]]:
+def _by_nodes(
+    nodes: Sequence[int], found: list[list[Any]], made: list[dict[str, Any]], labels: np.ndarray
+) -> list[dict[str, Any]]:
+    """`found` holds for each position [score, move] by nodes."""
     rows = []
     for place, limit in enumerate(nodes):
-        scores = np.array([row["scores"][place] for row in made], float)
+        scores = np.array([clipped(one[place][0]) for one in found], float)
+        agreed = [one[place][1] == row["long_move"] for one, row in zip(found, made, strict=True)]
         rows.append(
             {
                 "nodes": limit,
                 **_level(scores),
                 "sign_accuracy": round(float((np.sign(scores) == np.sign(labels)).mean()), 4),
-                "as_long": round(float(np.mean([row["moves"][place] == row["long_move"] for row in made])), 4),
+                "rmse": round(float(np.sqrt(((scores - labels) ** 2).mean())), 1),
+                "as_long": round(float(np.mean(agreed)), 4),
             }
         )
     return rows
@@ -173,7 +187,7 @@ def _same_mate(first: int, other: int) -> bool:
 class HealthTask:
     """Positions to be searched by one player."""
 
-    player: Player
+    judged: Judged
     nodes: tuple[int, ...]
     long_nodes: int
 
@@ -186,7 +200,7 @@ class HealthWorker:
 
     def __init__(self, task: HealthTask) -> None:
         self._task = task
-        self._chooser = OwnChooser(task.player)
+        self._chooser = task.judged.open()
 
     def stop(self) -> None:
         self._chooser.stop()
@@ -195,35 +209,32 @@ class HealthWorker:
         kind, position = job
         return product_of(self._examine(position) if kind == "quiet" else self._search_again(position))
 
+    def _afresh(self, position: GamePosition, nodes: int, variant: int = 0) -> Choice:
+        return choose_in_game(self._chooser, position, nodes, 0, variant)
+
     def _examine(self, position: GamePosition) -> dict[str, Any]:
-        """{scores, moves} by nodes, `long_move`, and `depths`: the score of each depth of the long search."""
-        depths: list[int] = []
-        self._chooser.forget(0)
-        found = self._chooser.search(position, self._task.long_nodes, lambda info: depths.append(info.score))
-        long_move, scores, moves = found.best_move, [], []
-        for nodes in self._task.nodes:
-            self._chooser.forget(0)
-            found = self._chooser.search(position, nodes)
-            scores.append(found.score)
-            moves.append(found.best_move)
-        return {"scores": scores, "moves": moves, "long_move": long_move, "depths": depths}
+        """{found, long_move, depths}: by variants and nodes [score, move]; the score of each depth of the long search,
+        and its move."""
+        long = self._afresh(position, self._task.long_nodes)
+        found = [
+            [self._afresh(position, nodes, place) for nodes in self._task.nodes]
+            for place in range(len(self._task.judged.variants))
+        ]
+        told = [[(choice.score, choice.move) for choice in choices] for choices in found]
+        return {"found": told, "long_move": long.move, "depths": [score for _, score in long.trace]}
 
     def _search_again(self, position: GamePosition) -> dict[str, Any]:
         """{position, first, move, again, again_move, afresh}: a search, the same with the table that it left, and a
         long one without."""
         nodes = self._task.nodes[-1]
-        self._chooser.forget(0)
-        first = self._chooser.search(position, nodes)
+        first = self._afresh(position, nodes)
         again = self._chooser.search(position, nodes)
-        afresh = first.score
-        if is_mate(first.score):
-            self._chooser.forget(0)
-            afresh = self._chooser.search(position, self._task.long_nodes).score
+        afresh = self._afresh(position, self._task.long_nodes).score if is_mate(first.score) else first.score
         return {
             "position": position.text,
             "first": first.score,
-            "move": first.best_move,
+            "move": first.move,
             "again": again.score,
-            "again_move": again.best_move,
+            "again_move": again.move,
             "afresh": afresh,
         }

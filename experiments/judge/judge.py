@@ -16,9 +16,6 @@ from experiments.judge.ledger import Ledger, Opinion
 from search.rules.movegen import list_moves
 from search.score import MATE
 
-_SETTLED = {"win": MATE - 1, "resign": -MATE + 1}
-"""What an engine means that answers so without a score."""
-
 
 @dataclass(frozen=True)
 class Judging:
@@ -83,12 +80,9 @@ class Seat:
         answer = self._searcher.search(position.text, f"nodes {nodes}")
         if self._stopped:
             raise Stopped  # what was cut is no answer
-        score = answer.score
-        if score is None:
-            score = _SETTLED.get(answer.move)
-        if score is None:
+        if answer.score is None:
             raise ValueError(f"the judge told no score of {position.text}")
-        opinion = Opinion(answer.move, score)
+        opinion = Opinion(answer.move, answer.score)
         ledger.enter(position.text, nodes, opinion)
         return opinion
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from experiments.factory.jobs import Product
-from experiments.judge.choosers import Judged, read_judged
+from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
@@ -127,7 +127,10 @@ class LossWorker:
         """{position, sfen, best_move, best, moves, scores, replies, losses}, the last four by the player's variants."""
         task = self._task
         best_move = self._seat.ask(job).move
-        moves = [self._chooser.choose(job, task.earlier, place) for place in range(len(task.judged.variants))]
+        moves = [
+            choose_in_game(self._chooser, job, task.judged.nodes, task.earlier, place).move
+            for place in range(len(task.judged.variants))
+        ]
         best, _ = self._value(job, best_move)
         scores, replies = zip(*[self._value(job, move) for move in moves], strict=True)
         return product_of(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.jobs import Product
-from experiments.judge.choosers import Judged, read_judged
+from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped
@@ -45,7 +45,7 @@ def find_refutations(options: RefutationOptions) -> dict[str, Any]:
     judged = read_judged(options.engine, options.option, options.most_nodes, options.each_step)
     names = judged.variants
     jobs = [(row, variant) for row in rows for variant in range(len(names))]
-    task = RefutationTask(judged, options.most_nodes)
+    task = RefutationTask(judged)
     seen = work_through(task, jobs, len(jobs), options.workers, "searches")
     table = [seen[first : first + len(names)] for first in range(0, len(seen), len(names))]
     nodes = [limit for limit in NODES if limit <= options.most_nodes]
@@ -90,7 +90,6 @@ class RefutationTask:
     """Bad moves to be seen through."""
 
     judged: Judged
-    most_nodes: int
 
     def open(self) -> RefutationWorker:
         return RefutationWorker(self)
@@ -100,7 +99,7 @@ class RefutationWorker:
     """One thread's player."""
 
     def __init__(self, task: RefutationTask) -> None:
-        self._nodes = task.most_nodes
+        self._nodes = task.judged.nodes
         self._chooser = task.judged.open()
 
     def stop(self) -> None:
@@ -111,7 +110,8 @@ class RefutationWorker:
         row, variant = job
         behind = GamePosition.parse(row["position"]).after(row["moves"][0])
         wanted = -(clipped(row["best"]) + clipped(row["scores"][0])) / 2
-        return product_of(seen_from(self._chooser.trace(behind, variant, self._nodes), wanted))
+        found = choose_in_game(self._chooser, behind, self._nodes, 0, variant)
+        return product_of(seen_from(found.trace, wanted))
 
 
 def seen_from(trace: list[tuple[int, int]], wanted: float) -> int | None:

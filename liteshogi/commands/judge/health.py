@@ -10,7 +10,7 @@ from typing import Any
 import tyro
 
 from experiments.judge.health import HealthOptions, examine
-from liteshogi.commands.arguments import Json, Net
+from liteshogi.commands.arguments import Json
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Command(HealthOptions):
     """Hold a search's scores of quiet balanced positions against a teacher's, its depths against each other, and what
     it says against what it says again."""
 
-    net: Net
+    engine: tyro.conf.Positional[str]
+    """A network's file or `default`, which is searched in process, or the command of a USI engine."""
     games: tyro.conf.Positional[tuple[Path, ...]]
     json: Json = False
 
@@ -33,13 +34,15 @@ def as_text(report: dict[str, Any]) -> str:
     lines = [
         f"{report['engine']}, {report['positions']} quiet positions, which the teacher finds at "
         f"{teacher['mean']:+.0f} +- {teacher['error']:.0f} cp and {100 * teacher['positive']:.1f} % above 0",
-        f"{'nodes':>9s}  mean score  above 0  teacher's sign  move of {report['long_nodes']:,} nodes",
+        f"{'':30s}    nodes  mean score  above 0  teacher's sign   rmse  move of {report['long_nodes']:,} nodes",
     ]
-    for row in report["nodes"]:
-        lines.append(
-            f"{row['nodes']:9,} {row['mean']:+6.0f} +- {row['error']:2.0f} {100 * row['positive']:6.1f} % "
-            f"{100 * row['sign_accuracy']:12.1f} % {100 * row['as_long']:18.1f} %"
-        )
+    for variant in report["variants"]:
+        for row in variant["nodes"]:
+            lines.append(
+                f"{variant['name']:30s}{row['nodes']:9,} {row['mean']:+5.0f} +- {row['error']:2.0f} "
+                f"{100 * row['positive']:6.1f} % {100 * row['sign_accuracy']:12.1f} % {row['rmse']:7.0f} "
+                f"{100 * row['as_long']:9.1f} %"
+            )
     lines.append("\nto depth  the score changes by  size")
     for row in report["steps"]:
         lines.append(f"{row['to_depth']:8d} {row['mean']:+13.1f} +- {row['error']:4.1f}  {row['size']:5.1f}")

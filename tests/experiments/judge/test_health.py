@@ -8,12 +8,12 @@ from pathlib import Path
 import cshogi
 import pytest
 
-from experiments.games.options import read_player
-from experiments.games.player import Player
+from experiments.judge.choosers import read_judged
 from experiments.judge.game_position import GamePosition
 from experiments.judge.health import HealthOptions, HealthTask, _again, _quiet, _steps, examine
 from experiments.judge.selection import position_at, read_recorded
 from liteshogi.commands.judge.health import as_text
+from search.alphabeta.parameters import STEPS
 from search.rules.sfen import get_sfen
 from search.score import MATE, is_mate
 
@@ -23,7 +23,8 @@ OPTIONS = HealthOptions("default", SAMPLE, nodes=(100, 900), long_nodes=900, cou
 
 def test_a_long_search_agrees_with_itself():
     report = examine(OPTIONS)
-    short, long = report["nodes"]
+    assert [variant["name"] for variant in report["variants"]] == ["as it is"]
+    short, long = report["variants"][0]["nodes"]
     assert (report["positions"], long["as_long"], short["nodes"], long["nodes"]) == (8, 1.0, 100, 900)
     assert short["as_long"] < 1
     assert abs(report["teacher"]["mean"]) <= OPTIONS.balance
@@ -45,11 +46,23 @@ def test_quiet_positions_are_quiet():
         assert cshogi.move_is_drop(move) or board.piece(cshogi.move_to(move)) == cshogi.NONE
 
 
+def test_each_step_is_left_out_and_other_engines_are_examined(opponent):
+    options = replace(OPTIONS, count=2, nodes=(900,), each_step=True)
+    report = examine(options)
+    names = [variant["name"] for variant in report["variants"]]
+    assert names == ["as it is", *(f"without {step}" for step in STEPS)]
+    place = STEPS.index("reverse futility")
+    alone = examine(replace(options, each_step=False, option=("skip_reverse_futility=true",)))
+    left_out, whole = report["variants"][place + 1]["nodes"][0], report["variants"][0]["nodes"][0]
+    assert alone["variants"][0]["nodes"][0]["rmse"] == left_out["rmse"] != whole["rmse"]
+    opponent.answer({"else": ["7g7f", "cp 55 nodes 3"]})
+    report = examine(replace(OPTIONS, engine=opponent.command, count=2))
+    assert [row["mean"] for row in report["variants"][0]["nodes"]] == [55.0, 55.0]
+
+
 def test_a_mate_is_searched_again_and_afresh():
-    player = read_player("default", (), 500, 0, "--option").player
-    assert isinstance(player, Player)
     mate = GamePosition.parse("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
-    row = HealthTask(player, (500,), 900).open()._search_again(mate)
+    row = HealthTask(read_judged("default", (), 500, False), (500,), 900).open()._search_again(mate)
     assert (row["first"], row["again"], row["afresh"], row["move"]) == (MATE - 1, MATE - 1, MATE - 1, "G*5b")
     assert is_mate(row["first"])
 

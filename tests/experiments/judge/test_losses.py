@@ -13,7 +13,7 @@ import pytest
 
 from experiments.games.options import read_player
 from experiments.games.player import Player
-from experiments.judge.choosers import OwnPlayer, read_judged
+from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP, LossOptions, measure_losses
@@ -81,7 +81,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     assert engine.name == "Scripted (4 nodes, Style=wild)"
     scripted.answer({"else": ["8h2b+", "cp 0"]})
     game = GamePosition("startpos", ("7g7f", "3c3d", "2g2f", "8c8d"))
-    assert engine.open().choose(game, 2, 0) == "8h2b+"
+    assert choose_in_game(engine.open(), game, 4, 2, 0).move == "8h2b+"
     assert scripted.asked() == [
         "startpos go nodes 4",
         "startpos moves 7g7f 3c3d go nodes 4",
@@ -93,18 +93,19 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     for moves in game.moves[:0], game.moves[:2], game.moves:
         warm = engine.analyse("startpos", moves, nodes=700)
     own = OwnPlayer("x", player).open()
-    assert own.choose(game, 2, 0) == warm.best_move
+    found = choose_in_game(own, game, 700, 2, 0)
+    assert (found.move, found.score, len(found.trace)) == (warm.best_move, warm.score, warm.depth)
     found, same = own.search(game, 700), engine.analyse("startpos", game.moves, nodes=700)
-    assert (found.pv, found.score, found.depth) == (same.pv, same.score, same.depth)  # both know the same by then
+    assert (found.move, found.score) == (same.best_move, same.score)  # both know the same by then
 
 
 def test_a_variant_leaves_out_one_step():
     player = read_player("default", ("skip_probcut=true",), 9, 0, "--option").player
     assert isinstance(player, Player)
     chooser = OwnPlayer("x", player, True).open()
-    chooser.choose(GamePosition("startpos"), 0, STEPS.index("null move") + 1)
+    chooser.forget(STEPS.index("null move") + 1)
     assert chooser._engine.steps == player.steps & ~NULL_MOVE != EVERY_STEP & ~NULL_MOVE
-    chooser.choose(GamePosition("startpos"), 0, 0)
+    chooser.forget(0)
     assert chooser._engine.steps == player.steps
 
 
