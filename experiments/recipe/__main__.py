@@ -32,7 +32,7 @@ class Run:
     only: tuple[str, ...] = ()
     """Tables whose rows are worked on; without it all."""
     games: bool = True
-    """Whether they play, after all of them are trained."""
+    """Whether they play, after all of them are trained, second seeds last."""
 
     def run(self) -> None:
         plan, results, folder = read_plan(self.plan), Results(self.results), self.folder.resolve()
@@ -40,9 +40,10 @@ class Run:
         for name in plan.measures.kinds.values():
             make(name, plan, results, folder)
         rows = [row for row in plan.rows if not self.only or set(self.only) & set(row.tables)]
-        for row in rows:
-            for seed in row.seeds:
-                learn(row, seed, plan, results, folder)
+        for number in range(max((len(row.seeds) for row in rows), default=0)):
+            for row in rows:
+                for seed in row.seeds[number : number + 1]:
+                    learn(row, seed, plan, results, folder)
         for row in rows if self.games else ():
             compete(row, plan, results, folder)
 

@@ -17,7 +17,7 @@ from experiments.recipe.tables import GAMES, KINDS, Measured, correlation, measu
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-TITLES = {"residual": "residual", "d1_rmse": "d1-RMSE", "accuracy": "accuracy on held-out games"}
+TITLES = {"residual": "residual", "d1_rmse": "d1-RMSE", "accuracy": "accuracy on held-out games, %"}
 GRID = {"color": "#dddddd", "lw": 0.5}
 
 
@@ -64,7 +64,7 @@ def draw_results(rows: Sequence[Measured]) -> Any:
     for place, (name, title) in zip(places, TITLES.items(), strict=True):
         for number, scores in enumerate(dict.fromkeys(row.row.line for row in rows)):
             found = [row for row in rows if row.row.line == scores]
-            _draw_line(place, ((100 - 100 * _lambda(row), row.net[name]) for row in found), number, scores)
+            _draw_line(place, ((100 - 100 * _lambda(row), _figure(row, name)) for row in found), number, scores)
         place.set(title=title, xlabel="share of the result, %", xticks=(0, 10, 25, 50))
         place.grid(**GRID)
     places[0].legend(fontsize=8)
@@ -77,9 +77,10 @@ def draw_volume(rows: Sequence[Measured]) -> Any:
     for place, name in zip(places, ("residual", "d1_rmse"), strict=True):
         for number, shape in enumerate(dict.fromkeys(row.row.shape for row in rows)):
             found = [row for row in rows if row.row.shape == shape]
-            _draw_line(place, ((_millions(row), row.net[name]) for row in found), number, shape)
+            _draw_line(place, ((_millions(row), _figure(row, name)) for row in found), number, shape)
         place.set(title=TITLES[name], xlabel="million positions", xscale="log")
-        place.set_xticks((1, 3, 10, 30), ("1", "3", "10", "30"))
+        ticks = ("0.1", "0.3", "1", "3", "10", "30")
+        place.set_xticks([float(tick) for tick in ticks], ticks)
         place.minorticks_off()
         place.grid(**GRID)
     places[0].legend(fontsize=8)
@@ -92,7 +93,7 @@ def draw_games(rows: Sequence[Measured]) -> Any:
     for place, (name, title) in zip(places, TITLES.items(), strict=True):
         for number, table in enumerate(dict.fromkeys(row.row.tables[0] for row in rows)):
             found = [row for row in rows if row.row.tables[0] == table]
-            figures, elos = [row.net[name] for row in found], [row.elo for row in found]
+            figures, elos = [_figure(row, name) for row in found], [row.elo for row in found]
             errors = [1.96 * row.elo_error for row in found]
             place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number}", label=table)
         words = "" if len(rows) < 4 else "\nrank correlation {:+.2f} +- {:.2f}".format(*correlation(rows, name))
@@ -110,6 +111,10 @@ PICTURES = {
     "volume": draw_volume,
     GAMES: draw_games,
 }
+
+
+def _figure(row: Measured, name: str) -> float:
+    return float(100 * row.net[name] if name == "accuracy" else row.net[name])
 
 
 def _draw_dots(place: Any, rows: Sequence[Measured], name: str) -> None:
