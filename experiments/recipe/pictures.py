@@ -94,7 +94,7 @@ def draw_games(rows: Sequence[Measured]) -> Any:
         for number, table in enumerate(dict.fromkeys(row.row.tables[0] for row in rows)):
             found = [row for row in rows if row.row.tables[0] == table]
             figures, elos = [_figure(row, name) for row in found], [row.elo for row in found]
-            errors = [1.96 * row.elo_error for row in found]
+            errors = [row.elo_error for row in found]
             place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number}", label=table)
         words = "" if len(rows) < 4 else "\nrank correlation {:+.2f} +- {:.2f}".format(*correlation(rows, name))
         place.set(title=title + words)

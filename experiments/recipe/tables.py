@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,22 +36,16 @@ class Measured:
     games: Line | None
 
     @property
-    def share(self) -> float:
-        """Of the points in its games, at least and at most half a game from none and all."""
-        assert self.games is not None
-        played = self.games["games"]
-        return float(min(max(self.games["points"], 0.5), played - 0.5) / played)
+    def elo(self) -> float | None:
+        """Against the common opponent; None without games, or where one side won all."""
+        return self.games["elo"] if self.games else None
 
     @property
-    def elo(self) -> float:
-        """Of its games, by `share`."""
-        return 400 * math.log10(self.share / (1 - self.share))
-
-    @property
-    def elo_error(self) -> float:
-        """One standard error of `elo`, as independent games would have it."""
-        assert self.games is not None
-        return 400 / math.log(10) / math.sqrt(self.share * (1 - self.share) * self.games["games"])
+    def elo_error(self) -> float | None:
+        """Half of what lies between the ends of its 95 % interval, in Elo."""
+        if self.elo is None or self.games is None:
+            return None
+        return float(self.games["elo_high"] - self.games["elo_low"]) / 2
 
 
 def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
@@ -62,7 +55,7 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
         for row in plan.rows:
             for seed in row.seeds:
                 net, games = results.find("net", row.name, seed), results.find("games", row.name, seed)
-                if net and (games if table == GAMES else table in row.tables):
+                if net and (games and games["elo"] is not None if table == GAMES else table in row.tables):
                     yield Measured(row, seed, net, games)
 
     return list(find())
@@ -72,7 +65,7 @@ def correlation(rows: Sequence[Measured], name: str) -> tuple[float, float]:
     """Spearman's rank correlation of a figure with Elo over nets, and its standard error by drawing nets anew, and the
     Elo of each within its error."""
     figures = np.array([row.net[name] for row in rows])
-    elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows])
+    elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows]) / 1.96
     random = np.random.default_rng(0)
     found = []
     for drawn in random.integers(0, len(rows), (ROUNDS, len(rows))):
@@ -113,7 +106,7 @@ def as_markdown(plan: Plan, results: Results, table: str) -> str:
     columns = [*COLUMNS, *(BY_KIND if table == "kinds" else WORK)]
     rows = measured(plan, results, table)
     if table == GAMES:
-        rows.sort(key=lambda one: -one.elo)
+        rows.sort(key=lambda one: one.net["d1_rmse"])
     lines = [[name for name, _ in columns], ["---"] * len(columns)]
     lines += [[show(one) for _, show in columns] for one in rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -125,11 +118,7 @@ def name_of(one: Measured) -> str:
 
 
 def _elo(one: Measured) -> str:
-    if one.games is None:
-        return ""
-    low, high = one.games["elo_low"], one.games["elo_high"]
-    error = "" if low is None or high is None else f" +- {(high - low) / 2:.0f}"
-    return f"{one.elo:+.0f}{error}"
+    return "" if one.elo is None else f"{one.elo:+.0f} +- {one.elo_error:.0f}"
 
 
 def _kind(name: str, words: str) -> Column:

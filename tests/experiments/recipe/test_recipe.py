@@ -131,10 +131,8 @@ def invented(plan: Plan, path: Path) -> Results:
             figures["accuracy"] = random.uniform(0.66, 0.68)
             results.add("net", row.name, seed, figures | kinds | {"samples": 8e6 * (1 + number % 3), "epochs": 8})
         if row.games:
-            points = 150 - 2 * number
-            results.add(
-                "games", row.name, row.seeds[0], {"games": 200, "points": points, "elo_low": -40, "elo_high": 40}
-            )
+            elo = 150.0 - 2 * number
+            results.add("games", row.name, row.seeds[0], {"elo": elo, "elo_low": elo - 40, "elo_high": elo + 40})
     return results
 
 
