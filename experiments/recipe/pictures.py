@@ -18,14 +18,16 @@ matplotlib.use("Agg")
 from matplotlib import pyplot
 
 TITLES = {"residual": "residual", "d1_rmse": "d1-RMSE", "accuracy": "accuracy on held-out games, %"}
+COLOURS = 10
+"""That matplotlib tells apart."""
 GRID = {"color": "#dddddd", "lw": 0.5}
 
 
 def draw_all(plan: Plan, results: Results, folder: Path) -> list[Path]:
-    """The pictures of the tables that have rows; their files."""
+    """The pictures of the tables with two rows or more; their files."""
     made = []
     for table, draw in PICTURES.items():
-        if rows := measured(plan, results, table):
+        if len(rows := measured(plan, results, table)) > 1:
             made.append(folder / f"{table}.png")
             write_figure(draw(rows), made[-1])
     return made
@@ -89,18 +91,20 @@ def draw_volume(rows: Sequence[Measured]) -> Any:
 
 def draw_games(rows: Sequence[Measured]) -> Any:
     """Elo over each yardstick, and how far they go together."""
+    from_name = name_of if len(rows) <= COLOURS else _table_of
     figure, places = pyplot.subplots(1, len(TITLES), figsize=(12, 4.4), sharey=True)
     for place, (name, title) in zip(places, TITLES.items(), strict=True):
-        for number, table in enumerate(dict.fromkeys(row.row.tables[0] for row in rows)):
-            found = [row for row in rows if row.row.tables[0] == table]
+        for number, group in enumerate(dict.fromkeys(map(from_name, rows))):
+            found = [row for row in rows if from_name(row) == group]
             figures, elos = [_figure(row, name) for row in found], [row.elo for row in found]
             errors = [row.elo_error for row in found]
-            place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number}", label=table)
-        words = "" if len(rows) < 4 else "\nrank correlation {:+.2f} +- {:.2f}".format(*correlation(rows, name))
+            place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number}", label=group)
+        words = "" if len(rows) < 4 else "\ncorrelation {:+.2f} +- {:.2f}".format(*correlation(rows, name))
         place.set(title=title + words)
+        place.locator_params(axis="x", nbins=6)
         place.grid(**GRID)
     places[0].set(ylabel="Elo against the common opponent")
-    places[0].legend(fontsize=8)
+    places[0].legend(fontsize=8, loc="lower left")
     return figure
 
 
@@ -111,6 +115,10 @@ PICTURES = {
     "volume": draw_volume,
     GAMES: draw_games,
 }
+
+
+def _table_of(row: Measured) -> str:
+    return row.row.tables[0]
 
 
 def _figure(row: Measured, name: str) -> float:

@@ -62,21 +62,16 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
 
 
 def correlation(rows: Sequence[Measured], name: str) -> tuple[float, float]:
-    """Spearman's rank correlation of a figure with Elo over nets, and its standard error by drawing nets anew, and the
-    Elo of each within its error."""
+    """Correlation of a figure with Elo over nets, and its standard error, by drawing nets anew, and each one's Elo within
+    its error."""
     figures = np.array([row.net[name] for row in rows])
     elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows]) / 1.96
     random = np.random.default_rng(0)
     found = []
     for drawn in random.integers(0, len(rows), (ROUNDS, len(rows))):
         if len(set(figures[drawn])) > 2:
-            found.append(_spearman(figures[drawn], random.normal(elos[drawn], errors[drawn])))
-    return _spearman(figures, elos), float(np.std(found))
-
-
-def _spearman(first: np.ndarray, second: np.ndarray) -> float:
-    ranks = [np.searchsorted(np.sort(one), one, side) for one in (first, second) for side in ("left", "right")]
-    return float(np.corrcoef(ranks[0] + ranks[1], ranks[2] + ranks[3])[0, 1])
+            found.append(np.corrcoef(figures[drawn], random.normal(elos[drawn], errors[drawn]))[0, 1])
+    return float(np.corrcoef(figures, elos)[0, 1]), float(np.std(found))
 
 
 Column = tuple[str, Callable[[Measured], str]]
