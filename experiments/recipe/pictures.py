@@ -91,11 +91,11 @@ def draw_volume(rows: Sequence[Measured]) -> Any:
 
 def draw_games(rows: Sequence[Measured]) -> Any:
     """Elo over each yardstick, and how far they go together."""
-    from_name = name_of if len(rows) <= COLOURS else _table_of
+    group_of = name_of if len(rows) <= COLOURS else _table_of
     figure, places = pyplot.subplots(1, len(TITLES), figsize=(12, 4.4), sharey=True)
     for place, (name, title) in zip(places, TITLES.items(), strict=True):
-        for number, group in enumerate(dict.fromkeys(map(from_name, rows))):
-            found = [row for row in rows if from_name(row) == group]
+        for number, group in enumerate(dict.fromkeys(map(group_of, rows))):
+            found = [row for row in rows if group_of(row) == group]
             figures, elos = [_figure(row, name) for row in found], [row.elo for row in found]
             errors = [row.elo_error for row in found]
             place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number}", label=group)

@@ -62,8 +62,10 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
 
 
 def correlation(rows: Sequence[Measured], name: str) -> tuple[float, float]:
-    """Correlation of a figure with Elo over nets, and its standard error, by drawing nets anew, and each one's Elo within
-    its error."""
+    """(Correlation of a figure with Elo over nets, its standard error).
+
+    The error is by drawing nets anew, and the Elo of each within its error.
+    """
     figures = np.array([row.net[name] for row in rows])
     elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows]) / 1.96
     random = np.random.default_rng(0)
