@@ -36,6 +36,9 @@ def deepen(pos, thread, accumulators, network, last):
     It is one function, for whatever calls the search is compiled together with all of it.
     """
     begun = np.int64(thread.nodes)
+    if thread.depth == 0 and thread.root_first == 0:
+        for index in range(thread.root_count):
+            thread.root_nodes[thread.root_moves[index]] = 0
     for depth in range(np.int64(thread.depth) + 1, last + 1):
         thread.pv_length[0] = 0
         low, high = np.int64(-INFINITE), np.int64(INFINITE)

@@ -1,104 +1,186 @@
-"""What the search learns while it runs: which moves cut, and how far the static evaluation is off in like positions."""
+"""What the search learns about moves while it runs: which cut, which were tried in vain, which raise the evaluation.
+
+Statistics are int16 and move toward their limit by a share of what is missing, so they never overflow and forget slowly
+(Stockfish's "history gravity"). A quiet move has one for its squares, one for piece and square behind each of the moves
+1, 2, 3, 4 and 6 plies before (continuation history), one with the pawns' squares, and near the root one by ply. Ideas
+and proportions are those of Stockfish and YaneuraOu.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.parameters import CORRECTION
-from search.alphabeta.picker import moved_piece
-from search.alphabeta.thread import CORRECTION_SIZE, NO_CONTINUATION, reward
+from search.alphabeta.moves import is_tactical, move_row, taken_kind
+from search.alphabeta.thread import LOW_PLIES, NO_CONTINUATION, PAWN_STRUCTURES
 from search.machine.jit import jit
-from search.rules.shogi import EMPTY, KINDS, SQUARES
-from search.score import MAX_EVALUATION
+from search.rules.shogi import KINDS, PAWN, SQUARES
 
-CORRECTION_GRAIN = 64
-"""Correction entries count in 1/64 centipawns."""
-CORRECTION_LIMIT = 8000
-
-
-@jit
-def _bonus(depth):
-    return min(170 * depth - 90, np.int64(1800))
+QUIET_LIMIT, PAWN_LIMIT, CONTINUATION_LIMIT, CAPTURE_LIMIT, TABLE_MOVE_LIMIT = 7200, 8192, 30000, 10700, 8192
+_CONTINUATION_SHARES = np.array([0, 1157, 648, 288, 576, 140, 441], np.int64)
+"""1024ths of a bonus for the continuation history of the move so many plies before."""
+_ALWAYS = 88
+"""What a move behind the last one gains for being looked at."""
+_MIX_LOW, _MIX_HIGH, _MIX_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(50)
 
 
 @jit
-def _reward_tactical(pos, thread, move, bonus):
-    taken = np.int64(pos.board[move & 127])
-    kind = taken % KINDS if taken != EMPTY else KINDS
-    piece, target = moved_piece(pos, move), move & 127
-    thread.capture_history[piece, target, kind] = reward(thread.capture_history[piece, target, kind], bonus)
+def reward(value, bonus, limit):
+    """An int16 statistic after a bonus (or malus), drawn toward its limit."""
+    bonus = min(max(np.int64(bonus), -limit), limit)
+    return np.int64(value) + bonus - np.int64(value) * abs(bonus) // limit
 
 
 @jit
-def _reward_quiet(pos, thread, ply, move, bonus):
-    target, origin, us = move & 127, (move >> 7) & 127, np.int64(pos.turn)
-    thread.history[us, origin, target] = reward(thread.history[us, origin, target], bonus)
-    row = moved_piece(pos, move) * SQUARES + target
-    before = np.int64(thread.continuation[ply])
-    if before != NO_CONTINUATION:
-        thread.continuation_history[before, row] = reward(thread.continuation_history[before, row], bonus)
-    if ply > 0:
-        before = np.int64(thread.continuation[ply - 1])
+def pawn_structure(pos):
+    """Row (int64) of the pawn history: positions with the same pawns share it."""
+    low, high = pos.groups[PAWN, 0], pos.groups[PAWN, 1]
+    words = low * _MIX_LOW ^ (high ^ (pos.colours[0, 0] & low)) * _MIX_HIGH
+    return np.int64(words >> _MIX_SHIFT) & (PAWN_STRUCTURES - 1)
+
+
+@jit
+def row_before(thread, ply, back):
+    """Row (int64) of the continuation history for the move `back` plies before the node's own."""
+    return np.int64(thread.continuation[max(ply + 1 - back, np.int64(0))])
+
+
+@jit
+def capture_history(pos, thread, move):
+    """History (int64) of a tactical move."""
+    row = move_row(pos, move)
+    return np.int64(thread.capture_history[row // SQUARES, row % SQUARES, taken_kind(pos, move)])
+
+
+@jit
+def _learn_capture(thread, row, kind, bonus):
+    piece, target = row // SQUARES, row % SQUARES
+    value = thread.capture_history[piece, target, kind]
+    thread.capture_history[piece, target, kind] = reward(value, bonus, np.int64(CAPTURE_LIMIT))
+
+
+@jit
+def learn_continuation(thread, ply, row, bonus):
+    """A move from the node at `ply`, of the piece and to the square of `row`, gains behind the moves before it."""
+    for back in range(1, 7):
+        if (back > 2 and thread.checked[ply]) or ply < back:
+            break
+        before = row_before(thread, ply, back)
         if before != NO_CONTINUATION:
-            thread.continuation_history[before, row] = reward(thread.continuation_history[before, row], bonus)
+            share = bonus * _CONTINUATION_SHARES[back] // 1024 + (_ALWAYS if back == 1 else 0)
+            value = thread.continuation_history[before, row]
+            thread.continuation_history[before, row] = reward(value, share, np.int64(CONTINUATION_LIMIT))
 
 
 @jit
-def _blame_tacticals(pos, thread, ply, best_move, bonus, count):
-    for index in range(count):
+def _learn_squares(thread, colour, move, bonus):
+    target, origin = move & 127, (move >> 7) & 127
+    value = thread.history[colour, origin, target]
+    thread.history[colour, origin, target] = reward(value, bonus, np.int64(QUIET_LIMIT))
+
+
+@jit
+def _learn_pawns(pos, thread, row, bonus):
+    structure = pawn_structure(pos)
+    value = thread.pawn_history[structure, row]
+    thread.pawn_history[structure, row] = reward(value, bonus, np.int64(PAWN_LIMIT))
+
+
+@jit
+def learn_quiet(pos, thread, ply, move, bonus):
+    """A quiet move of the node gains, or with a malus loses."""
+    target, origin = move & 127, (move >> 7) & 127
+    _learn_squares(thread, np.int64(pos.turn), move, bonus)
+    if ply < LOW_PLIES:
+        value = thread.low_ply_history[ply, origin, target]
+        thread.low_ply_history[ply, origin, target] = reward(value, bonus * 3 // 4, np.int64(QUIET_LIMIT))
+    row = move_row(pos, move)
+    learn_continuation(thread, ply, row, bonus * 955 // 1024)
+    _learn_pawns(pos, thread, row, bonus * (850 if bonus > 0 else 550) // 1024)
+
+
+@jit
+def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals):
+    """A move proved best: it gains, what was tried before it (counts of the node's lists) loses."""
+    bonus = min(128 * depth - 77, np.int64(1530)) + (353 if best_move == table_move else 0)
+    bonus += np.int64(thread.statistic[ply - 1]) // 32
+    malus = min(882 * depth - 204, np.int64(2122))
+    if is_tactical(pos, best_move):
+        _learn_capture(thread, move_row(pos, best_move), taken_kind(pos, best_move), bonus * 1286 // 1024)
+    else:
+        learn_quiet(pos, thread, ply, best_move, bonus * 806 // 1024)
+        less = malus * 1113 // 1024
+        for index in range(quiets):
+            move = np.int64(thread.tried_quiet[ply, index])
+            less = less * 977 // 1024  # what came late was hardly expected to do better
+            if move != best_move:
+                learn_quiet(pos, thread, ply, move, -less)
+    for index in range(tacticals):
         move = np.int64(thread.tried_tactical[ply, index])
         if move != best_move:
-            _reward_tactical(pos, thread, move, -bonus)
+            _learn_capture(thread, move_row(pos, move), taken_kind(pos, move), -malus * 1559 // 1024)
+    # The first quiet move of the opponent's is refuted.
+    if led_here_quietly(thread, ply) and thread.move_count[ply - 1] == 1 + thread.table_hit[ply - 1]:
+        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), -malus * 616 // 1024)
 
 
 @jit
-def learn_tactical_cut(pos, thread, ply, depth, best_move, count):
-    """A tactical move cut: it gains, the tactical moves tried before it (`count` with it) lose."""
-    bonus = _bonus(depth)
-    _reward_tactical(pos, thread, best_move, bonus)
-    _blame_tacticals(pos, thread, ply, best_move, bonus, count)
+def led_here_quietly(thread, ply):
+    """Whether a move that took nothing, not a null move, led to the node."""
+    return thread.played[ply - 1] != 0 and thread.taken[ply - 1] == 0
 
 
 @jit
-def learn_quiet_cut(pos, thread, ply, depth, best_move, quiets, tacticals):
-    """A quiet move cut: it becomes killer and counter move and gains history; what was tried in vain loses."""
-    bonus = _bonus(depth)
-    if thread.killers[ply, 0] != best_move:
-        thread.killers[ply, 1] = thread.killers[ply, 0]
-        thread.killers[ply, 0] = best_move
-    thread.counter_moves[thread.continuation[ply]] = best_move
-    _reward_quiet(pos, thread, ply, best_move, bonus)
-    for index in range(quiets):
-        move = np.int64(thread.tried_quiet[ply, index])
-        if move != best_move:
-            _reward_quiet(pos, thread, ply, move, -bonus)
-    _blame_tacticals(pos, thread, ply, best_move, bonus, tacticals)
+def learn_unanswered(pos, thread, ply, depth, best):
+    """Nothing at the node reached alpha: the move that led there was good."""
+    before = np.int64(thread.played[ply - 1])
+    if before == 0 or ply < 2:
+        return
+    row = np.int64(thread.continuation[ply])
+    if thread.taken[ply - 1]:
+        _learn_capture(thread, row, np.int64(thread.taken[ply - 1]) - 1, np.int64(1018))
+        return
+    scale = min(59 * depth, np.int64(454)) - np.int64(thread.statistic[ply - 1]) // 108 - 232
+    if thread.move_count[ply - 1] > 8:
+        scale += 169
+    if not thread.checked[ply] and best <= thread.evaluation[ply] - 110:
+        scale += 145
+    if not thread.checked[ply - 1] and best <= -thread.evaluation[ply - 1] - 73:
+        scale += 154
+    bonus = min(135 * depth - 80, np.int64(1400)) * max(scale, np.int64(0))
+    learn_continuation(thread, ply - 1, row, bonus * 221 // 16384)
+    _learn_squares(thread, 1 - np.int64(pos.turn), before, bonus * 235 // 32768)
+    if (row // SQUARES) % KINDS != PAWN:
+        _learn_pawns(pos, thread, row, bonus * 290 // 8192)
 
 
 @jit
-def _correction_index(pos):
-    """Like positions share their pawns' squares (Stockfish's pawn correction history)."""
-    words = pos.groups[0, 0] * np.uint64(0x9E3779B97F4A7C15) ^ (
-        (pos.groups[0, 1] ^ (pos.colours[0, 0] & pos.groups[0, 0])) * np.uint64(0xC2B2AE3D27D4EB4F)
-    )
-    return np.int64(words >> np.uint64(50)) & (CORRECTION_SIZE - 1)
+def learn_from_evaluation(pos, thread, ply, hit):
+    """The quiet move that led to the node gains or loses by what it did to the static evaluation.
+
+    That teaches histories something at every node, long before moves have cut there. `hit` is whether the table knew
+    the position.
+    """
+    if ply < 2 or thread.checked[ply - 1] or not led_here_quietly(thread, ply):
+        return
+    change = -np.int64(thread.evaluation[ply - 1]) - np.int64(thread.evaluation[ply])
+    change = min(max(change, np.int64(-214)), np.int64(171)) + 60
+    _learn_squares(thread, 1 - np.int64(pos.turn), np.int64(thread.played[ply - 1]), change * 10)
+    row = np.int64(thread.continuation[ply])
+    if not hit and (row // SQUARES) % KINDS != PAWN:
+        _learn_pawns(pos, thread, row, change * 12)
 
 
 @jit
-def correct(pos, thread, evaluation):
-    """The static evaluation plus what its errors with these pawns have averaged."""
-    if thread.steps & CORRECTION == 0:
-        return evaluation
-    corrected = evaluation + thread.correction[pos.turn, _correction_index(pos)] // CORRECTION_GRAIN
-    return min(max(corrected, np.int64(-MAX_EVALUATION)), np.int64(MAX_EVALUATION))
+def learn_table_move(thread, bonus):
+    """How often the table's moves prove best."""
+    value = thread.table_move_history
+    thread.table_move_history = reward(value, bonus, np.int64(TABLE_MOVE_LIMIT))
 
 
 @jit
-def learn_correction(pos, thread, depth, error):
-    """Move the correction toward an observed error (centipawns), deeper searches further."""
-    index = _correction_index(pos)
-    weight = min(depth + 1, np.int64(thread.parameters.correction_share))
-    error = min(max(error, np.int64(-120)), np.int64(120)) * CORRECTION_GRAIN
-    value = np.int64(thread.correction[pos.turn, index])
-    value += (error - value) * weight // 256
-    thread.correction[pos.turn, index] = min(max(value, np.int64(-CORRECTION_LIMIT)), np.int64(CORRECTION_LIMIT))
+def learn_table_cut(pos, thread, ply, depth, move):
+    """The table's result ended the node above beta with this move."""
+    if not is_tactical(pos, move):
+        learn_quiet(pos, thread, ply, move, min(130 * depth - 71, np.int64(1043)))
+    if led_here_quietly(thread, ply) and thread.move_count[ply - 1] <= 4:
+        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), np.int64(-2142))

@@ -6,7 +6,6 @@ saved. Both lie in the thread's record, so one compiled search serves all values
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -27,26 +26,30 @@ class Parameter:
 
 
 PARAMETERS = (
-    Parameter("reverse_futility_margin", 85, 30, 200, 6, "centipawns a ply above beta"),
-    Parameter("reverse_futility_depth", 8, 3, 14, 1, "deepest node"),
-    Parameter("razor_margin", 220, 80, 500, 15, "centipawns a ply below alpha"),
-    Parameter("null_move_base", 3, 1, 6, 1, "reduction of depth"),
+    Parameter("reverse_futility_margin", 76, 30, 200, 6, "centipawns a ply above beta"),
+    Parameter("reverse_futility_depth", 14, 3, 20, 1, "deepest node"),
+    Parameter("razor_base", 502, 100, 1200, 40, "centipawns below alpha"),
+    Parameter("razor_margin", 306, 80, 800, 25, "centipawns more a squared ply"),
+    Parameter("null_move_base", 7, 2, 10, 1, "reduction of depth"),
     Parameter("null_move_divisor", 3, 2, 6, 1, "plies of depth for one more of reduction"),
-    Parameter("null_move_gain", 180, 60, 400, 15, "centipawns above beta for one more of reduction"),
-    Parameter("probcut_margin", 220, 80, 500, 15, "centipawns above beta"),
-    Parameter("late_move_base", 3, 1, 12, 1, "quiet moves tried at least"),
-    Parameter("history_pruning", 3600, 800, 9000, 250, "history points below zero a ply"),
-    Parameter("futility_base", 110, 20, 300, 10, "centipawns below alpha"),
-    Parameter("futility_margin", 95, 30, 250, 7, "centipawns more a ply left"),
-    Parameter("quiet_exchange_margin", 28, 5, 90, 3, "centipawns a squared ply left that an exchange may lose"),
-    Parameter("capture_exchange_margin", 110, 30, 300, 8, "centipawns a ply that an exchange may lose"),
-    Parameter("singular_margin", 16, 4, 60, 2, "eighths of a centipawn a ply"),
-    Parameter("double_extension", 25, 5, 100, 4, "centipawns below the singular bound"),
-    Parameter("reduction_base", 55, -50, 150, 6, "hundredths of a ply"),
-    Parameter("reduction_divisor", 210, 120, 400, 8, "hundredths; of log(depth) * log(move number)"),
-    Parameter("reduction_history", 117, 40, 350, 8, "plies for 2 ** 20 history points"),
-    Parameter("delta_margin", 150, 30, 500, 12, "centipawns that a capture may gain by position"),
-    Parameter("correction_share", 16, 2, 64, 2, "largest share of an error learnt at once, 256ths"),
+    Parameter("null_move_margin", 378, 0, 900, 25, "centipawns above beta, at depth 0"),
+    Parameter("probcut_margin", 224, 80, 500, 15, "centipawns above beta"),
+    Parameter("late_move_base", 3, 1, 12, 1, "moves tried at least"),
+    Parameter("late_move_iteration", 9, 1, 64, 1, "first iteration that skips moves also at depth 1"),
+    Parameter("history_pruning", 4097, 800, 9000, 250, "history points below zero a ply"),
+    Parameter("futility_base", 42, 0, 300, 10, "centipawns below alpha"),
+    Parameter("futility_margin", 120, 30, 300, 8, "centipawns more a ply left"),
+    Parameter("futility_history", 3220, 800, 9000, 250, "history points for one more ply left"),
+    Parameter("capture_futility_base", 218, 40, 600, 20, "centipawns below alpha that a capture may promise"),
+    Parameter("capture_futility_margin", 223, 40, 600, 20, "centipawns more a ply left"),
+    Parameter("quiet_exchange_margin", 25, 5, 90, 3, "centipawns a squared ply left that an exchange may lose"),
+    Parameter("capture_exchange_margin", 167, 30, 400, 12, "centipawns a ply that an exchange may lose"),
+    Parameter("singular_margin", 60, 10, 200, 6, "55ths of a centipawn a ply"),
+    Parameter("reduction_base", 1133, -500, 3000, 60, "1024ths of a ply"),
+    Parameter("reduction_factor", 455, 200, 800, 15, "1024ths of a ply; of log(depth) * log(move number)"),
+    Parameter("reduction_cut_node", 3611, 0, 7000, 150, "1024ths of a ply more where a cut is expected"),
+    Parameter("reduction_history", 428, 100, 1200, 25, "1024ths of a ply for 4096 history points"),
+    Parameter("delta_margin", 328, 30, 800, 25, "centipawns that a capture may gain by position"),
 )
 
 STEPS = (
@@ -64,14 +67,11 @@ STEPS = (
     "exchange pruning",
     "singular extension",
     "multi-cut",
-    "check extension",
     "late move reduction",
-    "improving",
+    "hindsight",
     "correction history",
-    "refutations",
-    "quiet history",
-    "continuation history",
-    "capture history",
+    "evaluation history",
+    "quiet checks",
     "delta pruning",
     "aspiration",
 )
@@ -91,14 +91,11 @@ STEPS = (
     EXCHANGE_PRUNING,
     SINGULAR,
     MULTI_CUT,
-    CHECK_EXTENSION,
     LATE_MOVE_REDUCTION,
-    IMPROVING,
+    HINDSIGHT,
     CORRECTION,
-    REFUTATIONS,
-    QUIET_HISTORY,
-    CONTINUATION_HISTORY,
-    CAPTURE_HISTORY,
+    EVALUATION_HISTORY,
+    QUIET_CHECKS,
     DELTA_PRUNING,
     ASPIRATION,
 ) = (1 << bit for bit in range(len(STEPS)))
@@ -108,7 +105,7 @@ _LONGEST = 64
 parameters_dtype = np.dtype(
     [
         *((parameter.name, np.int32) for parameter in PARAMETERS),
-        ("reductions", np.int8, (_LONGEST, _LONGEST)),  # [depth, move number]
+        ("reductions", np.int32, (_LONGEST, _LONGEST)),  # [depth, move number], 1024ths of a ply
     ],
     align=True,
 )
@@ -132,8 +129,6 @@ def make_parameters(changes: Mapping[str, int] | None = None) -> np.void:
     for name, value in (changes or {}).items():
         record[read_parameter(name, value).name] = value
     # Late-move reductions: logarithmic in depth and move number (Stockfish's form).
-    base, divisor = record["reduction_base"] / 100, record["reduction_divisor"] / 100
-    for depth in range(1, _LONGEST):
-        for number in range(1, _LONGEST):
-            record["reductions"][depth, number] = int(base + math.log(depth) * math.log(number) / divisor)
+    logarithms = np.log(np.maximum(np.arange(_LONGEST), 1))
+    record["reductions"] = record["reduction_factor"] * np.outer(logarithms, logarithms)
     return record

@@ -1,7 +1,8 @@
 """Moves of a node in the order worth trying, made only as far as they are asked for.
 
 1. the table's move   2. captures and pawn promotions that lose nothing, the most valuable victim and history first
-3. killers and the counter move   4. quiet moves by history   5. captures that lose material
+3. quiet moves by history, with a premium for safe checks   4. captures that lose material
+5. quiet moves that history speaks against
 In check all evasions come at once. Most nodes end at stage 1 or 2, so their quiet moves are never generated.
 State lies in the thread's record (`pick_...`), one entry a ply.
 """
@@ -10,36 +11,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.parameters import CAPTURE_HISTORY, CONTINUATION_HISTORY, QUIET_HISTORY, REFUTATIONS
+from search.alphabeta.history import capture_history, pawn_structure, row_before
+from search.alphabeta.moves import is_tactical, move_row, taken_value
+from search.alphabeta.parameters import QUIET_CHECKS
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
+from search.alphabeta.thread import LOW_PLIES
 from search.machine.jit import jit
+from search.rules.bitboard import BIT, NONE
+from search.rules.checks import write_check_squares
 from search.rules.movegen import QUIET, TACTICAL, generate, is_legal
 from search.rules.position import in_check
-from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PROMOTE, SQUARES
+from search.rules.shogi import EMPTY, KINDS, PROMOTE, PROMOTION, SQUARES
 
-TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, KNOWN_GOOD, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL = range(7)
+TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL, BAD_QUIETS = range(7)
 EVASION_TABLE_MOVE, MAKE_EVASIONS, EVASIONS = 7, 8, 9
 """Stages, in order."""
-_REFUTATION_COUNT = 3
 TAKEN = -(1 << 62)
 """Key of a move that was handed out."""
-
-
-@jit
-def moved_piece(pos, move):
-    """The piece that a move moves or drops, as it stands before promotion (int64)."""
-    origin = (move >> 7) & 127
-    if origin >= DROP_ORIGIN:
-        return np.int64(pos.turn) * KINDS + origin - DROP_ORIGIN
-    return np.int64(pos.board[origin])
-
-
-@jit
-def is_tactical(pos, move):
-    """Whether the generator counts a move as tactical: it captures, or promotes a pawn."""
-    if pos.board[move & 127] != EMPTY:
-        return True
-    return (move & PROMOTE) != 0 and pos.board[(move >> 7) & 127] % KINDS == 0
+PROMOTION_VALUE = 300
+"""Centipawns that promoting with a capture counts for."""
+CHECK_PREMIUM = 16384
+"""History points of a quiet check that loses no more than CHECK_LOSS centipawns."""
+CHECK_LOSS = 75
+BAD_QUIET = -14000
+"""History of a quiet move that comes behind the losing captures."""
 
 
 @jit
@@ -53,54 +48,41 @@ def start_picking(pos, thread, ply, table_move, tactical_only):
     thread.pick_cursor[ply] = 0
     thread.pick_count[ply] = 0
     thread.pick_bad[ply] = 0
+    thread.pick_skip[ply] = 0
 
 
 @jit
 def _score_tactical(pos, thread, ply, count):
     for index in range(count):
         move = np.int64(thread.moves[ply, index])
-        taken = np.int64(pos.board[move & 127])
-        kind = taken % KINDS if taken != EMPTY else KINDS
-        value = EXCHANGE_VALUE[kind] if taken != EMPTY else 0
-        if move & PROMOTE:
-            value += 300
-        history = np.int64(0)
-        if thread.steps & CAPTURE_HISTORY:
-            history = np.int64(thread.capture_history[moved_piece(pos, move), move & 127, kind])
-        _rank(thread, ply, index, 8 * value + history // 4)
-
-
-@jit
-def quiet_history(pos, thread, ply, move):
-    """Sum of the histories of a quiet move (int64)."""
-    row = moved_piece(pos, move) * SQUARES + (move & 127)
-    total = np.int64(0)
-    if thread.steps & QUIET_HISTORY:
-        total += thread.history[pos.turn, (move >> 7) & 127, move & 127]
-    if thread.steps & CONTINUATION_HISTORY:
-        total += thread.continuation_history[thread.continuation[ply], row]
-        if ply > 0:
-            total += thread.continuation_history[thread.continuation[ply - 1], row]
-    return total
+        value = taken_value(pos, move) + (PROMOTION_VALUE if move & PROMOTE else 0)
+        _rank(thread, ply, index, 7 * value + capture_history(pos, thread, move))
 
 
 @jit
 def _score_quiets(pos, thread, ply, count):
-    if (thread.steps & QUIET_HISTORY) == 0 or (thread.steps & CONTINUATION_HISTORY) == 0:
-        for index in range(count):
-            _rank(thread, ply, index, quiet_history(pos, thread, ply, np.int64(thread.moves[ply, index])))
-        return
-    # `quiet_history` of every move, with what all moves share looked up once.
     history = thread.history[pos.turn]
-    near = thread.continuation_history[thread.continuation[ply]]
-    far = thread.continuation_history[thread.continuation[max(ply - 1, np.int64(0))]]
-    moves, keys = thread.moves[ply], thread.keys[ply]
+    pawns = thread.pawn_history[pawn_structure(pos)]
+    one = thread.continuation_history[row_before(thread, ply, 1)]
+    two = thread.continuation_history[row_before(thread, ply, 2)]
+    three = thread.continuation_history[row_before(thread, ply, 3)]
+    four = thread.continuation_history[row_before(thread, ply, 4)]
+    six = thread.continuation_history[row_before(thread, ply, 6)]
+    moves, keys, checks = thread.moves[ply], thread.keys[ply], thread.check_squares
+    write_check_squares(pos, checks)
+    premium = CHECK_PREMIUM if thread.steps & QUIET_CHECKS else 0
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
-        row = moved_piece(pos, move) * SQUARES + (move & 127)
-        score = np.int64(history[(move >> 7) & 127, move & 127]) + near[row]
-        if ply > 0:
-            score += far[row]
+        target, origin = move & 127, (move >> 7) & 127
+        row = move_row(pos, move)
+        score = 2 * (np.int64(history[origin, target]) + pawns[row])
+        score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]
+        kind = row // SQUARES % KINDS + (PROMOTION if move & PROMOTE else 0)
+        checking = (checks[kind, 0] & BIT[target, 0]) | (checks[kind, 1] & BIT[target, 1])
+        if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
+            score += premium
+        if ply < LOW_PLIES:
+            score += 8 * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
         keys[index] = score << 16 | index
 
 
@@ -108,12 +90,13 @@ def _score_quiets(pos, thread, ply, count):
 def _score_evasions(pos, thread, ply, count):
     for index in range(count):
         move = np.int64(thread.moves[ply, index])
-        taken = np.int64(pos.board[move & 127])
-        if taken != EMPTY:
-            moved = EXCHANGE_VALUE[moved_piece(pos, move) % KINDS]
-            _rank(thread, ply, index, (1 << 20) + 16 * EXCHANGE_VALUE[taken % KINDS] - min(moved, np.int64(2000)))
+        row = move_row(pos, move)
+        if pos.board[move & 127] != EMPTY:
+            moved = EXCHANGE_VALUE[row // SQUARES % KINDS]
+            _rank(thread, ply, index, (1 << 20) + 16 * taken_value(pos, move) - min(moved, np.int64(2000)))
         else:
-            _rank(thread, ply, index, quiet_history(pos, thread, ply, move))
+            behind = np.int64(thread.continuation_history[row_before(thread, ply, 1), row])
+            _rank(thread, ply, index, np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127]) + behind)
 
 
 @jit
@@ -124,7 +107,7 @@ def _rank(thread, ply, index, score):
 
 @jit
 def _take_best(thread, ply):
-    """The best move (int64) not taken yet and not the table's, and mark it taken; 0 if none is left.
+    """The key and move (int64) of the best not taken yet and not the table's, and mark it taken; 0, 0 if none is left.
 
     A scan for the largest key is one vector instruction for eight moves: cheaper than sorting what is never asked for.
     """
@@ -135,43 +118,19 @@ def _take_best(thread, ply):
         for index in range(np.uint64(0), count):  # unsigned: spares Numba's wraparound test
             best = max(best, keys[index])
         if best == TAKEN:
-            return np.int64(0)
+            return np.int64(0), np.int64(0)
         index = best & 0xFFFF
         keys[index] = TAKEN
         move = np.int64(thread.moves[ply, index])
         if move != table_move:
-            return move
-
-
-@jit
-def _refutation(pos, thread, ply, number):
-    """Killer 0, killer 1 or the counter move, if it is a legal quiet move here and no repeat; else 0."""
-    if number < 2:
-        move = np.int64(thread.killers[ply, number])
-    else:
-        move = np.int64(thread.counter_moves[thread.continuation[ply]])
-        if move == thread.killers[ply, 0] or move == thread.killers[ply, 1]:
-            return np.int64(0)
-    if move == 0 or move == thread.pick_table_move[ply] or not is_legal(pos, move) or is_tactical(pos, move):
-        return np.int64(0)
-    return move
-
-
-@jit
-def _was_refutation(thread, ply, move):
-    return (thread.steps & REFUTATIONS) != 0 and (
-        move == thread.killers[ply, 0]
-        or move == thread.killers[ply, 1]
-        or move == thread.counter_moves[thread.continuation[ply]]
-    )
+            return best, move
 
 
 @jit
 def skip_quiets(thread, ply):
     """Hand out no further quiet moves of the node; losing captures still follow. Not for nodes in check."""
-    if thread.pick_stage[ply] >= KNOWN_GOOD and thread.pick_stage[ply] <= QUIET_MOVES:
-        thread.pick_stage[ply] = BAD_TACTICAL
-        thread.pick_cursor[ply] = 0
+    if thread.pick_stage[ply] <= BAD_QUIETS:
+        thread.pick_skip[ply] = 1
 
 
 @jit
@@ -192,49 +151,49 @@ def next_move(pos, thread, ply, tactical_only):
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = GOOD_TACTICAL
         elif stage == GOOD_TACTICAL:
-            move = _take_best(thread, ply)
+            best, move = _take_best(thread, ply)
             if move == 0:
-                thread.pick_stage[ply] = KNOWN_GOOD
+                thread.pick_stage[ply] = MAKE_QUIET
                 if tactical_only:
                     return np.int64(0)
-                continue
-            if exchange_wins(pos, move, np.int64(0)):
+            elif exchange_wins(pos, move, -(best >> 16) // 18):
                 return move
-            bad = np.int64(thread.pick_bad[ply])
-            thread.bad_moves[ply, bad] = move
-            thread.pick_bad[ply] = bad + 1
-        elif stage == KNOWN_GOOD:
-            number = np.int64(thread.pick_cursor[ply])
-            if number == _REFUTATION_COUNT or thread.steps & REFUTATIONS == 0:
-                thread.pick_stage[ply] = MAKE_QUIET
-                continue
-            thread.pick_cursor[ply] = number + 1
-            move = _refutation(pos, thread, ply, number)
-            if move:
-                return move
+            elif not tactical_only:
+                thread.bad_moves[ply, thread.pick_bad[ply]] = move
+                thread.pick_bad[ply] += 1
         elif stage == MAKE_QUIET:
-            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET))
-            _score_quiets(pos, thread, ply, count)
-            thread.pick_count[ply] = count
+            if tactical_only:
+                return np.int64(0)
+            thread.pick_count[ply] = 0
+            if not thread.pick_skip[ply]:
+                count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET))
+                _score_quiets(pos, thread, ply, count)
+                thread.pick_count[ply] = count
             thread.pick_stage[ply] = QUIET_MOVES
+            thread.pick_cursor[ply] = 0
         elif stage == QUIET_MOVES:
-            move = _take_best(thread, ply)
-            if move == 0:
-                thread.pick_stage[ply] = BAD_TACTICAL
-                thread.pick_cursor[ply] = 0
-                continue
-            if not _was_refutation(thread, ply, move):
-                return move
+            if not thread.pick_skip[ply]:
+                best, move = _take_best(thread, ply)
+                if move != 0:
+                    if best >> 16 > BAD_QUIET:
+                        return move
+                    thread.keys[ply, best & 0xFFFF] = best  # for later
+            thread.pick_stage[ply] = BAD_TACTICAL
         elif stage == BAD_TACTICAL:
             cursor = np.int64(thread.pick_cursor[ply])
             if cursor == thread.pick_bad[ply]:
-                return np.int64(0)
+                thread.pick_stage[ply] = BAD_QUIETS
+                continue
             thread.pick_cursor[ply] = cursor + 1
             return np.int64(thread.bad_moves[ply, cursor])
+        elif stage == BAD_QUIETS:
+            if thread.pick_skip[ply]:
+                return np.int64(0)
+            return _take_best(thread, ply)[1]
         elif stage == MAKE_EVASIONS:
             count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | QUIET))
             _score_evasions(pos, thread, ply, count)
             thread.pick_count[ply] = count
             thread.pick_stage[ply] = EVASIONS
         else:
-            return _take_best(thread, ply)
+            return _take_best(thread, ply)[1]

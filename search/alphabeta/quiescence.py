@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node
-from search.alphabeta.parameters import DELTA_PRUNING
+from search.alphabeta.correction import correct
+from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
+from search.alphabeta.moves import is_tactical, move_row
 from search.alphabeta.picker import next_move, start_picking
 from search.alphabeta.sampling import QUIESCENCE, keep_sample
-from search.alphabeta.see import capture_gain
-from search.alphabeta.thread import NO_CONTINUATION, copy_pv
+from search.alphabeta.see import capture_gain, exchange_wins
+from search.alphabeta.thread import copy_pv
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
@@ -18,6 +19,7 @@ from search.alphabeta.transposition import (
     betters,
     data_bound,
     data_move,
+    data_pv,
     data_score,
     prefetch_cluster,
     probe,
@@ -26,69 +28,86 @@ from search.alphabeta.transposition import (
 )
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
-from search.rules.position import do_move, in_check, undo_move
-from search.score import INFINITE, MATE, MATE_BOUND
-
-EVASION_DEPTH = -6
-"""Deeper checks are not followed: the position counts as quiet."""
+from search.rules.position import do_move, gives_check, in_check, undo_move
+from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
 
 @jit
-def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
-    """Score (int64) of a position in which only tactical moves are tried; depth is 0 and falls."""
+def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
+    """Score (int64) of a position in which only tactical moves are tried."""
     score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
     checked = in_check(pos)
     key = pos.key
     prefetch_cluster(thread.table, key)
+    is_pv = beta - alpha > 1
+    thread.checked[ply] = checked
+    thread.played[ply] = 0
     best = np.int64(-INFINITE)
-    first_alpha = alpha
-    evaluation = np.int64(NO_EVALUATION)
+    raw, evaluation = np.int64(NO_EVALUATION), np.int64(NO_EVALUATION)
     # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
     if not checked:
-        evaluation = evaluate(pos, accumulators, network)
+        raw = evaluate(pos, accumulators, network)
         if thread.nodes >= thread.sample_at:
             keep_sample(pos, thread, np.int64(QUIESCENCE))
+        evaluation = correct(pos, thread, ply, raw)
         best = evaluation
-        if best >= beta:
-            return best
+        if best >= beta and not is_pv:
+            return best if abs(best) > MATE_BOUND else (best + beta) // 2
     data = probe(thread.table, key)
-    table_move = np.int64(0)
+    table_move, pv = np.int64(0), np.int64(0)
     if data != np.uint64(0):
-        table_move = data_move(data)
-        table_score = data_score(data, ply)
+        table_move, pv = data_move(data), data_pv(data)
         bound = data_bound(data)
-        if beta - alpha == 1 and settles(bound, table_score, alpha, beta):
-            return table_score
-        if not checked and abs(table_score) < MATE_BOUND and betters(bound, table_score, best):
-            best = table_score
-            if best >= beta:
-                return best
+        if bound:
+            table_score = data_score(data, ply)
+            if not is_pv and settles(bound, table_score, alpha, beta):
+                return table_score
+            if not checked and abs(table_score) < MATE_BOUND and betters(bound, table_score, best):
+                best = table_score
+    if not checked and best >= beta:
+        return (best + beta) // 2
+    if not checked and data == np.uint64(0):
+        move = find_mate_here(pos, thread, ply)
+        if move:
+            score = MATE - ply - 1
+            store(thread.table, key, move, score, raw, np.int64(MAX_PLY), np.int64(EXACT), ply, pv)
+            return score
     if best > alpha:
         alpha = best
     best_move = np.int64(0)
     tactical_only = np.int64(1)
     start_picking(pos, thread, ply, table_move, tactical_only)
-    moves_tried = np.int64(0)
+    tried = np.int64(0)
+    base = evaluation + thread.parameters.delta_margin
+    last_target = np.int64(thread.played[ply - 1]) & 127 if thread.played[ply - 1] else np.int64(-1)
     while True:
         move = next_move(pos, thread, ply, tactical_only)
         if move == 0:
             break
-        moves_tried += 1
-        if not checked and abs(beta) < MATE_BOUND:
-            # Delta: even the piece it takes and a margin do not bring the score near alpha.
-            optimistic = evaluation + capture_gain(pos, move) + thread.parameters.delta_margin
-            if optimistic <= alpha and thread.steps & DELTA_PRUNING:
-                if optimistic > best:
-                    best = optimistic
+        tried += 1
+        if best > -MATE_BOUND:
+            if not checked and move & 127 != last_target and not gives_check(pos, move):
+                if tried > 2:
+                    continue
+                # Delta: even the piece it takes and a margin do not bring the score near alpha.
+                optimistic = base + capture_gain(pos, move)
+                if optimistic <= alpha:
+                    best = max(best, optimistic)
+                    continue
+                if not exchange_wins(pos, move, alpha - base):
+                    best = max(best, min(alpha, base))
+                    continue
+            if checked and tried > 3 and not is_tactical(pos, move):
                 continue
-        elif checked and best > -MATE_BOUND and moves_tried > 3:
-            break
+            if not exchange_wins(pos, move, np.int64(-73)):
+                continue
+        thread.continuation[ply + 1] = move_row(pos, move)
+        thread.played[ply] = move
         do_move(pos, move)
         thread.nodes += 1
-        thread.continuation[ply + 1] = NO_CONTINUATION
-        score = -quiesce(pos, thread, accumulators, network, ply + 1, depth - 1, -beta, -alpha)
+        score = -quiesce(pos, thread, accumulators, network, ply + 1, -beta, -alpha)
         undo_move(pos, move)
         if thread.stop:
             return np.int64(0)
@@ -97,12 +116,14 @@ def quiesce(pos, thread, accumulators, network, ply, depth, alpha, beta):
             if score > alpha:
                 best_move = move
                 alpha = score
-                if beta - first_alpha > 1:
+                if is_pv:
                     copy_pv(thread, ply, move)
                 if score >= beta:
                     break
-    if checked and moves_tried == 0:
+    if checked and tried == 0:
         return np.int64(ply - MATE)
-    bound = np.int64(LOWER if best >= beta else EXACT if best > first_alpha and beta - first_alpha > 1 else UPPER)
-    store(thread.table, key, best_move, best, evaluation, np.int64(0), bound, ply)
+    if abs(best) < MATE_BOUND and best > beta:
+        best = (best + beta) // 2
+    bound = np.int64(LOWER if best >= beta else UPPER)
+    store(thread.table, key, best_move, best, raw, np.int64(0), bound, ply, pv)
     return best

@@ -1,26 +1,31 @@
 """The search: principal variation search with everything a modern shogi engine prunes and extends by.
 
 The steps of a node are numbered in `search_node`. Scores are centipawns of the mover, fail-soft. Literature: the
-techniques are those of Stockfish and YaneuraOu as their authors describe them; margins are this engine's own, in
-centipawns of its own evaluation (a pawn is worth about 90), and lie in `search.alphabeta.parameters`, where games tune
-them.
+techniques and most of their proportions are those of Stockfish and YaneuraOu, as their authors describe them; those
+that lie in `search.alphabeta.parameters` are there for games to tune. A pawn is worth about 90.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from search.alphabeta.correction import correct, learn_correction
+from search.alphabeta.forward_pruning import KEPT, UNKNOWN, enough_moves, prune_quiet, prune_tactical
 from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
-from search.alphabeta.history import correct, learn_correction, learn_quiet_cut, learn_tactical_cut
+from search.alphabeta.history import (
+    learn_best,
+    learn_continuation,
+    learn_from_evaluation,
+    learn_table_cut,
+    learn_table_move,
+    learn_unanswered,
+)
 from search.alphabeta.mate_in_three import find_mate_in_three
+from search.alphabeta.moves import is_tactical, move_row, taken_kind
 from search.alphabeta.parameters import (
-    CHECK_EXTENSION,
-    EXCHANGE_PRUNING,
-    FUTILITY,
-    HISTORY_PRUNING,
-    IMPROVING,
+    EVALUATION_HISTORY,
+    HINDSIGHT,
     INTERNAL_REDUCTION,
-    LATE_MOVE_PRUNING,
     LATE_MOVE_REDUCTION,
     MATE_IN_ONE,
     MATE_IN_THREE,
@@ -32,14 +37,23 @@ from search.alphabeta.parameters import (
     SINGULAR,
     TABLE_CUT,
 )
-from search.alphabeta.picker import is_tactical, moved_piece, next_move, quiet_history, skip_quiets, start_picking
+from search.alphabeta.picker import next_move, skip_quiets, start_picking
 from search.alphabeta.quiescence import quiesce
+from search.alphabeta.reductions import (
+    ONE_PLY_LESS,
+    TWO_PLIES_LESS,
+    late_move_reduction,
+    move_statistic,
+    reduced_depth,
+    weigh_move,
+)
 from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.see import exchange_wins
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
+    NO_BOUND,
     NO_EVALUATION,
     UPPER,
     betters,
@@ -47,6 +61,7 @@ from search.alphabeta.transposition import (
     data_depth,
     data_evaluation,
     data_move,
+    data_pv,
     data_score,
     prefetch_cluster,
     probe,
@@ -55,25 +70,25 @@ from search.alphabeta.transposition import (
 )
 from search.evaluation.accumulator import bring_up, evaluate
 from search.machine.jit import jit
+from search.rules.movegen import is_legal
 from search.rules.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
-from search.rules.shogi import SQUARES
-from search.score import INFINITE, MATE, MATE_BOUND, MAX_EVALUATION, MAX_PLY
+from search.rules.shogi import KINDS
+from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
-NULL_MOVE_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, MATE_IN_THREE_DEPTH = 3, 5, 7, 6
+REDUCTION_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, INTERNAL_DEPTH, MATE_IN_THREE_DEPTH = 2, 3, 6, 6, 6
+TABLE_MARGIN = 416
+"""Centipawns above beta at which a table entry four plies too shallow is enough."""
 TRIED_LIMIT = 64
 """Quiet and tactical moves that a cut remembers as tried in vain."""
 
 
 @jit
-def late_move_reduction(thread, depth, number):
-    """Plies (int64) by which the move of this number at a node of this depth is to be searched less deeply."""
-    return np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
-
-
-@jit
 def play(pos, thread, ply, move):
-    """Do a move of the tree: count it and remember it for the continuation histories."""
-    thread.continuation[ply + 1] = moved_piece(pos, move) * SQUARES + (move & 127)
+    """Do a move of the tree: count it and remember it for the histories."""
+    kind = taken_kind(pos, move)
+    thread.played[ply] = move
+    thread.taken[ply] = kind + 1 if kind < KINDS else 0
+    thread.continuation[ply + 1] = move_row(pos, move)
     do_move(pos, move)
     thread.nodes += 1
     if thread.node_limit and thread.nodes >= thread.node_limit:
@@ -81,72 +96,92 @@ def play(pos, thread, ply, move):
 
 
 @jit
-def _static_evaluation(pos, thread, accumulators, network, ply, raw):
-    """(raw evaluation, corrected evaluation, whether the mover's prospects improve) of a node not in check.
+def play_nothing(pos, thread, ply):
+    """Do a null move of the tree."""
+    thread.played[ply] = thread.taken[ply] = 0
+    thread.continuation[ply + 1] = NO_CONTINUATION
+    do_null_move(pos)
+    thread.nodes += 1
 
-    The correction is how wrong the evaluation was in like positions; `raw` may be known already.
-    """
+
+@jit
+def _static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
+    """(raw evaluation, corrected evaluation) of a node not in check; `raw` may be known from the table already, `hit`
+    is whether that has the position."""
+    if thread.excluded[ply]:
+        return raw, np.int64(thread.evaluation[ply])
     if raw == NO_EVALUATION:
         raw = evaluate(pos, accumulators, network)
         if thread.nodes >= thread.sample_at:
             keep_sample(pos, thread, np.int64(MAIN))
-    static = correct(pos, thread, raw)
-    improving = False
-    if ply >= 2 and thread.steps & IMPROVING:
-        before = np.int64(thread.evaluation[ply - 2])
-        if before == NO_EVALUATION and ply >= 4:
-            before = np.int64(thread.evaluation[ply - 4])
-        improving = before == NO_EVALUATION or static > before
-    return raw, static, improving
+    static = correct(pos, thread, ply, raw)
+    thread.evaluation[ply] = static
+    if not hit:
+        nothing, on_pv = np.int64(0), np.int64(thread.table_pv[ply])
+        store(thread.table, pos.key, nothing, nothing, raw, nothing, np.int64(NO_BOUND), ply, on_pv)
+    if thread.steps & EVALUATION_HISTORY:
+        learn_from_evaluation(pos, thread, ply, hit)
+    return raw, static
 
 
 @jit
-def _is_pruned(pos, thread, move, tactical, checked, checking, depth, left, history, static, alpha):
-    """Whether a move of a shallow node is not worth playing; `left` is the depth that reductions would leave it."""
-    steps, tuned = np.int64(thread.steps), thread.parameters
-    if tactical:
-        margin = np.int64(tuned.capture_exchange_margin) * depth
-        return depth <= 7 and (steps & EXCHANGE_PRUNING) != 0 and not exchange_wins(pos, move, -margin)
-    if depth <= 5 and not checking and steps & HISTORY_PRUNING and history < -tuned.history_pruning * depth:
-        return True
-    # Futility: the evaluation is too far below alpha for a quiet move to reach it.
-    within_reach = static + tuned.futility_base + tuned.futility_margin * left + history // 128 > alpha
-    if not checked and not checking and left <= 7 and steps & FUTILITY and not within_reach:
-        return True
-    margin = np.int64(tuned.quiet_exchange_margin) * left * left
-    return left <= 8 and (steps & EXCHANGE_PRUNING) != 0 and not exchange_wins(pos, move, -margin)
+def _find_mate(pos, thread, ply, depth, hit, table_depth):
+    """Score (int64) and first move of a mate in one, and where the node is worth it in three; 0, 0 without. What
+    an earlier visit would have found is not looked for again."""
+    in_three = depth >= MATE_IN_THREE_DEPTH and table_depth < MATE_IN_THREE_DEPTH and ply + 3 < MAX_PLY
+    if thread.steps & MATE_IN_ONE == 0 or (hit and not in_three):
+        return np.int64(0), np.int64(0)
+    move = find_mate_here(pos, thread, ply)
+    if move:
+        return MATE - ply - 1, move
+    if in_three and thread.steps & MATE_IN_THREE:
+        move = find_mate_in_three(pos, thread, ply)
+        if move:
+            return MATE - ply - 3, move
+    return np.int64(0), np.int64(0)
 
 
 @jit
-def _reduced(thread, reduction, next_depth, improving, cut_node, is_pv, in_checks, tactical, history):
-    """The depth (int64) that a late move is tried with: what speaks for it makes the table's reduction smaller."""
-    if not improving:
-        reduction += 1
-    if cut_node:
-        reduction += 1
-    if is_pv:
-        reduction -= 1
-    if in_checks:
-        reduction -= 1
-    if tactical:
-        reduction -= 1
-    else:
-        reduction -= (history * thread.parameters.reduction_history) >> 20
-    return min(max(next_depth - max(reduction, np.int64(0)), np.int64(1)), next_depth)
-
-
-@jit
-def _keep(pos, thread, ply, depth, key, raw, best, best_move, bound):
-    """Store a node's result, and learn from it how far the static evaluation was off."""
-    store(thread.table, key, best_move, best, raw, depth, bound, ply)
-    static = np.int64(thread.evaluation[ply])
+def _stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
+    """Whether the estimate is so far above beta that the opponent's moves will not make up for it."""
+    tuned = thread.parameters
     if (
-        static != NO_EVALUATION
+        thread.steps & REVERSE_FUTILITY == 0
+        or depth > tuned.reverse_futility_depth
+        or thread.table_pv[ply]
+        or thread.excluded[ply]
+        or beta <= -MATE_BOUND
+        or abs(estimate) >= MATE_BOUND
+    ):
+        return False
+    unit = np.int64(tuned.reverse_futility_margin) - (0 if hit else 21)
+    margin = unit * depth - ((2686 if improving else 0) + (362 if worsening else 0)) * unit // 1024
+    margin += abs(np.int64(thread.correction_value[ply])) // 180600
+    return estimate >= beta and estimate - margin >= beta
+
+
+@jit
+def _extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
+    """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
+    beyond = (44 if ply > thread.root_depth else 0) + abs(np.int64(thread.correction_value[ply])) // 210590
+    double = (212 if is_pv else 0) - (0 if table_tactical else 182) - beyond - 4
+    double -= 906 * np.int64(thread.table_move_history) // 116517
+    triple = 73 + (320 if is_pv else 0) - (0 if table_tactical else 218) + (92 if was_pv else 0) - beyond
+    return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)
+
+
+@jit
+def _keep(pos, thread, ply, depth, raw, best, best_move, bound):
+    """Store a node's result, and learn from it how far the static evaluation was off."""
+    store(thread.table, pos.key, best_move, best, raw, depth, bound, ply, np.int64(thread.table_pv[ply]))
+    error = best - np.int64(thread.evaluation[ply])
+    if (
+        not thread.checked[ply]
         and abs(best) < MATE_BOUND
         and not (best_move and is_tactical(pos, best_move))
-        and betters(bound, best, static)
+        and (error > 0) == (best_move != 0)
     ):
-        learn_correction(pos, thread, depth, best - static)
+        learn_correction(pos, thread, ply, depth, error, best_move != 0)
 
 
 @jit
@@ -157,174 +192,183 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     """
     # 1. The horizon.
     if depth <= 0:
-        return quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, beta)
+        return quiesce(pos, thread, accumulators, network, ply, alpha, beta)
 
     # 2. Repetition, move limit and declaration end the line; mate distance narrows the window: a mate already found
     #    nearer to the root cannot be bettered here.
     score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
-    steps, tuned = np.int64(thread.steps), thread.parameters
-    is_pv = beta - alpha > 1
-    excluded = np.int64(thread.excluded[ply])
-    checked = in_check(pos)
     alpha = max(alpha, ply - MATE)
     beta = min(beta, MATE - ply - 1)
     if alpha >= beta:
         return alpha
+    steps, tuned = np.int64(thread.steps), thread.parameters
+    is_pv = beta - alpha > 1
+    all_node = not is_pv and not cut_node
+    excluded = np.int64(thread.excluded[ply])
+    checked = in_check(pos)
+    depth = min(depth, np.int64(MAX_PLY - 1))
+    saved_plies = np.int64(thread.reduction[ply - 1])
+    thread.reduction[ply - 1] = 0
+    thread.statistic[ply] = 0
+    thread.cut_count[ply + 2] = 0
+    thread.checked[ply] = checked
 
-    # 3. Near the horizon the static evaluation comes first and the transposition table's entry from memory meanwhile,
-    #    unless the mover's loss of a moment ago promises that step 4 will not want it. Elsewhere the entry comes first,
-    #    as it may hold the evaluation.
+    # 3. The transposition table: a result as deep as wanted ends the node; others better the estimate below.
     key = pos.key
-    prunable = not checked and excluded == 0 and not is_pv and abs(beta) < MATE_BOUND
-    shallow = prunable and depth <= 3 and (steps & REVERSE_FUTILITY) != 0
-    before = np.int64(thread.evaluation[ply - 1])
-    if not shallow or before == NO_EVALUATION or -before - tuned.reverse_futility_margin * depth < beta:
-        prefetch_cluster(thread.table, key)
-    data = np.uint64(0)
-    if not shallow:
-        if not checked:
-            bring_up(pos, accumulators, network)
-        data = probe(thread.table, key)
-
-    # 4. Static evaluation, corrected by how wrong it was in like positions. Reverse futility: it may be so far above
-    #    beta that the opponent's moves will not make up for it. Half of all nodes end here.
-    raw_evaluation = data_evaluation(data) if data != np.uint64(0) else np.int64(NO_EVALUATION)
-    static = np.int64(NO_EVALUATION)
-    improving = False
     if not checked:
-        raw_evaluation, static, improving = _static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation)
-    thread.evaluation[ply] = static
-    reverse_margin = tuned.reverse_futility_margin * (depth - (1 if improving else 0))
-    if shallow:
-        if static - reverse_margin >= beta and abs(static) < MAX_EVALUATION:
-            return static
-        data = probe(thread.table, key)
-
-    # 5. The transposition table: a result as deep as wanted ends the node; others better the estimate.
-    table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    estimate = static
-    if data != np.uint64(0):
+        prefetch_cluster(thread.table, key)
+        bring_up(pos, accumulators, network)
+    data = probe(thread.table, key)
+    hit = data != np.uint64(0)
+    thread.table_hit[ply] = hit
+    table_move, table_score, table_depth, table_bound = np.int64(0), np.int64(0), np.int64(0), np.int64(NO_BOUND)
+    raw_evaluation = np.int64(NO_EVALUATION)
+    if hit:
         table_move, table_score = data_move(data), data_score(data, ply)
         table_depth, table_bound = data_depth(data), data_bound(data)
-        if (
-            not is_pv
-            and excluded == 0
-            and table_depth >= depth
-            and steps & TABLE_CUT
-            and settles(table_bound, table_score, alpha, beta)
-        ):
-            return table_score
-        if not checked and abs(table_score) < MATE_BOUND and betters(table_bound, table_score, static):
-            estimate = table_score
+        raw_evaluation = data_evaluation(data)
+        if table_move and not is_legal(pos, table_move):
+            table_move = np.int64(0)
+    if excluded == 0:
+        thread.table_pv[ply] = is_pv or (hit and data_pv(data) != 0)
+    table_tactical = table_move != 0 and is_tactical(pos, table_move)
     if (
-        prunable
-        and steps & REVERSE_FUTILITY
-        and depth <= tuned.reverse_futility_depth
-        and estimate - reverse_margin >= beta
-        and abs(estimate) < MAX_EVALUATION
+        not is_pv
+        and excluded == 0
+        and table_bound != NO_BOUND
+        and table_depth > depth - (1 if table_score <= beta else 0)
+        and steps & TABLE_CUT
+        and settles(table_bound, table_score, alpha, beta)
+        and ((cut_node != 0) == (table_score >= beta) or depth > 5)
     ):
-        return estimate
-    thread.killers[ply + 1, 0] = 0
-    thread.killers[ply + 1, 1] = 0
+        if table_move and table_score >= beta:
+            learn_table_cut(pos, thread, ply, depth, table_move)
+        return table_score
 
-    # 6. Mate in one, and where the node is worth it in three: what a table entry would have told is not asked again.
-    if not checked and excluded == 0 and data == np.uint64(0) and steps & MATE_IN_ONE:
-        move = find_mate_here(pos, thread, ply)
-        score = MATE - ply - 1
-        if move == 0 and depth >= MATE_IN_THREE_DEPTH and steps & MATE_IN_THREE and ply + 3 < MAX_PLY:
-            move = find_mate_in_three(pos, thread, ply)
-            score = MATE - ply - 3
-        if move:
-            store(thread.table, key, move, score, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply)
-            return score
+    improving = False
+    static = np.int64(thread.evaluation[max(ply - 2, np.int64(0))])
+    if checked:
+        thread.evaluation[ply] = static
+        thread.correction_value[ply] = 0
+    else:
+        # 4. Static evaluation, corrected by how wrong it was in like positions. A reduction that it speaks against is
+        #    taken back, one that it bears out taken a ply further.
+        improving = ply < 2
+        two_before = static
+        raw_evaluation, static = _static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation, hit)
+        estimate = static
+        if table_bound != NO_BOUND and betters(table_bound, table_score, static):
+            estimate = table_score
+        improving = improving or static > two_before
+        before = np.int64(thread.evaluation[ply - 1])
+        worsening = static > -before
+        if steps & HINDSIGHT:
+            if saved_plies >= 3 and not worsening:
+                depth += 1
+            if saved_plies >= 2 and depth >= 2 and static + before > 173:
+                depth -= 1
 
-    if prunable:
-        # 7. Razoring: far below alpha near the horizon, only tactics could help.
-        if steps & RAZORING and depth <= 3 and estimate + tuned.razor_margin * depth <= alpha:
-            score = quiesce(pos, thread, accumulators, network, ply, np.int64(0), alpha, alpha + 1)
-            if score <= alpha or thread.stop:
+        # 5. Reverse futility. A quiet move from the table says that there is something to look for.
+        if (table_move == 0 or table_tactical) and _stands_above(
+            thread, ply, depth, estimate, beta, hit, improving, worsening
+        ):
+            return (2 * beta + estimate) // 3
+
+        # 6. Mate in one, and where the node is worth it in three.
+        if excluded == 0:
+            score, move = _find_mate(pos, thread, ply, depth, hit, table_depth)
+            if move:
+                on_pv = np.int64(thread.table_pv[ply])
+                store(thread.table, key, move, score, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply, on_pv)
                 return score
+
+        # 7. Razoring: far below alpha, only tactics could help.
+        if not is_pv and steps & RAZORING and estimate < alpha - tuned.razor_base - tuned.razor_margin * depth * depth:
+            return quiesce(pos, thread, accumulators, network, ply, alpha, beta)
+
         # 8. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
         if (
-            steps & NULL_MOVE
-            and depth >= NULL_MOVE_DEPTH
-            and estimate >= beta
-            and thread.evaluation[ply] >= beta - 18 * depth + 150
-            and thread.continuation[ply] != NO_CONTINUATION
+            cut_node
+            and steps & NULL_MOVE
+            and excluded == 0
+            and static >= beta + tuned.null_move_margin - 16 * depth - (53 if improving else 0)
             and ply >= thread.null_until
+            and beta > -MATE_BOUND
+            and thread.played[ply - 1] != 0
         ):
-            reduction = np.int64(tuned.null_move_base) + depth // tuned.null_move_divisor
-            reduction += min((estimate - beta) // tuned.null_move_gain, np.int64(3))
-            thread.continuation[ply + 1] = NO_CONTINUATION
-            do_null_move(pos)
-            thread.nodes += 1
-            score = -search_node(
-                pos, thread, accumulators, network, ply + 1, depth - reduction, -beta, -beta + 1, 1 - cut_node
-            )
+            less = depth - (np.int64(tuned.null_move_base) + depth // tuned.null_move_divisor)
+            play_nothing(pos, thread, ply)
+            score = -search_node(pos, thread, accumulators, network, ply + 1, less, -beta, -beta + 1, np.int64(0))
             undo_null_move(pos)
             if thread.stop:
                 return np.int64(0)
-            if score >= beta:
-                if score > MATE_BOUND:
-                    score = beta
-                if depth < 12 or thread.null_until:
+            if score >= beta and score < MATE_BOUND:
+                if thread.null_until or depth < 16:
                     return score
-                thread.null_until = ply + 3 * (depth - reduction) // 4
-                verified = search_node(
-                    pos, thread, accumulators, network, ply, depth - reduction, beta - 1, beta, np.int64(0)
-                )
+                thread.null_until = ply + 3 * less // 4
+                verified = search_node(pos, thread, accumulators, network, ply, less, beta - 1, beta, np.int64(0))
                 thread.null_until = 0
                 if verified >= beta:
                     return score
+        improving = improving or static >= beta
 
-    # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
-    if steps & INTERNAL_REDUCTION and depth >= 4 and table_move == 0 and (is_pv or cut_node):
-        depth -= 1
+        # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
+        if (
+            steps & INTERNAL_REDUCTION
+            and depth >= INTERNAL_DEPTH
+            and not all_node
+            and table_move == 0
+            and saved_plies <= 3
+        ):
+            depth -= 1
 
-    # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
-    probcut_beta = beta + tuned.probcut_margin - (40 if improving else 0)
+        # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
+        probcut_beta = beta + tuned.probcut_margin - (61 if improving else 0)
+        if (
+            depth >= PROBCUT_DEPTH
+            and steps & PROBCUT
+            and abs(beta) < MATE_BOUND
+            and not (table_bound != NO_BOUND and table_score < probcut_beta)
+        ):
+            tactical_only = np.int64(1)
+            start_picking(pos, thread, ply, table_move, tactical_only)
+            while True:
+                move = next_move(pos, thread, ply, tactical_only)
+                if move == 0:
+                    break
+                if move == excluded or not exchange_wins(pos, move, probcut_beta - static):
+                    continue
+                play(pos, thread, ply, move)
+                low, high = -probcut_beta, -probcut_beta + 1
+                score = -quiesce(pos, thread, accumulators, network, ply + 1, low, high)
+                if score >= probcut_beta and depth > 4 and not thread.stop:
+                    score = -search_node(
+                        pos, thread, accumulators, network, ply + 1, depth - 4, low, high, 1 - cut_node
+                    )
+                undo_move(pos, move)
+                if thread.stop:
+                    return np.int64(0)
+                if score >= probcut_beta:
+                    on_pv = np.int64(thread.table_pv[ply])
+                    store(thread.table, key, move, score, raw_evaluation, depth - 3, np.int64(LOWER), ply, on_pv)
+                    if abs(score) < MATE_BOUND:
+                        return score - (probcut_beta - beta)
+
+    # 11. A table entry that is a little too shallow, and far above beta.
     if (
-        not is_pv
-        and not checked
+        table_bound & LOWER
         and excluded == 0
-        and steps & PROBCUT
-        and depth >= PROBCUT_DEPTH
+        and table_depth >= depth - 4
+        and table_score >= beta + TABLE_MARGIN
         and abs(beta) < MATE_BOUND
-        and not (table_bound != 0 and table_depth >= depth - 3 and table_score < probcut_beta)
+        and abs(table_score) < MATE_BOUND
     ):
-        tactical_only = np.int64(1)
-        start_picking(pos, thread, ply, table_move, tactical_only)
-        while True:
-            move = next_move(pos, thread, ply, tactical_only)
-            if move == 0:
-                break
-            if not exchange_wins(pos, move, probcut_beta - thread.evaluation[ply]):
-                continue
-            play(pos, thread, ply, move)
-            score = -quiesce(pos, thread, accumulators, network, ply + 1, np.int64(0), -probcut_beta, -probcut_beta + 1)
-            if score >= probcut_beta and not thread.stop:
-                score = -search_node(
-                    pos,
-                    thread,
-                    accumulators,
-                    network,
-                    ply + 1,
-                    depth - 4,
-                    -probcut_beta,
-                    -probcut_beta + 1,
-                    1 - cut_node,
-                )
-            undo_move(pos, move)
-            if thread.stop:
-                return np.int64(0)
-            if score >= probcut_beta:
-                store(thread.table, key, move, score, raw_evaluation, depth - 3, np.int64(LOWER), ply)
-                return score
+        return beta + TABLE_MARGIN
 
-    # 11. The moves.
+    # 12. The moves.
     start_picking(pos, thread, ply, table_move, np.int64(0))
     best, best_move = np.int64(-INFINITE), np.int64(0)
     first_alpha = alpha
@@ -339,61 +383,63 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         tactical = is_tactical(pos, move)
         checking = gives_check(pos, move)
         number += 1
-        history = np.int64(0) if tactical else quiet_history(pos, thread, ply, move)
-        reduction = late_move_reduction(thread, depth, number)
+        thread.move_count[ply] = number
+        next_depth = depth - 1
+        on_pv = thread.table_pv[ply] != 0
+        reduction = late_move_reduction(thread, depth, number, beta - alpha, improving, on_pv)
 
-        # 12. Pruning at shallow depth, once some move is known not to lose at once.
-        if best > -MATE_BOUND and ply > 0:
-            # After so many quiet moves, the rest by history are not tried.
-            if (
-                not tactical
-                and not checked
-                and steps & LATE_MOVE_PRUNING
-                and number >= (tuned.late_move_base + depth * depth) >> (0 if improving else 1)
-            ):
+        # 13. Pruning, once some move is known not to lose at once.
+        if best > -MATE_BOUND:
+            if enough_moves(thread, depth, number, improving):
                 skip_quiets(thread, ply)
-            left = max(depth - reduction, np.int64(0))
-            if _is_pruned(pos, thread, move, tactical, checked, checking, depth, left, history, static, alpha):
-                continue
+            left = next_depth - (reduction >> 10)
+            if tactical or checking:
+                if prune_tactical(pos, thread, move, tactical, checking, checked, depth, left, static, alpha):
+                    continue
+            else:
+                promise = prune_quiet(pos, thread, ply, move, checked, depth, left, static, alpha, best_move != 0)
+                if promise != KEPT:
+                    if promise != UNKNOWN and promise > best and promise < MATE_BOUND:
+                        best = promise
+                    continue
 
-        # 13. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
+        # 14. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
         #     at deeper; if instead another also beats beta, the node is cut (multi-cut).
         extension = np.int64(0)
         if (
-            ply > 0
-            and move == table_move
+            move == table_move
             and excluded == 0
-            and depth >= SINGULAR_DEPTH
+            and depth >= SINGULAR_DEPTH + (1 if on_pv else 0)
             and steps & SINGULAR
             and table_bound & LOWER
             and table_depth >= depth - 3
             and abs(table_score) < MATE_BOUND
             and ply < 2 * thread.root_depth
         ):
-            singular_beta = table_score - tuned.singular_margin * depth // 8
+            margin = np.int64(tuned.singular_margin) + (66 if on_pv and not is_pv else 0)
+            singular_beta = table_score - margin * depth // 55
             thread.excluded[ply] = move
-            saved_stage, saved_table = np.int64(thread.pick_stage[ply]), np.int64(thread.pick_table_move[ply])
             score = search_node(
-                pos, thread, accumulators, network, ply, (depth - 1) // 2, singular_beta - 1, singular_beta, cut_node
+                pos, thread, accumulators, network, ply, next_depth // 2, singular_beta - 1, singular_beta, cut_node
             )
             thread.excluded[ply] = 0
             if thread.stop:
                 return np.int64(0)
-            # The inner search used this ply's picker; the table's move is the first, so it begins again behind it.
-            thread.pick_stage[ply], thread.pick_table_move[ply] = saved_stage, saved_table
-            thread.pick_cursor[ply] = 0
-            thread.pick_count[ply] = 0
-            thread.pick_bad[ply] = 0
+            # The inner search used this ply's fields; the table's move is the first, so picking begins again behind it.
+            start_picking(pos, thread, ply, table_move, np.int64(0))
+            thread.pick_stage[ply] += 1
+            thread.move_count[ply] = number
             if score < singular_beta:
-                extension = np.int64(2 if not is_pv and score < singular_beta - tuned.double_extension else 1)
-            elif singular_beta >= beta and steps & MULTI_CUT:
-                return singular_beta
+                extension = _extension_of_singular(thread, ply, singular_beta - score, is_pv, on_pv, table_tactical)
+                depth += 1
+            elif score >= beta and abs(score) < MATE_BOUND and steps & MULTI_CUT:
+                learn_table_move(thread, max(-424 - 107 * depth, np.int64(-3375)))
+                return score
             elif table_score >= beta:
-                extension = np.int64(-2)
+                extension = np.int64(-3)
             elif cut_node:
-                extension = np.int64(-1)
+                extension = np.int64(-2)
 
-        # Statistics of the ply are read after the inner search, which wrote the same fields.
         if tactical:
             if tacticals < TRIED_LIMIT:
                 thread.tried_tactical[ply, tacticals] = move
@@ -401,37 +447,56 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         elif quiets < TRIED_LIMIT:
             thread.tried_quiet[ply, quiets] = move
             quiets += 1
+        thread.statistic[ply] = move_statistic(pos, thread, ply, move, tactical)
+        row = move_row(pos, move)
         play(pos, thread, ply, move)
-        if checking and extension == 0 and steps & CHECK_EXTENSION and depth < 10 and ply < 2 * thread.root_depth:
-            extension = np.int64(1)
-        next_depth = depth - 1 + extension
+        next_depth += extension
 
-        # 14. Late-move reductions: search late moves less deeply, and again if one surprises.
-        reduced, late_cut = next_depth, 1 - cut_node
-        if (
-            depth >= 2
-            and steps & LATE_MOVE_REDUCTION
-            and number > 1 + (1 if is_pv else 0)
-            and not (tactical and number < 4)
-        ):
-            late_cut = np.int64(1)
-            reduced = _reduced(
-                thread, reduction, next_depth, improving, cut_node, is_pv, checking or checked, tactical, history
+        # 15. Late-move reductions: search late moves less deeply, and again if one surprises.
+        reduction = weigh_move(thread, ply, reduction, number, is_pv, cut_node)
+        if on_pv and table_bound != NO_BOUND:
+            reduction -= 905 if table_score > alpha else 0
+            reduction -= (935 + (959 if cut_node else 0)) if table_depth >= depth else 0
+        if cut_node and table_move == 0:
+            reduction += 985
+        if table_tactical:
+            reduction += 1054
+        if move == table_move:
+            reduction -= 2239
+        if all_node:
+            reduction += reduction * 273 // (256 * depth + 260)
+        score = np.int64(0)
+        if depth >= REDUCTION_DEPTH and number > 1 and steps & LATE_MOVE_REDUCTION:
+            reduced = reduced_depth(reduction, next_depth, is_pv)
+            thread.reduction[ply] = next_depth - reduced
+            score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
+            thread.reduction[ply] = 0
+            if score > alpha and not thread.stop:
+                next_depth += 1 if reduced < next_depth and score > best + 48 else 0
+                next_depth -= 1 if score < best + 9 else 0
+                if next_depth > reduced:
+                    score = -search_node(
+                        pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
+                    )
+                if not thread.stop:
+                    learn_continuation(thread, ply, row, np.int64(1426))
+        elif not is_pv or number > 1:
+            if table_move == 0:
+                reduction += 1057
+            less = (1 if reduction > ONE_PLY_LESS else 0) + (1 if reduction > TWO_PLIES_LESS and next_depth > 2 else 0)
+            score = -search_node(
+                pos, thread, accumulators, network, ply + 1, next_depth - less, -alpha - 1, -alpha, 1 - cut_node
             )
-        if not is_pv or number > 1:
-            score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, late_cut)
-            if score > alpha and reduced < next_depth and not thread.stop:
-                score = -search_node(
-                    pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
-                )
-        # 15. The first move of a PV node, and any that beats alpha there, get the full window.
+        # 16. The first move of a PV node, and any that beats alpha there, get the full window.
         if is_pv and (number == 1 or score > alpha) and not thread.stop:
+            if move == table_move and table_bound != NO_BOUND and table_depth > 1:
+                next_depth = max(next_depth, np.int64(1))
             score = -search_node(pos, thread, accumulators, network, ply + 1, next_depth, -beta, -alpha, np.int64(0))
         undo_move(pos, move)
         if thread.stop:
             return np.int64(0)
 
-        # 16. A better move.
+        # 17. A better move; what follows it need not be searched as deeply.
         if score > best:
             best = score
             if score > alpha:
@@ -439,22 +504,30 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 if is_pv:
                     copy_pv(thread, ply, move)
                 if score >= beta:
+                    if extension < 2 or is_pv:
+                        thread.cut_count[ply] += 1
                     break
                 alpha = score
+                if depth > 2 and depth < 14 and abs(score) < MATE_BOUND:
+                    depth -= 2
 
-    # 17. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
+    # 18. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
     if number == 0:
         return alpha if excluded else np.int64(ply - MATE)
-    if best == -INFINITE:
-        best = first_alpha  # every move was pruned
+    # A shallow search's fail-high is not as high as it says.
+    if best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
+        best = (best * depth + beta) // (depth + 1)
 
-    # 18. Learn from a cut, correct the evaluation, and keep the result.
-    if best >= beta:
-        if is_tactical(pos, best_move):
-            learn_tactical_cut(pos, thread, ply, depth, best_move, tacticals)
-        else:
-            learn_quiet_cut(pos, thread, ply, depth, best_move, quiets, tacticals)
+    # 19. Learn, correct the evaluation, and keep the result.
+    if best_move:
+        learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals)
+        if not is_pv:
+            learn_table_move(thread, np.int64(805 if best_move == table_move else -787))
+    else:
+        learn_unanswered(pos, thread, ply, depth, best)
+    if best <= first_alpha and thread.table_pv[ply - 1]:
+        thread.table_pv[ply] = 1
     if excluded == 0:
-        bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best > first_alpha else UPPER)
-        _keep(pos, thread, ply, depth, key, raw_evaluation, best, best_move, bound)
+        bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best_move else UPPER)
+        _keep(pos, thread, ply, depth, raw_evaluation, best, best_move, bound)
     return best

@@ -1,7 +1,6 @@
 """What one search thread owns: its position, its accumulators and its record of counters, tables and scratch.
 
-The record holds per-ply scratch and the move-ordering statistics. Statistics are int16 and move toward +-HISTORY_LIMIT
-by a share of what is missing, so they never overflow and forget slowly (Stockfish's "history gravity").
+The record holds per-ply scratch and what was learnt, see history.py and correction.py.
 """
 
 from __future__ import annotations
@@ -21,11 +20,15 @@ from search.rules.position import new_position
 from search.rules.shogi import KINDS, SQUARES
 from search.score import MAX_PLY
 
-HISTORY_LIMIT = 16384
 PIECE_SQUARES = 2 * KINDS * SQUARES
 NO_CONTINUATION = PIECE_SQUARES
 """Row of the continuation table for "no move before" (root, null move)."""
-CORRECTION_SIZE = 16384
+LIKENESSES, CORRECTION_BITS = 7, 14
+"""In how many ways positions are alike, and the size of the table of each; see correction.py."""
+PAWN_STRUCTURES = 512
+"""Rows of the history by pawns; structures share them by hash."""
+LOW_PLIES = 5
+"""Plies from the root whose moves have a history of their own."""
 PLIES = MAX_PLY + 4
 
 found_dtype = np.dtype(
@@ -58,7 +61,9 @@ thread_dtype = record_dtype(
         # the root
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
+        ("root_nodes", np.int32, 1 << 15),  # of each move in the last iteration
         ("root_first", np.int32),  # earlier root moves are taken (MultiPV)
+        ("root_window", np.int32),  # width of the window that the iteration searches
         ("root_current", np.int32),  # place of the one that is looked at
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
@@ -71,9 +76,20 @@ thread_dtype = record_dtype(
         ("pause", np.int64),  # nodes after which `deepen` comes back with the next depth that is finished; 0: none
         # per ply
         ("evaluation", np.int32, PLIES),  # corrected static evaluation, NO_EVALUATION in check
+        ("correction_index", np.int32, (PLIES, LIKENESSES)),
+        ("correction_value", np.int32, PLIES),  # in 131072ths of a centipawn
         ("excluded", np.uint16, PLIES),  # move left out by a singular search
         ("continuation", np.int32, PLIES),  # piece-and-square of the move leading there
-        ("killers", np.uint16, (PLIES, 2)),
+        ("played", np.uint16, PLIES),  # move made from the ply, 0: none or a null move
+        ("taken", np.uint8, PLIES),  # kind that it took and one more, 0: none
+        ("tactical", np.uint8, PLIES),  # whether it was one
+        ("checked", np.uint8, PLIES),
+        ("table_pv", np.uint8, PLIES),  # whether the node is or was on a principal variation
+        ("table_hit", np.uint8, PLIES),
+        ("move_count", np.int32, PLIES),
+        ("statistic", np.int32, PLIES),  # histories of the move under way
+        ("reduction", np.int32, PLIES),  # plies that the move under way is searched less deeply
+        ("cut_count", np.int32, PLIES),  # fail-highs among the nodes of the ply
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
         ("keys", np.int64, (PLIES, MAX_MOVES)),  # ordering keys of `moves`, see picker.py
         ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures put off because they lose material
@@ -82,16 +98,24 @@ thread_dtype = record_dtype(
         ("pick_cursor", np.int32, PLIES),
         ("pick_count", np.int32, PLIES),
         ("pick_bad", np.int32, PLIES),
+        ("pick_skip", np.uint8, PLIES),  # no further quiet moves are wanted
         ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see mate_in_one.py
         ("check_count", np.int32, PLIES),
+        (
+            "check_squares",
+            np.uint64,
+            (KINDS, 2),
+        ),  # from where each kind of the mover's would check, while moves are ordered
         ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
         ("tried_tactical", np.uint16, (PLIES, 64)),
         # move ordering
         ("history", np.int16, (2, 88, SQUARES)),  # [colour, origin or drop, target]
         ("capture_history", np.int16, (2 * KINDS, SQUARES, KINDS + 1)),  # [piece, target, taken kind]
-        ("counter_moves", np.uint16, PIECE_SQUARES + 1),
+        ("low_ply_history", np.int16, (LOW_PLIES, 88, SQUARES)),  # [ply, origin or drop, target]
+        ("pawn_history", np.int16, (PAWN_STRUCTURES, PIECE_SQUARES)),
+        ("table_move_history", np.int32),
         ("continuation_history", np.int16, (PIECE_SQUARES + 1, PIECE_SQUARES)),
-        ("correction", np.int16, (2, CORRECTION_SIZE)),
+        ("correction", np.int16, (LIKENESSES, 2, 1 << CORRECTION_BITS)),
         # positions that are kept, see sampling.py
         ("sample_at", np.int64),  # count of nodes from which the next one is; NEVER: none
         ("sample_gap", np.int64),  # nodes from one to the next, on average
@@ -101,6 +125,18 @@ thread_dtype = record_dtype(
         ("samples", np.uint64, (SAMPLES, PLACEMENT_WORDS)),  # the head of the position's record
     ]
 )
+
+
+HISTORIES = {
+    "history": 0,
+    "capture_history": -600,
+    "continuation_history": -500,
+    "pawn_history": -1200,
+    "low_ply_history": 100,
+    "correction": 0,
+    "table_move_history": 0,
+}
+"""What is learnt about move ordering, and how it begins: a move that was never tried is a little worse than others."""
 
 
 class SearchThread:
@@ -127,15 +163,8 @@ class SearchThread:
 
     def clear(self) -> None:
         """Forget what was learnt about move ordering, for a new game."""
-        for name in ("killers", "history", "capture_history", "counter_moves", "continuation_history", "correction"):
-            self.record[name] = 0
-
-
-@jit
-def reward(value, bonus):
-    """An int16 statistic after a bonus (or malus), drawn toward its limit."""
-    bonus = min(max(bonus, np.int64(-HISTORY_LIMIT)), np.int64(HISTORY_LIMIT))
-    return np.int64(value) + bonus - np.int64(value) * abs(bonus) // HISTORY_LIMIT
+        for name, value in HISTORIES.items():
+            self.record[name] = value
 
 
 @jit

@@ -230,3 +230,18 @@ def generate_checks(pos, moves, count):
                 d &= ~DEAD_TWO[us, 1]
         count = write_moves(moves, count, square << 7, a & c, b & d)
     return count
+
+
+@jit
+def write_check_squares(pos, squares):
+    """From where a piece of the mover's would check, for each kind: `squares` (uint64 [14, 2]); nowhere if the other
+    side has no king."""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[1 - us]) & 127
+    if king == NO_KING:
+        squares[:] = NONE
+        return
+    low, high = occupied(pos)
+    lines = _check_squares(pos, us, king, low, high)
+    for kind in range(KINDS):
+        squares[kind, 0], squares[kind, 1] = _direct(us, np.int64(kind), king, lines)

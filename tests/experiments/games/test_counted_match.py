@@ -223,7 +223,7 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"parallel": 0}, "--parallel 0: must be at least 1"),
         ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),
         ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),
-        ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 500"),
+        ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 800"),
         ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
         ({"second_option": ("FV_SCALE=24",)}, "--second-option FV_SCALE=24: default is no nn.bin, and has a scale"),
         ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),

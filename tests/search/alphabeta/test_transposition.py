@@ -28,11 +28,12 @@ def table() -> TranspositionTable:
     depth=st.integers(0, 100),
     bound=st.integers(1, 3),
     ply=st.integers(0, 60),
+    pv=st.integers(0, 1),
 )
 @settings(max_examples=200, deadline=None)
-def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bound, ply):
+def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bound, ply, pv):
     table.clear()
-    numbers = [np.int64(n) for n in (move, score, evaluation, depth, bound, ply)]
+    numbers = [np.int64(n) for n in (move, score, evaluation, depth, bound, ply, pv)]
     store(table.record, np.uint64(key), *numbers)
     data = np.uint64(probe(table.record, np.uint64(key)))
     assert data != 0
@@ -44,12 +45,13 @@ def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bou
     assert tt.data_evaluation(data) == evaluation
     assert tt.data_depth(data) == depth
     assert tt.data_bound(data) == bound
+    assert tt.data_pv(data) == pv
 
 
 def test_a_torn_entry_counts_as_absent(table):
     table.clear()
     key = np.uint64(0x123456789ABCDEF0)
-    store(table.record, key, *(np.int64(n) for n in (77, 12, 34, 9, EXACT, 0)))
+    store(table.record, key, *(np.int64(n) for n in (77, 12, 34, 9, EXACT, 0, 1)))
     assert probe(table.record, key) != 0
     words = table._words
     (data,) = (index for index in np.flatnonzero(words) if index % 2)
@@ -71,9 +73,8 @@ def _hammer(table, seed, rounds, keys):
             if move != np.int64(key >> np.uint64(50)) or tt.data_score(data, np.int64(0)) != move % 9000:
                 wrong += 1
         move = np.int64(key >> np.uint64(50))
-        store(
-            table, key, move, move % 9000, np.int64(state & np.uint64(0xFFF)), np.int64(5), np.int64(LOWER), np.int64(0)
-        )
+        evaluation = np.int64(state & np.uint64(0xFFF))
+        store(table, key, move, move % 9000, evaluation, np.int64(5), np.int64(LOWER), np.int64(0), np.int64(0))
     return wrong
 
 
@@ -102,7 +103,7 @@ def test_hashfull_counts_the_current_search(table):
     assert table.hashfull() == 0
     for index in range(20_000):
         key = np.uint64(index * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
-        store(table.record, key, *(np.int64(n) for n in (1, 2, 3, 4, EXACT, 0)))
+        store(table.record, key, *(np.int64(n) for n in (1, 2, 3, 4, EXACT, 0, 1)))
     assert table.hashfull() > 100
     table.new_search()
     assert table.hashfull() == 0

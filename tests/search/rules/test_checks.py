@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from search.mate.in_one import has_evasion, mate_in_one
-from search.rules.checks import generate_checks
+from search.rules.bitboard import BIT, DIRECTION, UNALIGNED
+from search.rules.checks import generate_checks, write_check_squares
 from search.rules.movegen import MAX_MOVES, list_moves
 from search.rules.position import do_move, in_check, undo_move
 from search.rules.sfen import get_sfen, move_to_usi
+from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE, PROMOTION
 
 
 def tried(pos: np.void) -> tuple[set[str], set[str]]:
@@ -38,3 +40,24 @@ def test_checks_and_mates_in_one_are_those_that_trying_finds(play_random, roots,
             assert sorted(found) == sorted(checks), get_sfen(pos)
             mate = int(mate_in_one(pos))
             assert (move_to_usi(mate) in mates) if mate else not mates, get_sfen(pos)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_to_a_check_square_check_and_others_only_by_discovery(play_random, roots, seed):
+    squares = np.zeros((KINDS, 2), np.uint64)
+    for root in roots:
+        for pos, _ in play_random(root, seed + 900, 60):
+            write_check_squares(pos, squares)
+            checks, _ = tried(pos)
+            for move in list_moves(pos):
+                target, origin = move & 127, (move >> 7) & 127
+                kind = origin - DROP_ORIGIN if origin >= DROP_ORIGIN else int(pos["board"][origin]) % KINDS
+                kind += PROMOTION if move & PROMOTE else 0
+                direct = any(int(squares[kind, word]) & int(BIT[target, word]) for word in range(2))
+                checking = move_to_usi(move) in checks
+                if direct:
+                    assert checking, (get_sfen(pos), move_to_usi(move))
+                elif checking:
+                    king = int(pos["king"][1 - int(pos["turn"])])
+                    assert origin < DROP_ORIGIN
+                    assert DIRECTION[king, origin] != UNALIGNED

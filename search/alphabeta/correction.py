@@ -1,0 +1,109 @@
+"""How far the static evaluation was off in like positions, and what it comes to without that.
+
+Positions are alike in their pawns, their small pieces, all of one side's other pieces, their hands, or in the last move
+with the one 2 or 4 plies before it: each likeness has a table of errors, by hash (Stockfish's correction histories; the
+hands are this engine's).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.alphabeta.history import reward
+from search.alphabeta.parameters import CORRECTION
+from search.alphabeta.thread import CORRECTION_BITS, LIKENESSES
+from search.machine.jit import jit
+from search.rules.bitboard import GOLDS, GROUPS
+from search.rules.position import packed_hand
+from search.rules.shogi import KNIGHT, LANCE, SILVER
+from search.score import MAX_EVALUATION
+
+LIMIT = 1024
+"""Largest entry."""
+_WEIGHTS = np.array([12153, 8620, 12355, 12355, 8000, 7982, 7982], np.int64)
+"""131072ths of a centipawn that a point of each likeness is worth."""
+_SHARES = np.array([128, 153, 187, 187, 128, 126, 63], np.int64)
+"""128ths of an error that each likeness learns."""
+_MIX = np.array(
+    [
+        0x9E3779B97F4A7C15,
+        0xC2B2AE3D27D4EB4F,
+        0x165667B19E3779F9,
+        0xD6E8FEB86659FD93,
+        0xFF51AFD7ED558CCD,
+        0xC4CEB9FE1A85EC53,
+        0x94D049BB133111EB,
+        0xBF58476D1CE4E5B9,
+        0x2545F4914F6CDD1D,
+        0x9FB21C651E98DF25,
+    ],
+    np.uint64,
+)
+"""Odd numbers by which a group's bits are spread over a word."""
+_SHIFT = np.uint64(64 - CORRECTION_BITS)
+_FOLD, _SIDE = np.uint64(29), np.uint64(17)
+
+
+@jit
+def _spread(low, high, group):
+    return low * _MIX[group] ^ (high * _MIX[group] >> _SIDE)
+
+
+@jit
+def _note_likenesses(pos, thread, ply):
+    """Where the node's errors are kept: `thread.correction_index[ply]`, one index for each likeness."""
+    black_low, black_high = pos.colours[0, 0], pos.colours[0, 1]
+    pawns_low, pawns_high = pos.groups[0, 0], pos.groups[0, 1]
+    pawns = pawns_low * _MIX[0] ^ (pawns_high ^ (black_low & pawns_low)) * _MIX[1]
+    small, black, white = np.uint64(0), np.uint64(0), np.uint64(0)
+    for group in range(1, GROUPS):
+        low, high = pos.groups[group, 0], pos.groups[group, 1]
+        of_black = _spread(low & black_low, high & black_high, group)
+        of_white = _spread(low & ~black_low, high & ~black_high, group)
+        black ^= of_black
+        white ^= of_white
+        if group == LANCE or group == KNIGHT or group == SILVER or group == GOLDS:
+            small ^= of_black ^ (of_white >> np.uint64(7)) * _MIX[0]
+    hands = packed_hand(pos, np.int64(0)) * _MIX[2] ^ packed_hand(pos, np.int64(1)) * _MIX[3]
+    last = np.uint64(thread.continuation[ply])
+    two = np.uint64(thread.continuation[max(ply - 1, np.int64(0))])
+    four = np.uint64(thread.continuation[max(ply - 3, np.int64(0))])
+    index = thread.correction_index[ply]
+    index[0] = pawns >> _SHIFT
+    index[1] = (small * _MIX[4]) >> _SHIFT
+    index[2] = ((black ^ black >> _FOLD) * _MIX[4]) >> _SHIFT
+    index[3] = ((white ^ white >> _FOLD) * _MIX[4]) >> _SHIFT
+    index[4] = hands >> _SHIFT
+    index[5] = ((two * np.uint64(4096) + last) * _MIX[5]) >> _SHIFT
+    index[6] = ((four * np.uint64(4096) + last) * _MIX[6]) >> _SHIFT
+
+
+@jit
+def correct(pos, thread, ply, evaluation):
+    """The static evaluation (int64, centipawns) without the errors of like positions; their sum stays in
+    `thread.correction_value[ply]`, in 131072ths."""
+    thread.correction_value[ply] = 0
+    if thread.steps & CORRECTION == 0:
+        return evaluation
+    _note_likenesses(pos, thread, ply)
+    total = np.int64(0)
+    for likeness in range(LIKENESSES):
+        index = np.int64(thread.correction_index[ply, likeness])
+        total += _WEIGHTS[likeness] * thread.correction[likeness, pos.turn, index]
+    thread.correction_value[ply] = total
+    return min(max(evaluation + (total >> 17), np.int64(-MAX_EVALUATION)), np.int64(MAX_EVALUATION))
+
+
+@jit
+def learn_correction(pos, thread, ply, depth, error, found):
+    """Learn the error (int64, centipawns) of a node's evaluation, deeper searches more; `found` is whether a move
+    reached alpha there."""
+    if thread.steps & CORRECTION == 0:
+        return
+    bonus = error * depth * (12 if found else 17) // 128
+    bonus = min(max(bonus, np.int64(-LIMIT // 4)), np.int64(LIMIT // 4))
+    for likeness in range(LIKENESSES):
+        index = np.int64(thread.correction_index[ply, likeness])
+        thread.correction[likeness, pos.turn, index] = reward(
+            thread.correction[likeness, pos.turn, index], bonus * _SHARES[likeness] // 128, np.int64(LIMIT)
+        )

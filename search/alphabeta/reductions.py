@@ -1,0 +1,64 @@
+"""How much less deeply a late move is searched: in 1024ths of a ply, from what speaks for it and against it.
+
+Form and proportions are those of Stockfish and YaneuraOu.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.alphabeta.history import capture_history, row_before
+from search.alphabeta.moves import move_row, taken_value
+from search.machine.jit import jit
+
+ONE_PLY_LESS, TWO_PLIES_LESS = 4628, 5772
+"""Reductions from which a move that is not late is searched less deeply, too."""
+
+
+@jit
+def late_move_reduction(thread, depth, number, window, improving, on_pv):
+    """By depth, move number, the width of the window, whether the mover's prospects improve, and whether the node is or
+    was on a principal variation."""
+    scale = np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
+    reduction = (
+        scale + thread.parameters.reduction_base - 585 * window // max(np.int64(thread.root_window), np.int64(1))
+    )
+    if not improving:
+        reduction += scale * 206 // 512
+    if on_pv:
+        reduction += 1013
+    return reduction
+
+
+@jit
+def move_statistic(pos, thread, ply, move, tactical):
+    """What the histories say of a move about to be played (int64)."""
+    if tactical:
+        return 863 * taken_value(pos, move) // 128 + capture_history(pos, thread, move)
+    row = move_row(pos, move)
+    near = np.int64(thread.continuation_history[row_before(thread, ply, 1), row])
+    far = np.int64(thread.continuation_history[row_before(thread, ply, 2), row])
+    return 2 * np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127]) + near + far
+
+
+@jit
+def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
+    """The reduction after what a move's place and histories say; the same for every node, the root too."""
+    if thread.table_pv[ply]:
+        reduction -= 2819 + (973 if is_pv else 0)
+    reduction += 691 - 65 * number - abs(np.int64(thread.correction_value[ply])) // 25600
+    if cut_node:
+        reduction += np.int64(thread.parameters.reduction_cut_node)
+    cuts = np.int64(thread.cut_count[ply + 1])
+    if cuts > 1:
+        reduction += 251 + (1124 if cuts > 2 else 0)
+        if not is_pv and not cut_node:
+            reduction += 1042
+    return reduction - np.int64(thread.statistic[ply]) * thread.parameters.reduction_history // 4096
+
+
+@jit
+def reduced_depth(reduction, next_depth, is_pv):
+    """The depth (int64) that a late move is tried with: at least one, and up to two plies more than others."""
+    reduced = max(np.int64(1), min(next_depth - (reduction >> 10), next_depth + 2))
+    return reduced + 1 if is_pv else reduced
