@@ -31,6 +31,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "compare": (),
     "tune": (),
     "judge": ("moves", "positions", "refutations", "health"),
+    "recipe": ("run", "draw"),
     "analyse": (),
     "warmup": (),
     "demo": (),

@@ -55,7 +55,7 @@ def test_the_engine_takes_parameters_where_it_is_asked_to(monkeypatch):
     adapter.apply(engine, values, lambda text: None)
     assert engine.parameters["razor_margin"] == 300
     assert engine.parameters["reduction_base"] == make_parameters()["reduction_base"]
-    with pytest.raises(ValueError, match="outside 80 to 500"):
+    with pytest.raises(ValueError, match="outside 80 to 800"):
         values.set("razor_margin", "5000")
 
 
@@ -80,12 +80,12 @@ def test_the_ledger_is_read(tmp_path):
     chosen = chosen_parameters(("razor_margin",))
     assert tuned_values(read_history(tmp_path), chosen) == {
         "updates": 0,
-        "parameters": {"razor_margin": {"default": 220, "value": 220.0, "steps": 0.0}},
+        "parameters": {"razor_margin": {"default": 306, "value": 306.0, "steps": 0.0}},
     }
-    write_ledger(tmp_path, 225.25, 227.5)
+    write_ledger(tmp_path, 312.25, 318.5)
     assert tuned_values(read_history(tmp_path), chosen) == {
         "updates": 2,
-        "parameters": {"razor_margin": {"default": 220, "value": 227.5, "steps": 0.5}},
+        "parameters": {"razor_margin": {"default": 306, "value": 318.5, "steps": 0.5}},
     }
     draw_tuning(read_history(tmp_path), chosen, tmp_path / "tune.png")
     assert (tmp_path / "tune.png").read_bytes().startswith(b"\x89PNG")
@@ -128,7 +128,7 @@ def test_shogiarena_is_told_what_to_play(tune, tmp_path, arena_calls, capsys):
     assert described["environment"]["LITESHOGI_TUNE"] == "1"
     chosen = json.loads(Path(told["spsa"]["space"]).read_text())["parameters"]
     assert [one["id"] for one in chosen] == ["razor_margin"]
-    assert chosen[0]["schedule"] == {"c_end": 15, "r_end": pytest.approx(0.01)}
+    assert chosen[0]["schedule"] == {"c_end": 25, "r_end": pytest.approx(0.01)}
     assert "after 0 of 50 updates" in capsys.readouterr().out
 
     tune(byoyomi=20, gain=0.03).run()
@@ -150,10 +150,10 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tune, tmp_path, arena_calls
 
 def test_a_tuning_that_has_ended_is_reported(tune, tmp_path, arena_calls, capsys):
     tune(updates=1).run()
-    write_ledger(tmp_path / "run" / "games", 205.0)
+    write_ledger(tmp_path / "run" / "games", 281.0)
     tune(updates=1).run()
     assert len(arena_calls) == 1
-    assert "220 ->    205.00  (-1.00 steps)" in capsys.readouterr().out
+    assert "306 ->    281.00  (-1.00 steps)" in capsys.readouterr().out
     assert (tmp_path / "run" / "tune.png").is_file()
 
 

@@ -1,65 +1,30 @@
-"""`python -m experiments.recipe run|draw`: work through a plan, and draw what has come of it."""
+"""Work through a plan: data, nets, their measures and games, what has no result yet."""
 
 from __future__ import annotations
 
-import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from experiments.factory.description import program
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, liteshogi, measure, net_of, play, train
-from experiments.recipe.pictures import draw_all
-from experiments.recipe.plan import Plan, Row, read_plan
+from experiments.recipe.plan import Plan, Row
 from experiments.recipe.results import Results
-from experiments.recipe.tables import write_tables
-
-HERE = Path("docs/recipe")
 
 
-@dataclass(frozen=True)
-class Run:
-    """Make, train and measure what has no result yet, in the plan's order; goes on where it was cut."""
-
-    folder: Annotated[Path, tyro.conf.Positional]
-    """Where data, nets and games lie."""
-    plan: Path = HERE / "plan.toml"
-    results: Path = HERE / "results.jsonl"
-    only: tuple[str, ...] = ()
-    """Tables whose rows are worked on; without it all."""
-    games: bool = True
-    """Whether they play, after all of them are trained, second seeds last."""
-
-    def run(self) -> None:
-        plan, results, folder = read_plan(self.plan), Results(self.results), self.folder.resolve()
-        (folder / "nets").mkdir(exist_ok=True)
-        for name in plan.measures.kinds.values():
-            make(name, plan, results, folder)
-        rows = [row for row in plan.rows if not self.only or set(self.only) & set(row.tables)]
-        for number in range(max((len(row.seeds) for row in rows), default=0)):
-            for row in rows:
-                for seed in row.seeds[number : number + 1]:
-                    learn(row, seed, plan, results, folder)
-        for row in rows if self.games else ():
-            compete(row, plan, results, folder)
-
-
-@dataclass(frozen=True)
-class Draw:
-    """Put the tables of what there is by now into the page, and draw a picture of each."""
-
-    page: Path = HERE / "tables.md"
-    plan: Path = HERE / "plan.toml"
-    results: Path = HERE / "results.jsonl"
-
-    def run(self) -> None:
-        plan, results = read_plan(self.plan), Results(self.results)
-        write_tables(self.page, plan, results)
-        print(*draw_all(plan, results, self.results.parent), sep="\n")
+def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
+    """Make, train and measure what has no result yet, in the plan's order, `only` the rows of some tables if any are
+    named; `games` come after all trainings, second seeds last."""
+    (folder / "nets").mkdir(exist_ok=True)
+    for name in plan.measures.kinds.values():
+        make(name, plan, results, folder)
+    rows = [row for row in plan.rows if not only or set(only) & set(row.tables)]
+    for number in range(max((len(row.seeds) for row in rows), default=0)):
+        for row in rows:
+            for seed in row.seeds[number : number + 1]:
+                learn(row, seed, plan, results, folder)
+    for row in rows if games else ():
+        compete(row, plan, results, folder)
 
 
 def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
@@ -103,10 +68,3 @@ def compete(row: Row, plan: Plan, results: Results, folder: Path) -> None:
     if row.games and results.find("games", row.name, seed) is None:
         games = play(f"{row.name}-{seed}", net_of(row, seed, folder), plan.measures, folder)
         results.add("games", row.name, seed, games | program())
-
-
-if __name__ == "__main__":
-    try:
-        tyro.extras.subcommand_cli_from_dict({"run": Run, "draw": Draw}).run()
-    except (OSError, ValueError) as error:
-        sys.exit(f"{error}")

@@ -1,0 +1,1 @@
+"""Nets made after a plan and measured alike."""

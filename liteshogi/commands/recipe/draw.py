@@ -1,0 +1,25 @@
+"""`liteshogi recipe draw`: the page of what a plan's nets have come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.recipe.pictures import draw_all
+from experiments.recipe.plan import read_plan
+from experiments.recipe.results import Results
+from experiments.recipe.tables import write_tables
+
+
+@dataclass(frozen=True)
+class Command:
+    """Put the tables of what there is by now into the page, and draw a picture of each."""
+
+    page: Path = Path("docs/recipe/tables.md")
+    plan: Path = Path("docs/recipe/plan.toml")
+    results: Path = Path("docs/recipe/results.jsonl")
+
+    def run(self) -> None:
+        plan, results = read_plan(self.plan), Results(self.results)
+        write_tables(self.page, plan, results)
+        print(*draw_all(plan, results, self.results.parent), sep="\n")
