@@ -7,6 +7,7 @@ import numpy as np
 from search.alphabeta.correction import correct
 from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
 from search.alphabeta.moves import is_tactical, move_row
+from search.alphabeta.parameters import DELTA_PRUNING
 from search.alphabeta.picker import next_move, start_picking
 from search.alphabeta.sampling import QUIESCENCE, keep_sample
 from search.alphabeta.see import capture_gain, exchange_wins
@@ -92,13 +93,14 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
                 if tried > 2:
                     continue
                 # Delta: even the piece it takes and a margin do not bring the score near alpha.
-                optimistic = base + capture_gain(pos, move)
-                if optimistic <= alpha:
-                    best = max(best, optimistic)
-                    continue
-                if not exchange_wins(pos, move, alpha - base):
-                    best = max(best, min(alpha, base))
-                    continue
+                if thread.steps & DELTA_PRUNING:
+                    optimistic = base + capture_gain(pos, move)
+                    if optimistic <= alpha:
+                        best = max(best, optimistic)
+                        continue
+                    if not exchange_wins(pos, move, alpha - base):
+                        best = max(best, min(alpha, base))
+                        continue
             if checked and tried > 3 and not is_tactical(pos, move):
                 continue
             if not exchange_wins(pos, move, np.int64(-73)):

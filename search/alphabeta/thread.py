@@ -82,7 +82,6 @@ thread_dtype = record_dtype(
         ("continuation", np.int32, PLIES),  # piece-and-square of the move leading there
         ("played", np.uint16, PLIES),  # move made from the ply, 0: none or a null move
         ("taken", np.uint8, PLIES),  # kind that it took and one more, 0: none
-        ("tactical", np.uint8, PLIES),  # whether it was one
         ("checked", np.uint8, PLIES),
         ("table_pv", np.uint8, PLIES),  # whether the node is or was on a principal variation
         ("table_hit", np.uint8, PLIES),
