@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import read_plan
 from experiments.recipe.results import Results
 from experiments.recipe.tables import write_tables
+from liteshogi.commands.arguments import Json
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,10 @@ class Command:
     page: Path = Path("docs/recipe/tables.md")
     plan: Path = Path("docs/recipe/plan.toml")
     results: Path = Path("docs/recipe/results.jsonl")
+    json: Json = False
 
     def run(self) -> None:
         plan, results = read_plan(self.plan), Results(self.results)
         write_tables(self.page, plan, results)
-        print(*draw_all(plan, results, self.results.parent), sep="\n")
+        pictures = [str(path) for path in draw_all(plan, results, self.results.parent)]
+        print(json.dumps({"page": str(self.page), "pictures": pictures}) if self.json else "\n".join(pictures))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import tyro
 from experiments.recipe.plan import read_plan
 from experiments.recipe.results import Results
 from experiments.recipe.work import work_through
+from liteshogi.commands.arguments import Json
 
 
 @dataclass(frozen=True)
@@ -25,5 +27,11 @@ class Command:
     games: bool = True
     """Whether they play, after all of them are trained."""
 
+    json: Json = False
+
     def run(self) -> None:
-        work_through(read_plan(self.plan), Results(self.results), self.folder.resolve(), self.only, self.games)
+        results = Results(self.results)
+        known = set(results.lines)
+        work_through(read_plan(self.plan), results, self.folder.resolve(), self.only, self.games)
+        made = [line for key, line in results.lines.items() if key not in known]
+        print(json.dumps({"made": made}) if self.json else f"{self.results}: {len(made)} results more")
