@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.history import reward
+from search.alphabeta.history import pawn_hash, reward
 from search.alphabeta.parameters import CORRECTION
 from search.alphabeta.thread import CORRECTION_BITS, LIKENESSES
 from search.machine.jit import jit
@@ -53,8 +53,6 @@ def _spread(low, high, group):
 def _note_likenesses(pos, thread, ply):
     """Where the node's errors are kept: `thread.correction_index[ply]`, one index for each likeness."""
     black_low, black_high = pos.colours[0, 0], pos.colours[0, 1]
-    pawns_low, pawns_high = pos.groups[0, 0], pos.groups[0, 1]
-    pawns = pawns_low * _MIX[0] ^ (pawns_high ^ (black_low & pawns_low)) * _MIX[1]
     small, black, white = np.uint64(0), np.uint64(0), np.uint64(0)
     for group in range(1, GROUPS):
         low, high = pos.groups[group, 0], pos.groups[group, 1]
@@ -69,7 +67,7 @@ def _note_likenesses(pos, thread, ply):
     two = np.uint64(thread.continuation[max(ply - 1, np.int64(0))])
     four = np.uint64(thread.continuation[max(ply - 3, np.int64(0))])
     index = thread.correction_index[ply]
-    index[0] = pawns >> _SHIFT
+    index[0] = pawn_hash(pos) >> _SHIFT
     index[1] = (small * _MIX[4]) >> _SHIFT
     index[2] = ((black ^ black >> _FOLD) * _MIX[4]) >> _SHIFT
     index[3] = ((white ^ white >> _FOLD) * _MIX[4]) >> _SHIFT

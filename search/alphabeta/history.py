@@ -31,11 +31,16 @@ def reward(value, bonus, limit):
 
 
 @jit
+def pawn_hash(pos):
+    """A word (uint64) of the pawns' squares and colours, its upper bits well mixed."""
+    low, high = pos.groups[PAWN, 0], pos.groups[PAWN, 1]
+    return low * _MIX_LOW ^ (high ^ (pos.colours[0, 0] & low)) * _MIX_HIGH
+
+
+@jit
 def pawn_structure(pos):
     """Row (int64) of the pawn history: positions with the same pawns share it."""
-    low, high = pos.groups[PAWN, 0], pos.groups[PAWN, 1]
-    words = low * _MIX_LOW ^ (high ^ (pos.colours[0, 0] & low)) * _MIX_HIGH
-    return np.int64(words >> _MIX_SHIFT) & (PAWN_STRUCTURES - 1)
+    return np.int64(pawn_hash(pos) >> _MIX_SHIFT) & (PAWN_STRUCTURES - 1)
 
 
 @jit

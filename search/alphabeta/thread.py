@@ -75,7 +75,7 @@ thread_dtype = record_dtype(
         ("found", found_dtype, MAX_PLY),  # by depth
         ("pause", np.int64),  # nodes after which `deepen` comes back with the next depth that is finished; 0: none
         # per ply
-        ("evaluation", np.int32, PLIES),  # corrected static evaluation, NO_EVALUATION in check
+        ("evaluation", np.int32, PLIES),  # corrected static evaluation; in check that of two plies before
         ("correction_index", np.int32, (PLIES, LIKENESSES)),
         ("correction_value", np.int32, PLIES),  # in 131072ths of a centipawn
         ("excluded", np.uint16, PLIES),  # move left out by a singular search
@@ -100,11 +100,7 @@ thread_dtype = record_dtype(
         ("pick_skip", np.uint8, PLIES),  # no further quiet moves are wanted
         ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see mate_in_one.py
         ("check_count", np.int32, PLIES),
-        (
-            "check_squares",
-            np.uint64,
-            (KINDS, 2),
-        ),  # from where each kind of the mover's would check, while moves are ordered
+        ("check_squares", np.uint64, (KINDS, 2)),  # from where each kind of the mover's would check, see picker.py
         ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
         ("tried_tactical", np.uint16, (PLIES, 64)),
         # move ordering
