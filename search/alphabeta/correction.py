@@ -13,6 +13,7 @@ from search.alphabeta.history import pawn_hash, reward
 from search.alphabeta.parameters import CORRECTION
 from search.alphabeta.thread import CORRECTION_BITS, LIKENESSES
 from search.machine.jit import jit
+from search.machine.memory import prefetch
 from search.rules.bitboard import GOLDS, GROUPS
 from search.rules.position import packed_hand
 from search.rules.shogi import KNIGHT, LANCE, SILVER
@@ -50,8 +51,13 @@ def _spread(low, high, group):
 
 
 @jit
-def _note_likenesses(pos, thread, ply):
-    """Where the node's errors are kept: `thread.correction_index[ply]`, one index for each likeness."""
+def note_likenesses(pos, thread, ply):
+    """Where the node's errors are kept: `thread.correction_index[ply]`, one index for each likeness.
+
+    Their memory is asked for, so that it has come when the position has been evaluated: call it before `correct`.
+    """
+    if thread.steps & CORRECTION == 0:
+        return
     black_low, black_high = pos.colours[0, 0], pos.colours[0, 1]
     small, black, white = np.uint64(0), np.uint64(0), np.uint64(0)
     for group in range(1, GROUPS):
@@ -74,6 +80,9 @@ def _note_likenesses(pos, thread, ply):
     index[4] = hands >> _SHIFT
     index[5] = ((two * np.uint64(4096) + last) * _MIX[5]) >> _SHIFT
     index[6] = ((four * np.uint64(4096) + last) * _MIX[6]) >> _SHIFT
+    for likeness in range(LIKENESSES):
+        row = thread.correction[likeness, pos.turn]
+        prefetch(np.uint64(row.ctypes.data) + np.uint64(2) * np.uint64(index[likeness]))
 
 
 @jit
@@ -83,7 +92,6 @@ def correct(pos, thread, ply, evaluation):
     thread.correction_value[ply] = 0
     if thread.steps & CORRECTION == 0:
         return evaluation
-    _note_likenesses(pos, thread, ply)
     total = np.int64(0)
     for likeness in range(LIKENESSES):
         index = np.int64(thread.correction_index[ply, likeness])

@@ -17,17 +17,22 @@ from search.alphabeta.parameters import QUIET_CHECKS
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.alphabeta.thread import LOW_PLIES
 from search.machine.jit import jit
+from search.machine.lanes import LANES, largest
 from search.rules.bitboard import BIT, NONE
 from search.rules.checks import write_check_squares
-from search.rules.movegen import QUIET, TACTICAL, generate, is_legal
+from search.rules.movegen import QUIET, TACTICAL, generate
 from search.rules.position import in_check
-from search.rules.shogi import EMPTY, KINDS, PROMOTE, PROMOTION, SQUARES
+from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PROMOTE, PROMOTION, SQUARES
 
 TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL, BAD_QUIETS = range(7)
 EVASION_TABLE_MOVE, MAKE_EVASIONS, EVASIONS = 7, 8, 9
 """Stages, in order."""
-TAKEN = -(1 << 62)
-"""Key of a move that was handed out."""
+TAKEN = -(1 << 31)
+"""Key of a move that was handed out, and of the places behind the last one."""
+INDEX_BITS, INDEX = 10, 1023
+"""A key (int32) is a move's score and, below it, its index in the list."""
+EVASION_CAPTURE = 1 << 19
+"""Score from which evasions are captures."""
 PROMOTION_VALUE = 300
 """Centipawns that promoting with a capture counts for."""
 CHECK_PREMIUM = 16384
@@ -39,8 +44,8 @@ BAD_QUIET = -14000
 
 @jit
 def start_picking(pos, thread, ply, table_move, tactical_only):
-    """Prepare a node; the table's move (int64, 0: none) may be illegal here or anything at all."""
-    if table_move and (not is_legal(pos, table_move) or (tactical_only and not is_tactical(pos, table_move))):
+    """Prepare a node; `table_move` (int64, 0: none) is legal here."""
+    if tactical_only and table_move and not is_tactical(pos, table_move):
         table_move = np.int64(0)
     stage = EVASION_TABLE_MOVE if in_check(pos) else TABLE_MOVE
     thread.pick_stage[ply] = stage if table_move else stage + 1
@@ -71,19 +76,21 @@ def _score_quiets(pos, thread, ply, count):
     moves, keys, checks = thread.moves[ply], thread.keys[ply], thread.check_squares
     write_check_squares(pos, checks)
     premium = CHECK_PREMIUM if thread.steps & QUIET_CHECKS else 0
+    first_piece = (np.int64(pos.turn) & 1) * KINDS
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
         target, origin = move & 127, (move >> 7) & 127
-        row = move_row(pos, move)
+        kind = origin - DROP_ORIGIN if origin >= DROP_ORIGIN else np.int64(pos.board[origin]) - first_piece
+        row = (first_piece + kind) * SQUARES + target
         score = 2 * (np.int64(history[origin, target]) + pawns[row])
         score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]
-        kind = row // SQUARES % KINDS + (PROMOTION if move & PROMOTE else 0)
-        checking = (checks[kind, 0] & BIT[target, 0]) | (checks[kind, 1] & BIT[target, 1])
+        comes_as = (kind + PROMOTION if move & PROMOTE else kind) & 15
+        checking = (checks[comes_as, 0] & BIT[target, 0]) | (checks[comes_as, 1] & BIT[target, 1])
         if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
             score += premium
         if ply < LOW_PLIES:
             score += 8 * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
-        keys[index] = score << 16 | index
+        keys[index] = score << INDEX_BITS | index
 
 
 @jit
@@ -93,7 +100,7 @@ def _score_evasions(pos, thread, ply, count):
         row = move_row(pos, move)
         if pos.board[move & 127] != EMPTY:
             moved = EXCHANGE_VALUE[row // SQUARES % KINDS]
-            _rank(thread, ply, index, (1 << 20) + 16 * taken_value(pos, move) - min(moved, np.int64(2000)))
+            _rank(thread, ply, index, EVASION_CAPTURE + 16 * taken_value(pos, move) - min(moved, np.int64(2000)))
         else:
             behind = np.int64(thread.continuation_history[row_before(thread, ply, 1), row])
             _rank(thread, ply, index, np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127]) + behind)
@@ -102,24 +109,31 @@ def _score_evasions(pos, thread, ply, count):
 @jit
 def _rank(thread, ply, index, score):
     """Note a move's score in its key: score above, index below, so that the largest key names the best move."""
-    thread.keys[ply, index] = score << 16 | index
+    thread.keys[ply, index] = score << INDEX_BITS | index
+
+
+@jit
+def _close_list(thread, ply, count):
+    """Note how many moves there are, and fill the keys behind them up to a whole vector."""
+    thread.pick_count[ply] = count
+    for index in range(count, (count + LANES - 1) // LANES * LANES):
+        thread.keys[ply, index] = TAKEN
 
 
 @jit
 def _take_best(thread, ply):
     """The key and move (int64) of the best not taken yet and not the table's, and mark it taken; 0, 0 if none is left.
 
-    A scan for the largest key is one vector instruction for eight moves: cheaper than sorting what is never asked for.
+    A scan for the largest key is one vector instruction for 16 moves: cheaper than sorting what is never asked for.
     """
     keys, table_move = thread.keys[ply], np.int64(thread.pick_table_move[ply])
-    count = np.uint64(thread.pick_count[ply])
+    address = np.uint64(keys.ctypes.data)
+    blocks = (np.int64(thread.pick_count[ply]) + LANES - 1) // LANES
     while True:
-        best = np.int64(TAKEN)
-        for index in range(np.uint64(0), count):  # unsigned: spares Numba's wraparound test
-            best = max(best, keys[index])
+        best = largest(address, blocks)
         if best == TAKEN:
             return np.int64(0), np.int64(0)
-        index = best & 0xFFFF
+        index = best & INDEX
         keys[index] = TAKEN
         move = np.int64(thread.moves[ply, index])
         if move != table_move:
@@ -148,7 +162,7 @@ def next_move(pos, thread, ply, tactical_only):
         if stage == MAKE_TACTICAL:
             count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL))
             _score_tactical(pos, thread, ply, count)
-            thread.pick_count[ply] = count
+            _close_list(thread, ply, count)
             thread.pick_stage[ply] = GOOD_TACTICAL
         elif stage == GOOD_TACTICAL:
             best, move = _take_best(thread, ply)
@@ -156,7 +170,7 @@ def next_move(pos, thread, ply, tactical_only):
                 thread.pick_stage[ply] = MAKE_QUIET
                 if tactical_only:
                     return np.int64(0)
-            elif exchange_wins(pos, move, -(best >> 16) // 18):
+            elif exchange_wins(pos, move, -(best >> INDEX_BITS) // 18):
                 return move
             elif not tactical_only:
                 thread.bad_moves[ply, thread.pick_bad[ply]] = move
@@ -168,16 +182,16 @@ def next_move(pos, thread, ply, tactical_only):
             if not thread.pick_skip[ply]:
                 count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET))
                 _score_quiets(pos, thread, ply, count)
-                thread.pick_count[ply] = count
+                _close_list(thread, ply, count)
             thread.pick_stage[ply] = QUIET_MOVES
             thread.pick_cursor[ply] = 0
         elif stage == QUIET_MOVES:
             if not thread.pick_skip[ply]:
                 best, move = _take_best(thread, ply)
                 if move != 0:
-                    if best >> 16 > BAD_QUIET:
+                    if best >> INDEX_BITS > BAD_QUIET:
                         return move
-                    thread.keys[ply, best & 0xFFFF] = best  # for later
+                    thread.keys[ply, best & INDEX] = best  # for later
             thread.pick_stage[ply] = BAD_TACTICAL
         elif stage == BAD_TACTICAL:
             cursor = np.int64(thread.pick_cursor[ply])
@@ -193,7 +207,7 @@ def next_move(pos, thread, ply, tactical_only):
         elif stage == MAKE_EVASIONS:
             count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | QUIET))
             _score_evasions(pos, thread, ply, count)
-            thread.pick_count[ply] = count
+            _close_list(thread, ply, count)
             thread.pick_stage[ply] = EVASIONS
         else:
             return _take_best(thread, ply)[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.correction import correct
+from search.alphabeta.correction import correct, note_likenesses
 from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
 from search.alphabeta.moves import is_tactical, move_row
 from search.alphabeta.parameters import DELTA_PRUNING
@@ -29,7 +29,8 @@ from search.alphabeta.transposition import (
 )
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
-from search.rules.position import do_move, gives_check, in_check, undo_move
+from search.rules.movegen import is_legal
+from search.rules.position import do_move, gives_check, in_check, key_after, undo_move
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
 
@@ -41,7 +42,6 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
         return score
     checked = in_check(pos)
     key = pos.key
-    prefetch_cluster(thread.table, key)
     is_pv = beta - alpha > 1
     thread.checked[ply] = checked
     thread.played[ply] = 0
@@ -49,6 +49,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
     raw, evaluation = np.int64(NO_EVALUATION), np.int64(NO_EVALUATION)
     # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
     if not checked:
+        note_likenesses(pos, thread, ply)
         raw = evaluate(pos, accumulators, network)
         if thread.nodes >= thread.sample_at:
             keep_sample(pos, thread, np.int64(QUIESCENCE))
@@ -60,6 +61,8 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
     table_move, pv = np.int64(0), np.int64(0)
     if data != np.uint64(0):
         table_move, pv = data_move(data), data_pv(data)
+        if table_move and not is_legal(pos, table_move):
+            table_move = np.int64(0)
         bound = data_bound(data)
         if bound:
             table_score = data_score(data, ply)
@@ -105,6 +108,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
                 continue
             if not exchange_wins(pos, move, np.int64(-73)):
                 continue
+        prefetch_cluster(thread.table, key_after(pos, move))
         thread.continuation[ply + 1] = move_row(pos, move)
         thread.played[ply] = move
         do_move(pos, move)

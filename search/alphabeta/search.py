@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.correction import correct, learn_correction
+from search.alphabeta.correction import correct, learn_correction, note_likenesses
 from search.alphabeta.forward_pruning import KEPT, UNKNOWN, enough_moves, prune_quiet, prune_tactical
 from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
 from search.alphabeta.history import (
@@ -71,7 +71,7 @@ from search.alphabeta.transposition import (
 from search.evaluation.accumulator import bring_up, evaluate
 from search.machine.jit import jit
 from search.rules.movegen import is_legal
-from search.rules.position import do_move, do_null_move, gives_check, in_check, undo_move, undo_null_move
+from search.rules.position import do_move, do_null_move, gives_check, in_check, key_after, undo_move, undo_null_move
 from search.rules.shogi import KINDS
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
@@ -85,6 +85,7 @@ TRIED_LIMIT = 64
 @jit
 def play(pos, thread, ply, move):
     """Do a move of the tree: count it and remember it for the histories."""
+    prefetch_cluster(thread.table, key_after(pos, move))
     kind = taken_kind(pos, move)
     thread.played[ply] = move
     thread.taken[ply] = kind + 1 if kind < KINDS else 0
@@ -101,6 +102,7 @@ def play_nothing(pos, thread, ply):
     thread.played[ply] = thread.taken[ply] = 0
     thread.continuation[ply + 1] = NO_CONTINUATION
     do_null_move(pos)
+    prefetch_cluster(thread.table, pos.key)
     thread.nodes += 1
 
 
@@ -218,7 +220,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     # 3. The transposition table: a result as deep as wanted ends the node; others better the estimate below.
     key = pos.key
     if not checked:
-        prefetch_cluster(thread.table, key)
+        note_likenesses(pos, thread, ply)
         bring_up(pos, accumulators, network)
     data = probe(thread.table, key)
     hit = data != np.uint64(0)

@@ -6,8 +6,8 @@ import numpy as np
 
 from search.machine.bits import popcount
 from search.machine.jit import jit
-from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, NONE, ONE, STEP
-from search.rules.checks import generate_checks
+from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, GROUP, GROUPS, NONE, ONE, STEP, words
+from search.rules.checks import empty_board_attacks, generate_checks
 from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate, pinned, unattacked
 from search.rules.position import (
     NO_KING,
@@ -18,8 +18,22 @@ from search.rules.position import (
     first_square,
     occupied,
     undo_move,
+    without_first,
 )
-from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PROMOTE, PROMOTION
+from search.rules.shogi import (
+    DRAGON,
+    DROP_ORIGIN,
+    HAND_KINDS,
+    KINDS,
+    KING,
+    KNIGHT,
+    LANCE,
+    PAWN,
+    PROMOTE,
+    PROMOTION,
+    ROOK,
+    SQUARES,
+)
 
 
 @jit
@@ -73,8 +87,7 @@ def has_evasion(pos):
     a, b = between(king, checker)
     while (a | b) != NONE:
         square = np.int64(first_square(a, b))
-        a &= ~BIT[square, 0]
-        b &= ~BIT[square, 1]
+        a, b = without_first(a, b)
         if _can_drop(pos, us, square):
             return True
         c, d = attackers(pos, us, square, low, high)
@@ -121,8 +134,7 @@ def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
         # The origin may have opened lines that cover what was free.
         while (a | b) != NONE:
             square = np.int64(first_square(a, b))
-            a &= ~BIT[square, 0]
-            b &= ~BIT[square, 1]
+            a, b = without_first(a, b)
             c, d = attackers(pos, us, square, low, high)
             if ((c & ~left_low) | (d & ~left_high)) == NONE:
                 return True
@@ -131,6 +143,48 @@ def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
         if ((c & ~left_low) | (d & ~left_high)) == NONE:
             return True
     return False
+
+
+def _zone_origins() -> np.ndarray:
+    """[2 colours, 10 groups, 81 kings, 2]: from where a piece of the group reaches a square beside the king on an empty
+    board; a rook also one from which, as a dragon, it covers squares beside the king that are not on its line."""
+    table = np.zeros((2, GROUPS, SQUARES, 2), np.uint64)
+    kinds = {GROUP[kind]: kind for kind in reversed(range(KINDS))}  # the plain one of those that share a group
+    for colour in range(2):
+        for group, kind in kinds.items():
+            reach = [empty_board_attacks(colour, kind, square) for square in range(SQUARES)]
+            for king in range(SQUARES):
+                beside = empty_board_attacks(0, KING, king)
+                if kind in (ROOK, DRAGON):
+                    beside |= sum(
+                        1 << s for s in range(SQUARES) if {abs(s // 9 - king // 9), abs(s % 9 - king % 9)} == {0, 2}
+                    )
+                table[colour, group, king] = words(sum(1 << s for s in range(SQUARES) if reach[s] & beside))
+    return table
+
+
+_ZONE_ORIGINS = _zone_origins()
+_FEW = np.uint64(2)
+"""Squares beside the king that a distant check can take from it: those on its line."""
+
+
+@jit
+def may_mate(pos):
+    """False only where no move mates at once, which a glance tells: no piece of the mover's, on an empty board even,
+    reaches a square beside the enemy king, and it has more squares than a distant check takes from it. (A check from
+    beside it would not be defended; a check by discovery comes on a line that ends beside it.)"""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[1 - us]) & 127
+    if king == NO_KING:
+        return False
+    a, b = STEP[KING, king, 0] & ~pos.colours[1 - us, 0], STEP[KING, king, 1] & ~pos.colours[1 - us, 1]
+    if popcount(a) + popcount(b) <= _FEW:
+        return True
+    near_low, near_high = NONE, NONE
+    for group in range(GROUPS):
+        near_low |= pos.groups[group, 0] & _ZONE_ORIGINS[us, group, king, 0]
+        near_high |= pos.groups[group, 1] & _ZONE_ORIGINS[us, group, king, 1]
+    return ((near_low & pos.colours[us, 0]) | (near_high & pos.colours[us, 1])) != NONE
 
 
 @jit

@@ -18,6 +18,7 @@ from search.rules.bitboard import (
     BIT,
     DEAD_ONE,
     DEAD_TWO,
+    DIAGONAL_LINES,
     DIRECTION,
     DRAGONS,
     FILES,
@@ -28,12 +29,13 @@ from search.rules.bitboard import (
     PROMOTION_ZONE,
     RAYS,
     STEP,
+    STRAIGHT_LINES,
     N,
     S,
     words,
 )
 from search.rules.movegen import is_drop_pawn_mate, king_moves, pinned, single_blockers, write_moves
-from search.rules.position import NO_KING, attacks, between, first_square, occupied
+from search.rules.position import NO_KING, attacks, between, first_square, occupied, without_first
 from search.rules.shogi import (
     BISHOP,
     DRAGON,
@@ -57,11 +59,16 @@ def _mask(pair) -> int:
     return int(pair[0]) | int(pair[1]) << 63
 
 
-def _empty_board_attacks(colour: int, kind: int, square: int) -> int:
-    piece = colour * KINDS + kind
-    if kind == LANCE:
-        return _mask(RAYS[N if colour == 0 else S, square])
-    return _mask(STEP[piece, square])
+def empty_board_attacks(colour: int, kind: int, square: int) -> int:
+    """What a piece attacks on an otherwise empty board, as an 81-bit integer."""
+    lines = {
+        LANCE: RAYS[N if colour == 0 else S, square],
+        BISHOP: DIAGONAL_LINES[square],
+        HORSE: DIAGONAL_LINES[square],
+        ROOK: STRAIGHT_LINES[square],
+        DRAGON: STRAIGHT_LINES[square],
+    }
+    return _mask(STEP[colour * KINDS + kind, square]) | _mask(lines.get(kind, (0, 0)))
 
 
 def _check_origins() -> np.ndarray:
@@ -72,7 +79,7 @@ def _check_origins() -> np.ndarray:
     for colour in range(2):
         zone = _mask(PROMOTION_ZONE[colour])
         for kind, group in groups.items():
-            reach = [_empty_board_attacks(colour, kind, square) for square in range(SQUARES)]
+            reach = [empty_board_attacks(colour, kind, square) for square in range(SQUARES)]
             for king in range(SQUARES):
                 plain = sum(1 << square for square in range(SQUARES) if reach[square] >> king & 1)
                 gold = _mask(STEP[(1 - colour) * KINDS + GOLD, king]) if kind != GOLD else 0
@@ -194,8 +201,7 @@ def generate_checks(pos, moves, count):
     while (rest_low | rest_high) != NONE:
         square = np.int64(first_square(rest_low, rest_high))
         bit_low, bit_high = BIT[square, 0], BIT[square, 1]
-        rest_low &= ~bit_low
-        rest_high &= ~bit_high
+        rest_low, rest_high = without_first(rest_low, rest_high)
         piece = np.int64(pos.board[square]) & 31
         kind = piece - us * KINDS
         a, b = attacks(piece, square, low, high)

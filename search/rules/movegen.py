@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import popcount
+from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
 from search.rules.bitboard import (
     ALL_HIGH,
@@ -21,7 +21,9 @@ from search.rules.bitboard import (
     DIRECTION,
     DRAGONS,
     FILES,
+    GOLDS,
     HORSES,
+    LOW_SQUARES,
     NONE,
     ONE,
     PROMOTION_ZONE,
@@ -38,6 +40,7 @@ from search.rules.position import (
     between,
     first_square,
     occupied,
+    without_first,
 )
 from search.rules.shogi import (
     BISHOP,
@@ -45,6 +48,7 @@ from search.rules.shogi import (
     EMPTY,
     GOLD,
     HAND_KINDS,
+    HORSE,
     KINDS,
     KING,
     KNIGHT,
@@ -55,11 +59,15 @@ from search.rules.shogi import (
     SILVER,
     SQUARES,
 )
+from search.rules.sliders import lance_attacks
 
 MAX_MOVES = 600
 """Room for the legal moves of any position: 593 at most with both kings on the board, 599 without the enemy's."""
+WORDS = 2
 TACTICAL, QUIET, INFERIOR = 1, 2, 4
 EVERY = TACTICAL | QUIET | INFERIOR
+_NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
+"""The ninth rank in the seven files of a word."""
 
 
 @jit
@@ -83,8 +91,7 @@ def single_blockers(pos, colour):
     low, high = occupied(pos)
     while (snipers_low | snipers_high) != NONE:
         square = np.int64(first_square(snipers_low, snipers_high))
-        snipers_low &= ~BIT[square, 0]
-        snipers_high &= ~BIT[square, 1]
+        snipers_low, snipers_high = without_first(snipers_low, snipers_high)
         a, b = between(king, square)
         a &= low
         b &= high
@@ -104,16 +111,14 @@ def pinned(pos, colour):
 @jit
 def unattacked(pos, colour, a, b, low, high):
     """Of the squares (a, b) those that no piece of `colour` attacks, over the occupied (low, high): two words."""
-    free_low, free_high = NONE, NONE
+    free_low, free_high = a, b
     while (a | b) != NONE:
         square = np.int64(first_square(a, b))
-        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
-        a &= ~bit_low
-        b &= ~bit_high
+        a, b = without_first(a, b)
         c, d = attackers(pos, colour, square, low, high)
-        if (c | d) == NONE:
-            free_low |= bit_low
-            free_high |= bit_high
+        if (c | d) != NONE:
+            free_low &= ~BIT[square, 0]
+            free_high &= ~BIT[square, 1]
     return free_low, free_high
 
 
@@ -138,8 +143,7 @@ def _write_pawns(moves, count, low, high, back, promotion):
     """Append pawn moves to every square of the bitboard; the origin is `back` squares away."""
     while (low | high) != NONE:
         square = np.int64(first_square(low, high))
-        low &= ~BIT[square, 0]
-        high &= ~BIT[square, 1]
+        low, high = without_first(low, high)
         moves[count] = square | (square + back) << 7 | promotion
         count += 1
     return count
@@ -173,35 +177,98 @@ def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
 
 
 @jit
-def _piece_moves(pos, moves, count, which, square, goal_low, goal_high):
-    """Moves of the piece (not pawn, not king) on `square` to the goal squares, promotions first."""
-    us = np.int64(pos.turn) & 1
-    square &= 127
-    piece = np.int64(pos.board[square])
-    kind = piece - us * KINDS
-    low, high = occupied(pos)
-    a, b = attacks(piece, square, low, high)
-    a &= goal_low
-    b &= goal_high
-    base = square << 7
-    if kind >= GOLD:
-        return write_moves(moves, count, base, a, b)
+def _write_promotable(moves, count, us, square, a, b, stay_low, stay_high):
+    """Append a piece's moves to the squares (a, b): promotions, then those to `stay` without."""
     zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
-    inside = ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE
-    promoting_low, promoting_high = (a, b) if inside else (a & zone_low, b & zone_high)
-    count = write_moves(moves, count, base | PROMOTE, promoting_low, promoting_high)
-    if kind == BISHOP or kind == ROOK:
-        if which & INFERIOR == 0:
-            a &= ~promoting_low
-            b &= ~promoting_high
-    elif kind == LANCE:
-        dead = DEAD_ONE if which & INFERIOR else DEAD_TWO
-        a &= ~dead[us, 0]
-        b &= ~dead[us, 1]
-    elif kind == KNIGHT:
-        a &= ~DEAD_TWO[us, 0]
-        b &= ~DEAD_TWO[us, 1]
-    return write_moves(moves, count, base, a, b)
+    base = square << 7
+    if ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE:
+        count = write_moves(moves, count, base | PROMOTE, a, b)
+    else:
+        count = write_moves(moves, count, base | PROMOTE, a & zone_low, b & zone_high)
+    return write_moves(moves, count, base, a & stay_low, b & stay_high)
+
+
+@jit
+def _within(king, square, pins, goal):
+    """The goal squares (words) of a piece on `square`: a pinned one stays on its line with the king."""
+    if ((BIT[square, 0] & pins[0]) | (BIT[square, 1] & pins[1])) == NONE:
+        return goal
+    line = DIRECTION[king, square]
+    return goal[0] & RAYS[line, king, 0], goal[1] & RAYS[line, king, 1]
+
+
+@jit
+def _step_moves(pos, moves, count, pins, goal):
+    """Moves of the mover's golds (and what moves like them), silvers and knights to the goal squares (words)."""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[us])
+    for word in range(WORDS):
+        own, first = pos.colours[us, word], LOW_SQUARES * word
+        rest = pos.groups[GOLDS, word] & own
+        while rest != NONE:
+            square = first + np.int64(trailing_zeros(rest))
+            rest &= rest - ONE
+            c, d = _within(king, square, pins, goal)
+            a, b = STEP[us * KINDS + GOLD, square, 0] & c, STEP[us * KINDS + GOLD, square, 1] & d
+            count = write_moves(moves, count, square << 7, a, b)
+        rest = pos.groups[SILVER, word] & own
+        while rest != NONE:
+            square = first + np.int64(trailing_zeros(rest))
+            rest &= rest - ONE
+            c, d = _within(king, square, pins, goal)
+            a, b = STEP[us * KINDS + SILVER, square, 0] & c, STEP[us * KINDS + SILVER, square, 1] & d
+            if (a | b) != NONE:
+                count = _write_promotable(moves, count, us, square, a, b, ALL_LOW, ALL_HIGH)
+        rest = pos.groups[KNIGHT, word] & own
+        while rest != NONE:
+            square = first + np.int64(trailing_zeros(rest))
+            rest &= rest - ONE
+            c, d = _within(king, square, pins, goal)
+            a, b = STEP[us * KINDS + KNIGHT, square, 0] & c, STEP[us * KINDS + KNIGHT, square, 1] & d
+            if (a | b) != NONE:
+                count = _write_promotable(moves, count, us, square, a, b, ~DEAD_TWO[us, 0], ~DEAD_TWO[us, 1])
+    return count
+
+
+@jit
+def _slide_moves(pos, moves, count, which, pins, goal):
+    """Moves of the mover's lances, bishops and rooks, promoted or not, to the goal squares (words)."""
+    us = np.int64(pos.turn) & 1
+    king = np.int64(pos.king[us])
+    low, high = occupied(pos)
+    dead = DEAD_ONE if which & INFERIOR else DEAD_TWO
+    zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
+    g = pos.groups
+    for word in range(WORDS):
+        own, first = pos.colours[us, word], LOW_SQUARES * word
+        rest = g[LANCE, word] & own
+        while rest != NONE:
+            square = first + np.int64(trailing_zeros(rest))
+            rest &= rest - ONE
+            c, d = _within(king, square, pins, goal)
+            a, b = lance_attacks(us, square, low, high)
+            a &= c
+            b &= d
+            if (a | b) != NONE:
+                count = _write_promotable(moves, count, us, square, a, b, ~dead[us, 0], ~dead[us, 1])
+        rest = (g[BISHOP, word] | g[HORSES, word] | g[ROOK, word] | g[DRAGONS, word]) & own
+        while rest != NONE:
+            square = first + np.int64(trailing_zeros(rest))
+            rest &= rest - ONE
+            c, d = _within(king, square, pins, goal)
+            piece = np.int64(pos.board[square])
+            a, b = attacks(piece, square, low, high)
+            a &= c
+            b &= d
+            if piece - us * KINDS >= HORSE:
+                count = write_moves(moves, count, square << 7, a, b)
+            elif which & INFERIOR:
+                count = _write_promotable(moves, count, us, square, a, b, ALL_LOW, ALL_HIGH)
+            elif ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE:
+                count = write_moves(moves, count, square << 7 | PROMOTE, a, b)
+            else:
+                count = _write_promotable(moves, count, us, square, a, b, ~zone_low, ~zone_high)
+    return count
 
 
 @jit
@@ -209,8 +276,7 @@ def has_unattacked(pos, colour, a, b, low, high):
     """Whether `unattacked` would find a square."""
     while (a | b) != NONE:
         square = np.int64(first_square(a, b))
-        a &= ~BIT[square, 0]
-        b &= ~BIT[square, 1]
+        a, b = without_first(a, b)
         c, d = attackers(pos, colour, square, low, high)
         if (c | d) == NONE:
             return True
@@ -233,17 +299,24 @@ def king_moves(pos, moves, count, goal_low, goal_high):
 
 
 @jit
+def _files_without(pawns):
+    """The files of a word in which no square is set, where none has more than one; above the board what comes.
+
+    Taking a square away from the ninth rank's borrows from that rank's bit and never from another file.
+    """
+    empty = (_NINTH_RANK - pawns) & _NINTH_RANK
+    return empty | (empty - (empty >> _EIGHT))
+
+
+@jit
 def _drops(pos, moves, count, goal_low, goal_high):
     """Drops to the goal squares, which are empty."""
     us = np.int64(pos.turn) & 1
     hand = pos.hands[us]
     if hand[PAWN]:
         low, high = goal_low & ~DEAD_ONE[us, 0], goal_high & ~DEAD_ONE[us, 1]
-        own_low, own_high = pos.groups[PAWN, 0] & pos.colours[us, 0], pos.groups[PAWN, 1] & pos.colours[us, 1]
-        for file in range(9):
-            if ((own_low & FILES[file, 0]) | (own_high & FILES[file, 1])) != NONE:
-                low &= ~FILES[file, 0]
-                high &= ~FILES[file, 1]
+        low &= _files_without(pos.groups[PAWN, 0] & pos.colours[us, 0]) & ALL_LOW
+        high &= _files_without(pos.groups[PAWN, 1] & pos.colours[us, 1]) & ALL_HIGH
         king = np.int64(pos.king[1 - us])
         if king != NO_KING:
             head_low, head_high = STEP[(1 - us) * KINDS + PAWN, king, 0], STEP[(1 - us) * KINDS + PAWN, king, 1]
@@ -328,19 +401,9 @@ def generate(pos, moves, count, which):
     pawn_low, pawn_high = ~own_low & mask_low & ALL_LOW, ~own_high & mask_high & ALL_HIGH
     free = (pawns_low & ~bound_low, pawns_high & ~bound_high)
     count = _pawn_moves(pos, moves, count, which, free, pawn_low, pawn_high)
-    rest_low = own_low & ~pawns_low & ~pos.groups[KING, 0]
-    rest_high = own_high & ~pawns_high & ~pos.groups[KING, 1]
-    while (rest_low | rest_high) != NONE:
-        square = np.int64(first_square(rest_low, rest_high))
-        bit_low, bit_high = BIT[square, 0], BIT[square, 1]
-        rest_low &= ~bit_low
-        rest_high &= ~bit_high
-        a, b = goal_low, goal_high
-        if ((bit_low & pins_low) | (bit_high & pins_high)) != NONE:
-            line = DIRECTION[king, square]
-            a &= RAYS[line, king, 0]
-            b &= RAYS[line, king, 1]
-        count = _piece_moves(pos, moves, count, which, square, a, b)
+    pins, goal = (pins_low, pins_high), (goal_low, goal_high)
+    count = _step_moves(pos, moves, count, pins, goal)
+    count = _slide_moves(pos, moves, count, which, pins, goal)
     if which & QUIET:
         count = _drops(pos, moves, count, mask_low & ALL_LOW & ~low, mask_high & ALL_HIGH & ~high)
     return count

@@ -21,6 +21,7 @@ from search.rules.bitboard import (
     GROUPS,
     HORSES,
     NONE,
+    ONE,
     OPPOSITE,
     RAYS,
     STEP,
@@ -277,6 +278,14 @@ def first_square(low, high):
 
 
 @jit
+def without_first(low, high):
+    """A bitboard that is not empty without its lowest square: two words."""
+    if low != NONE:
+        return low & (low - ONE), high
+    return low, high & (high - ONE)
+
+
+@jit
 def packed_hand(pos, colour):
     """The hand of a colour in 32 bits, see HAND_BORROWS."""
     packed = np.uint32(0)
@@ -353,6 +362,28 @@ def gives_check(pos, move):
         return False
     a, b = sliding_attackers(pos, us, king, low, high)
     return ((a & ~BIT[origin, 0]) | (b & ~BIT[origin, 1])) != NONE
+
+
+@jit
+def key_after(pos, move):
+    """The key (uint64) of the position after a legal move, ahead of playing it: what a table is asked for next."""
+    us = np.int64(pos.turn) & 1
+    target = np.int64(move) & 127
+    origin = (np.int64(move) >> 7) & 127
+    key = pos.key ^ SIDE_KEY
+    if origin >= DROP_ORIGIN:
+        kind = origin - DROP_ORIGIN
+        held = np.int64(pos.hands[us, kind])
+        return key ^ HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held - 1] ^ PIECE_KEYS[us * KINDS + kind, target]
+    moved = np.int64(pos.board[origin])
+    piece = moved + PROMOTION if move & PROMOTE else moved
+    key ^= PIECE_KEYS[moved, origin] ^ PIECE_KEYS[piece, target]
+    taken = np.int64(pos.board[target])
+    if taken != EMPTY:
+        kind = UNPROMOTED[taken % KINDS]
+        held = np.int64(pos.hands[us, kind])
+        key ^= PIECE_KEYS[taken, target] ^ HAND_KEYS[us, kind, held] ^ HAND_KEYS[us, kind, held + 1]
+    return key
 
 
 @jit

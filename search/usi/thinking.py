@@ -158,14 +158,22 @@ class Thinking:
         if solver is not None:
             with self._beside("Mate_Root_Search", "it"):
                 solver.begin(engine.position, nodes, engine.stop)
-        mate = None
+        mate, told = None, 0
+
+        def tell(found: Analysis) -> None:
+            nonlocal told
+            told = found.nodes
+            self._info(found, engine.multi_pv)
+
         try:
-            best = engine.search(limits, lambda found: self._info(found, engine.multi_pv), self._progress)
+            best = engine.search(limits, tell, self._progress)
         finally:
             if solver is not None:
                 with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
         if mate is None or best.best_move in (None, "win"):
+            if best.nodes > told > 0 and engine.multi_pv == 1:
+                self._info(best, 1)  # what the last depth, which was cut, has cost and come to
             return best
         from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it
 

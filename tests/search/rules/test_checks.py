@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.mate.in_one import has_evasion, mate_in_one
+from search.mate.in_one import has_evasion, mate_in_one, may_mate
 from search.rules.bitboard import BIT, DIRECTION, UNALIGNED
 from search.rules.checks import generate_checks, write_check_squares
 from search.rules.movegen import MAX_MOVES, list_moves
@@ -27,6 +27,16 @@ def tried(pos: np.void) -> tuple[set[str], set[str]]:
                 mates.add(move_to_usi(move))
         undo_move(pos, np.int64(move))
     return checks, mates
+
+
+def test_where_a_glance_sees_no_mate_there_is_none(play_random, roots):
+    told = [0, 0]
+    for seed in range(8):
+        for root in roots:
+            for pos, _ in play_random(root, seed + 300, 60):
+                told[bool(may_mate(pos))] += 1
+                assert may_mate(pos) or not mate_in_one(pos), get_sfen(pos)
+    assert min(told) > 20, told
 
 
 @pytest.mark.parametrize("seed", range(8))

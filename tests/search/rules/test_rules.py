@@ -25,6 +25,7 @@ from search.rules.position import (
     do_null_move,
     gives_check,
     in_check,
+    key_after,
     new_position,
     position_dtype,
     undo_move,
@@ -75,6 +76,17 @@ def test_random_games_agree_with_cshogi(play_random, roots, seed):
                 board.push_usi(move_to_usi(move))
             played = len(line)
             compare_with_cshogi(pos, board)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_key_after_a_move_is_known_before_it(play_random, roots, seed):
+    for root in roots:
+        for pos, _ in play_random(root, seed + 40, 60):
+            for move in list_moves(pos):
+                expected = key_after(pos, np.int64(move))
+                do_move(pos, np.int64(move))
+                assert expected == pos["key"], (get_sfen(pos), move_to_usi(move))
+                undo_move(pos, np.int64(move))
 
 
 def shuffling_game(seed: int, plies: int, root: str):
