@@ -9,31 +9,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.correction import correct, learn_correction, note_likenesses
+from search.alphabeta.correction import note_likenesses
 from search.alphabeta.forward_pruning import KEPT, UNKNOWN, enough_moves, prune_quiet, prune_tactical
-from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node, find_mate_here
+from search.alphabeta.game_end import PATH_SCORE_FREE, enter_node
 from search.alphabeta.history import (
     learn_best,
     learn_continuation,
-    learn_from_evaluation,
     learn_table_cut,
     learn_table_move,
     learn_unanswered,
 )
-from search.alphabeta.mate_in_three import find_mate_in_three
 from search.alphabeta.moves import is_tactical, move_row, taken_kind
+from search.alphabeta.node import extension_of_singular, find_mate, keep_result, stands_above, static_evaluation
 from search.alphabeta.parameters import (
-    EVALUATION_HISTORY,
     HINDSIGHT,
     INTERNAL_REDUCTION,
     LATE_MOVE_REDUCTION,
-    MATE_IN_ONE,
-    MATE_IN_THREE,
     MULTI_CUT,
     NULL_MOVE,
     PROBCUT,
     RAZORING,
-    REVERSE_FUTILITY,
     SINGULAR,
     TABLE_CUT,
 )
@@ -47,7 +42,6 @@ from search.alphabeta.reductions import (
     reduced_depth,
     weigh_move,
 )
-from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.see import exchange_wins
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import (
@@ -68,14 +62,14 @@ from search.alphabeta.transposition import (
     settles,
     store,
 )
-from search.evaluation.accumulator import bring_up, evaluate
+from search.evaluation.accumulator import bring_up
 from search.machine.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import do_move, do_null_move, gives_check, in_check, key_after, undo_move, undo_null_move
 from search.rules.shogi import KINDS
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
-REDUCTION_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, INTERNAL_DEPTH, MATE_IN_THREE_DEPTH = 2, 3, 6, 6, 6
+REDUCTION_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, INTERNAL_DEPTH = 2, 3, 6, 6
 TABLE_MARGIN = 416
 """Centipawns above beta at which a table entry four plies too shallow is enough."""
 TRIED_LIMIT = 64
@@ -104,86 +98,6 @@ def play_nothing(pos, thread, ply):
     do_null_move(pos)
     prefetch_cluster(thread.table, pos.key)
     thread.nodes += 1
-
-
-@jit
-def _static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
-    """(raw evaluation, corrected evaluation) of a node not in check; `raw` may be known from the table already, `hit`
-    is whether that has the position."""
-    if thread.excluded[ply]:
-        return raw, np.int64(thread.evaluation[ply])
-    if raw == NO_EVALUATION:
-        raw = evaluate(pos, accumulators, network)
-        if thread.nodes >= thread.sample_at:
-            keep_sample(pos, thread, np.int64(MAIN))
-    static = correct(pos, thread, ply, raw)
-    thread.evaluation[ply] = static
-    if not hit:
-        nothing, on_pv = np.int64(0), np.int64(thread.table_pv[ply])
-        store(thread.table, pos.key, nothing, nothing, raw, nothing, np.int64(NO_BOUND), ply, on_pv)
-    if thread.steps & EVALUATION_HISTORY:
-        learn_from_evaluation(pos, thread, ply, hit)
-    return raw, static
-
-
-@jit
-def _find_mate(pos, thread, ply, depth, hit, table_depth):
-    """Score (int64) and first move of a mate in one, and where the node is worth it in three; 0, 0 without. What
-    an earlier visit would have found is not looked for again."""
-    in_three = depth >= MATE_IN_THREE_DEPTH and table_depth < MATE_IN_THREE_DEPTH and ply + 3 < MAX_PLY
-    if thread.steps & MATE_IN_ONE == 0 or (hit and not in_three):
-        return np.int64(0), np.int64(0)
-    move = find_mate_here(pos, thread, ply)
-    if move:
-        return MATE - ply - 1, move
-    if in_three and thread.steps & MATE_IN_THREE:
-        move = find_mate_in_three(pos, thread, ply)
-        if move:
-            return MATE - ply - 3, move
-    return np.int64(0), np.int64(0)
-
-
-@jit
-def _stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
-    """Whether the estimate is so far above beta that the opponent's moves will not make up for it."""
-    tuned = thread.parameters
-    if (
-        thread.steps & REVERSE_FUTILITY == 0
-        or depth > tuned.reverse_futility_depth
-        or thread.table_pv[ply]
-        or thread.excluded[ply]
-        or beta <= -MATE_BOUND
-        or abs(estimate) >= MATE_BOUND
-    ):
-        return False
-    unit = np.int64(tuned.reverse_futility_margin) - (0 if hit else 21)
-    margin = unit * depth - ((2686 if improving else 0) + (362 if worsening else 0)) * unit // 1024
-    margin += abs(np.int64(thread.correction_value[ply])) // 180600
-    return estimate >= beta and estimate - margin >= beta
-
-
-@jit
-def _extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
-    """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
-    beyond = (44 if ply > thread.root_depth else 0) + abs(np.int64(thread.correction_value[ply])) // 210590
-    double = (212 if is_pv else 0) - (0 if table_tactical else 182) - beyond - 4
-    double -= 906 * np.int64(thread.table_move_history) // 116517
-    triple = 73 + (320 if is_pv else 0) - (0 if table_tactical else 218) + (92 if was_pv else 0) - beyond
-    return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)
-
-
-@jit
-def _keep(pos, thread, ply, depth, raw, best, best_move, bound):
-    """Store a node's result, and learn from it how far the static evaluation was off."""
-    store(thread.table, pos.key, best_move, best, raw, depth, bound, ply, np.int64(thread.table_pv[ply]))
-    error = best - np.int64(thread.evaluation[ply])
-    if (
-        not thread.checked[ply]
-        and abs(best) < MATE_BOUND
-        and not (best_move and is_tactical(pos, best_move))
-        and (error > 0) == (best_move != 0)
-    ):
-        learn_correction(pos, thread, ply, depth, error, best_move != 0)
 
 
 @jit
@@ -259,7 +173,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         #    taken back, one that it bears out taken a ply further.
         improving = ply < 2
         two_before = static
-        raw_evaluation, static = _static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation, hit)
+        raw_evaluation, static = static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation, hit)
         estimate = static
         if table_bound != NO_BOUND and betters(table_bound, table_score, static):
             estimate = table_score
@@ -273,14 +187,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 depth -= 1
 
         # 5. Reverse futility. A quiet move from the table says that there is something to look for.
-        if (table_move == 0 or table_tactical) and _stands_above(
+        if (table_move == 0 or table_tactical) and stands_above(
             thread, ply, depth, estimate, beta, hit, improving, worsening
         ):
             return (2 * beta + estimate) // 3
 
         # 6. Mate in one, and where the node is worth it in three.
         if excluded == 0:
-            score, move = _find_mate(pos, thread, ply, depth, hit, table_depth)
+            score, move = find_mate(pos, thread, ply, depth, hit, table_depth)
             if move:
                 on_pv = np.int64(thread.table_pv[ply])
                 store(thread.table, key, move, score, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply, on_pv)
@@ -432,7 +346,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             thread.pick_stage[ply] += 1
             thread.move_count[ply] = number
             if score < singular_beta:
-                extension = _extension_of_singular(thread, ply, singular_beta - score, is_pv, on_pv, table_tactical)
+                extension = extension_of_singular(thread, ply, singular_beta - score, is_pv, on_pv, table_tactical)
                 depth += 1
             elif score >= beta and abs(score) < MATE_BOUND and steps & MULTI_CUT:
                 learn_table_move(thread, max(-424 - 107 * depth, np.int64(-3375)))
@@ -531,5 +445,5 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         thread.table_pv[ply] = 1
     if excluded == 0:
         bound = np.int64(LOWER if best >= beta else EXACT if is_pv and best_move else UPPER)
-        _keep(pos, thread, ply, depth, raw_evaluation, best, best_move, bound)
+        keep_result(pos, thread, ply, depth, raw_evaluation, best, best_move, bound)
     return best

@@ -1,0 +1,99 @@
+"""What a node asks of its position and its record beside its moves: evaluation, mate, bounds, results."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.alphabeta.correction import correct, learn_correction
+from search.alphabeta.game_end import find_mate_here
+from search.alphabeta.history import learn_from_evaluation
+from search.alphabeta.mate_in_three import find_mate_in_three
+from search.alphabeta.moves import is_tactical
+from search.alphabeta.parameters import EVALUATION_HISTORY, MATE_IN_ONE, MATE_IN_THREE, REVERSE_FUTILITY
+from search.alphabeta.sampling import MAIN, keep_sample
+from search.alphabeta.transposition import NO_BOUND, NO_EVALUATION, store
+from search.evaluation.accumulator import evaluate
+from search.machine.jit import jit
+from search.score import MATE, MATE_BOUND, MAX_PLY
+
+MATE_IN_THREE_DEPTH = 6
+
+
+@jit
+def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
+    """(raw evaluation, corrected evaluation) of a node not in check; `raw` may be known from the table already, `hit`
+    is whether that has the position."""
+    if thread.excluded[ply]:
+        return raw, np.int64(thread.evaluation[ply])
+    if raw == NO_EVALUATION:
+        raw = evaluate(pos, accumulators, network)
+        if thread.nodes >= thread.sample_at:
+            keep_sample(pos, thread, np.int64(MAIN))
+    static = correct(pos, thread, ply, raw)
+    thread.evaluation[ply] = static
+    if not hit:
+        nothing, on_pv = np.int64(0), np.int64(thread.table_pv[ply])
+        store(thread.table, pos.key, nothing, nothing, raw, nothing, np.int64(NO_BOUND), ply, on_pv)
+    if thread.steps & EVALUATION_HISTORY:
+        learn_from_evaluation(pos, thread, ply, hit)
+    return raw, static
+
+
+@jit
+def find_mate(pos, thread, ply, depth, hit, table_depth):
+    """Score (int64) and first move of a mate in one, and where the node is worth it in three; 0, 0 without. What
+    an earlier visit would have found is not looked for again."""
+    in_three = depth >= MATE_IN_THREE_DEPTH and table_depth < MATE_IN_THREE_DEPTH and ply + 3 < MAX_PLY
+    if thread.steps & MATE_IN_ONE == 0 or (hit and not in_three):
+        return np.int64(0), np.int64(0)
+    move = find_mate_here(pos, thread, ply)
+    if move:
+        return MATE - ply - 1, move
+    if in_three and thread.steps & MATE_IN_THREE:
+        move = find_mate_in_three(pos, thread, ply)
+        if move:
+            return MATE - ply - 3, move
+    return np.int64(0), np.int64(0)
+
+
+@jit
+def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
+    """Whether the estimate is so far above beta that the opponent's moves will not make up for it."""
+    tuned = thread.parameters
+    if (
+        thread.steps & REVERSE_FUTILITY == 0
+        or depth > tuned.reverse_futility_depth
+        or thread.table_pv[ply]
+        or thread.excluded[ply]
+        or beta <= -MATE_BOUND
+        or abs(estimate) >= MATE_BOUND
+    ):
+        return False
+    unit = np.int64(tuned.reverse_futility_margin) - (0 if hit else 21)
+    margin = unit * depth - ((2686 if improving else 0) + (362 if worsening else 0)) * unit // 1024
+    margin += abs(np.int64(thread.correction_value[ply])) // 180600
+    return estimate >= beta and estimate - margin >= beta
+
+
+@jit
+def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
+    """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
+    beyond = (44 if ply > thread.root_depth else 0) + abs(np.int64(thread.correction_value[ply])) // 210590
+    double = (212 if is_pv else 0) - (0 if table_tactical else 182) - beyond - 4
+    double -= 906 * np.int64(thread.table_move_history) // 116517
+    triple = 73 + (320 if is_pv else 0) - (0 if table_tactical else 218) + (92 if was_pv else 0) - beyond
+    return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)
+
+
+@jit
+def keep_result(pos, thread, ply, depth, raw, best, best_move, bound):
+    """Store a node's result, and learn from it how far the static evaluation was off."""
+    store(thread.table, pos.key, best_move, best, raw, depth, bound, ply, np.int64(thread.table_pv[ply]))
+    error = best - np.int64(thread.evaluation[ply])
+    if (
+        not thread.checked[ply]
+        and abs(best) < MATE_BOUND
+        and not (best_move and is_tactical(pos, best_move))
+        and (error > 0) == (best_move != 0)
+    ):
+        learn_correction(pos, thread, ply, depth, error, best_move != 0)
