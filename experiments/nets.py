@@ -36,6 +36,8 @@ class Kind(Enum):
     POLICY_VALUE_ONNX = "a policy-value network in ONNX"
 
 
+FOLDED_SUFFIXES = (".bin", ".json")
+"""What a network of the engine's is written as: an nn.bin, test vectors."""
 _FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": Kind.POLICY_VALUE}
 
 
@@ -141,29 +143,25 @@ def _batch(sfens: Sequence[str]) -> Any:
 def export(
     net: str, output: Path, data: Sequence[Path] = (), draw: bool = True, overwrite: bool = False
 ) -> dict[str, Any]:
-    """Write a network for other programs: a trained one as ONNX, one of the engine's as an nn.bin.
+    """Write a network for other programs: a trained one as ONNX, one of the engine's as an nn.bin or as test vectors.
 
-    {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions, and
-    {architecture, fv_scale} of an nn.bin. draw: whether a policy-value network's draw head becomes an output.
-    overwrite: whether a file that is there is replaced. Raises OSError or ValueError in words.
+    {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions,
+    {architecture, fv_scale} of an nn.bin and {positions} of test vectors. draw: whether a policy-value network's draw
+    head becomes an output. overwrite: whether a file that is there is replaced. Raises OSError or ValueError in words.
     """
     kind = kind_of(net)
     if kind in (Kind.VALUE_ONNX, Kind.POLICY_VALUE_ONNX):
         raise ValueError(f"{net}: is ONNX already")
-    wanted = ".bin" if kind is Kind.FOLDED else ".onnx"
-    if output.suffix.lower() != wanted:
-        remedy = f"end it in {wanted}"
-        if kind is Kind.VALUE and output.suffix.lower() == ".bin":
-            remedy = f"for an nn.bin fold it first: liteshogi fold {net} -o net.safetensors"
-        raise ValueError(f"{output}: {net} is {kind.value}, which is written as {wanted}; {remedy}")
+    suffix = output.suffix.lower()
+    wanted = FOLDED_SUFFIXES if kind is Kind.FOLDED else (".onnx",)
+    if suffix not in wanted:
+        remedy = f"end it in {' or '.join(wanted)}"
+        if kind is Kind.VALUE and suffix in FOLDED_SUFFIXES:
+            remedy = f"to write {suffix} fold it first: liteshogi fold {net} -o net.safetensors"
+        raise ValueError(f"{output}: {net} is {kind.value}, which is written as {', '.join(wanted)}; {remedy}")
     check_output(output, overwrite=overwrite)
     if kind is Kind.FOLDED:
-        from export.nnue import nnue_architecture, write_nnue
-
-        network = load_network(net)
-        size = write_nnue(network, output)
-        architecture = str(nnue_architecture(network))
-        return {"format": "nn.bin", "architecture": architecture, "fv_scale": network.output_divisor, "bytes": size}
+        return _export_folded(net, output)
     from export.positions import read_sample
 
     if kind is Kind.VALUE:
@@ -179,6 +177,21 @@ def export(
         sample = read_sample(data, PLANES_CHECKED)
         error, checked = export_resnet(load_resnet(net)[0], output, sample, draw), PLANES_CHECKED
     return {"format": "onnx", "max_error": error, "positions": checked, "bytes": output.stat().st_size}
+
+
+def _export_folded(net: str, output: Path) -> dict[str, Any]:
+    """Write a network of the engine's as what the file's name asks for, see `export`."""
+    network = load_network(net)
+    if output.suffix.lower() == ".json":
+        from export.vectors import write_vectors
+
+        count = write_vectors(network, network_path(net).name, output)
+        return {"format": "test vectors", "positions": count, "bytes": output.stat().st_size}
+    from export.nnue import nnue_architecture, write_nnue
+
+    size = write_nnue(network, output)
+    architecture = str(nnue_architecture(network))
+    return {"format": "nn.bin", "architecture": architecture, "fv_scale": network.output_divisor, "bytes": size}
 
 
 def bench(net: str, depth: int | None = None) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""A trained network out: fold, quantise, ONNX."""
+"""A trained network out: fold, quantise, ONNX, nn.bin, test vectors."""

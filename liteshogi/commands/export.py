@@ -12,16 +12,18 @@ from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 @dataclass(frozen=True)
 class Command:
-    """Write a network for other programs: ONNX, checked against the trained network, or YaneuraOu's nn.bin.
+    """Write a network for other programs: ONNX, checked against the trained network, YaneuraOu's nn.bin, test vectors.
 
     A value network's ONNX takes x1 (positions, 81) and x2 (positions, 57), int64, and gives the logit (positions, 1); a
-    policy-value network's is that of dlshogi's family. An nn.bin that was imported becomes the same bytes again.
+    policy-value network's is that of dlshogi's family. An nn.bin that was imported becomes the same bytes again. Test
+    vectors tell what the network makes of a few positions, step by step (docs/network_file.md).
     """
 
     net: Net
-    """For ONNX a trained network file, or its run's directory; for an nn.bin a folded HalfKP or K+P."""
+    """For ONNX a trained network file, or its run's directory; for an nn.bin a folded HalfKP or K+P; for test vectors
+    any folded one."""
     output: Output
-    """File to write, in .onnx or .bin."""
+    """File to write, in .onnx, .bin or, test vectors, .json."""
     data: tuple[Path, ...] = ()
     """Records to check ONNX on; random positions without them."""
     draw: bool = True
@@ -36,6 +38,8 @@ class Command:
             return
         if found["format"] == "onnx":
             text = f"equals it to {found['max_error']:.1e} on {found['positions']:,} positions"
+        elif found["format"] == "test vectors":
+            text = f"{found['positions']} positions"
         else:
             text = f"{found['architecture']}; set YaneuraOu's FV_SCALE to {found['fv_scale']}"
         print(f"{self.output}: {found['bytes']:,} bytes, {text}")

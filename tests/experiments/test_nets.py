@@ -92,9 +92,10 @@ def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "output", "words"),
     [
-        ("value", "nn.bin", "is a trained value network, which is written as .onnx; for an nn.bin fold it first"),
+        ("value", "nn.bin", "is a trained value network, which is written as .onnx; to write .bin fold it first"),
         ("policy", "net.bin", "is a trained policy-value network, which is written as .onnx; end it in .onnx"),
-        ("folded.safetensors", "net.onnx", "is a network of the engine's, which is written as .bin"),
+        ("folded.safetensors", "net.onnx", "is a network of the engine's, which is written as .bin, .json; end it in"),
+        ("value", "vectors.json", "to write .json fold it first"),
         ("policy.onnx", "net.onnx", "is ONNX already"),
         ("value", "value.onnx", "is there already; add --overwrite"),
     ],

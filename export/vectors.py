@@ -1,0 +1,81 @@
+"""Test vectors: what a network makes of a few positions, step by step, for evaluators that others write.
+
+The file is described in docs/network_file.md, those of the shipped networks lie in docs/network_vectors/.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from search.evaluation.network import EvalNetwork
+from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
+from search.machine.files import write_atomically
+from search.rules.position import new_position
+from search.rules.shogi import HAND_KINDS, SQUARES, START_SFEN
+from search.rules.view import view_position
+
+FORMAT = "liteshogi test vectors"
+VERSION = 1
+LANES = 8
+"""Sums that a vector tells of each perspective, from the first."""
+POSITIONS = (
+    START_SFEN,
+    "lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2",
+    # The mover in check: black, then white.
+    "lnsgkgsnl/1r7/pppppp1pp/6p2/9/2P4P1/PP+bPPPP1P/1B5R1/LNSGKGSNL b - 5",
+    "lnsgkgsnl/1r5b1/pppppp+Bpp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w - 4",
+    "lnsgkg1nl/1r5s1/ppppppBpp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w b 6",
+    # Middle games with pieces in both hands, by each mover.
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL b RGgsn5p 1",
+    # Entered kings and every promoted piece; more than eight pawns in a hand; bare kings.
+    "1+P1K5/+P2G+P+S3/1+R+P1+L1+N2/9/9/9/3+l2+n1+p/1g1+s+p2k1/2+p1+r4 b BGS2N2L5Pbgs3p 200",
+    "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1",
+    "4k4/9/9/9/9/9/9/9/4K4 b R2BG4S2N4L9Pr3g2n9p 1",
+    # Handicaps: men that are nowhere.
+    "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+)
+
+
+def make_vectors(net: EvalNetwork) -> list[dict[str, Any]]:
+    """By position: the rows that each perspective adds, its first sums, the outputs and the centipawns."""
+    pieces, hands = np.zeros((1, SQUARES), np.uint8), np.zeros((1, 2 * HAND_KINDS), np.uint8)
+    in_check, pos, features = np.zeros(1, np.bool_), new_position(), net.feature_set
+    found = []
+    for said in evaluate_sfens(net, POSITIONS):
+        set_game_with_kings(pos, said.sfen)
+        view_position(pos, pieces, hands, in_check, np.int64(0))
+        rows, sums = [], []
+        for view in range(net.perspectives):
+            active = features.active_rows(pieces, hands, view)[0]
+            listed = sorted(active[active != features.rows].tolist())
+            if view == 0 and in_check[0] and features.check_row is not None:
+                listed.append(features.check_row)
+            rows.append(listed)
+            sums.append((net.bias + net.rows[listed].sum(0, dtype=np.int16))[:LANES].tolist())
+        outputs = evaluate_batch(net, pieces, hands, in_check)[0].tolist()
+        found.append(
+            {
+                "sfen": said.sfen,
+                "in_check": bool(in_check[0]),
+                "rows": rows,
+                "sums": sums,
+                "outputs": outputs,
+                "score_cp": said.score_cp,
+            }
+        )
+    return found
+
+
+def write_vectors(net: EvalNetwork, network: str, path: Path) -> int:
+    """Write the vectors of a network, of which `network` tells who it is, as JSON, a position a line; how many."""
+    vectors = make_vectors(net)
+    head = {"format": FORMAT, "version": VERSION, "network": network, "feature_set": net.feature_set.name}
+    lines = ",\n".join(json.dumps(vector) for vector in vectors)
+    write_atomically(path, f'{json.dumps(head)[:-1]}, "positions": [\n{lines}\n]}}\n'.encode())
+    return len(vectors)

@@ -1,0 +1,127 @@
+"""The network file's document is enough: its reader, run as it stands there, agrees with the engine to the bit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from export.vectors import POSITIONS, write_vectors
+from liteshogi.commands.export import Command as Export
+from search.evaluation.bench import random_games, random_network
+from search.evaluation.feature_sets import king_piece_square
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import load_network, save_network
+from search.evaluation.shipped import network_file, shipped_names
+from search.evaluation.static_evaluation import evaluate_sfens
+from search.rules.position import do_move
+from search.rules.sfen import get_sfen, position_from_sfen
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "network_file.md"
+VECTORS = DOCUMENT.parent / "network_vectors"
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The document's reader as a file."""
+    (source,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    path = tmp_path_factory.mktemp("reader") / "reader.py"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def evaluate(reader: Path) -> SimpleNamespace:
+    names: dict[str, Any] = {"__name__": "reader"}
+    exec(reader.read_text(encoding="utf-8"), names)
+    return SimpleNamespace(**names)
+
+
+def test_every_shipped_network_has_its_vectors() -> None:
+    assert {path.stem for path in VECTORS.iterdir()} == set(shipped_names())
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_the_vectors_are_what_the_command_writes(name: str, tmp_path: Path) -> None:
+    Export(name, tmp_path / "vectors.json").run()
+    written, kept = (tmp_path / "vectors.json").read_text(), (VECTORS / f"{name}.json").read_text()
+    assert written == kept, f"liteshogi export {name} -o docs/network_vectors/{name}.json --overwrite"
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_the_documents_reader_agrees_with_the_vectors(name: str, reader: Path) -> None:
+    arguments = [sys.executable, "-I", reader, network_file(name), VECTORS / f"{name}.json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("agrees: ") == len(POSITIONS)
+
+
+def _networks() -> dict[str, EvalNetwork]:
+    random = {
+        "shifted, wrapping": random_network("piece_square", 32, (5, 3), 2),
+        "draw": random_network("piece_square", 64, (16,), 1, ("value", "draw")),
+        "no hidden layer": random_network("k_p", 32, (), 1),
+        "k_p": random_network("k_p", 32, (17, 33), 2),
+        "half_kp": random_network("half_kp", 32, (7,), 2),
+        "king buckets": random_network("king_piece_square", 32, (8,), 2),
+    }
+    odd = random["shifted, wrapping"]
+    random["shifted, wrapping"] = dataclasses.replace(odd, rows=odd.rows * np.int16(600), input_shift=5)
+    random["k_p"] = dataclasses.replace(random["k_p"], output_divisor=24, logit_per_output=0.0017, cp_per_logit=512.7)
+    nine = random["king buckets"]
+    two = king_piece_square(np.arange(81) % 9 // 5)
+    rows = np.concatenate((nine.rows[: two.rows - 1], nine.rows[-1:]))
+    return random | {"two buckets": dataclasses.replace(nine, feature_set=two, rows=rows)}
+
+
+NETWORKS = _networks()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_documents_reader_agrees_on_every_feature_set(
+    name: str, reader: Path, evaluate: SimpleNamespace, tmp_path: Path
+) -> None:
+    save_network(NETWORKS[name], tmp_path / "net.safetensors")
+    write_vectors(NETWORKS[name], "net.safetensors", tmp_path / "vectors.json")
+    arguments = [sys.executable, "-I", reader, tmp_path / "net.safetensors", tmp_path / "vectors.json"]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    net = evaluate.read(tmp_path / "net.safetensors")
+    sums = [found for sfen in POSITIONS for found in evaluate.views(net, sfen, False)[1]]
+    assert len({tuple(found) for found in sums}) > len(POSITIONS) // 2
+
+
+def test_the_documents_reader_agrees_along_a_game(evaluate: SimpleNamespace) -> None:
+    net, pos, positions = evaluate.read(network_file("lite-16-4-32")), position_from_sfen("startpos"), []
+    for move in random_games(1, 150, seed=5).moves:
+        do_move(pos, np.int64(move))
+        positions.append((get_sfen(pos), bool(pos["checkers"].any())))
+    assert any(in_check for _, in_check in positions)
+    said = evaluate_sfens(load_network("lite-16-4-32"), [sfen for sfen, _ in positions])
+    for (sfen, in_check), one in zip(positions, said, strict=True):
+        assert evaluate.evaluate(net, sfen, in_check) == ([one.output], one.score_cp)
+
+
+def test_the_documents_reader_refuses_damage(evaluate: SimpleNamespace, tmp_path: Path) -> None:
+    content = bytearray(network_file("dense-64-16").read_bytes())
+    content[-1000] ^= 1
+    (tmp_path / "net.safetensors").write_bytes(content)
+    with pytest.raises(AssertionError):
+        evaluate.read(tmp_path / "net.safetensors")
+
+
+def test_vectors_cover_what_the_document_says() -> None:
+    vectors = json.loads((VECTORS / "default.json").read_text())["positions"]
+    assert [vector["sfen"] for vector in vectors] == list(POSITIONS)
+    movers = {(" w " in vector["sfen"], vector["in_check"]) for vector in vectors}
+    assert len(movers) == 4
+    hands = [position_from_sfen(sfen)["hands"] for sfen in POSITIONS]
+    assert {int(held[colour, 0]) > 8 for held in hands for colour in range(2)} == {True, False}
