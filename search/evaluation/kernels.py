@@ -1,4 +1,4 @@
-"""The integer kernels of evaluation, as this machine runs them (`search.machine.jit.KERNEL`: vnni, avx2 or plain).
+"""The integer kernels of evaluation, as this machine runs them (`search.machine.jit.KERNEL`).
 
 All work on raw addresses (uint64), with dimensions at run time, and equal `evaluate_reference` to the bit:
 

@@ -8,6 +8,8 @@ from search.machine.llvm import constant, external, i8, i16, i32, load, splat, v
 
 PARTS = 2
 """Vectors that hold the 16 int32 sums of a block."""
+UNROLL = 2
+"""Groups of inputs in flight: of a pair of blocks, eight registers of sums; more than 16 there are not."""
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:

@@ -1,6 +1,6 @@
-"""Kernels in LLVM vectors: what VNNI and AVX2 share; the dot product of four bytes comes from the machine's own file.
+"""Kernels in LLVM vectors: what all but the plain ones share; the dot product of four bytes has a file for each.
 
-LLVM finds neither dot product in a loop by itself, hence the intrinsics. Four groups of four inputs a turn go to
+LLVM finds no such dot product in a loop by itself, hence the intrinsics. The groups of four inputs of a turn go to
 accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs.
 """
 
@@ -17,16 +17,15 @@ from numba.extending import intrinsic
 from search.machine.jit import KERNEL, jit
 from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
 
-if KERNEL == "vnni":
-    from search.evaluation.kernels_vnni import PARTS, dot
+if KERNEL == "avx2":
+    from search.evaluation.kernels_avx2 import PARTS, UNROLL, dot
 else:
-    from search.evaluation.kernels_avx2 import PARTS, dot
+    from search.evaluation.kernels_vnni import PARTS, UNROLL, dot
 
 BLOCK = 32
 """int16 lanes a step."""
 OUTPUTS = 16
 """int32 outputs a block."""
-_UNROLL = 4
 
 
 def _make_sum_tile(tile: int) -> Any:
@@ -124,16 +123,16 @@ def _make_affine_blocks(pair: int, clipped: bool) -> Any:
     def affine_blocks(context, inputs, groups, weights, stride, biases, shift, target):
         def emit(context, builder, signature, arguments):
             inputs, groups, weights, stride, biases, shift, target = arguments
-            sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(_UNROLL)]
+            sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(UNROLL)]
             for part, place in enumerate(sums[0]):
                 builder.store(load(builder, biases, 4 * lanes * part, kind), place)
             for places in sums[1:]:
                 for place in places:
                     builder.store(constant(i32, lanes, 0), place)
-            turns = builder.sdiv(groups, ir.Constant(i64, _UNROLL))
+            turns = builder.sdiv(groups, ir.Constant(i64, UNROLL))
             with cgutils.for_range(builder, turns) as loop:
-                first = builder.mul(loop.index, ir.Constant(i64, _UNROLL))
-                for turn in range(_UNROLL):
+                first = builder.mul(loop.index, ir.Constant(i64, UNROLL))
+                for turn in range(UNROLL):
                     group = builder.add(first, ir.Constant(i64, turn))
                     four = load(builder, inputs, builder.mul(group, ir.Constant(i64, 4)), i32)
                     row = builder.add(weights, builder.mul(group, stride))

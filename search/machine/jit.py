@@ -22,7 +22,8 @@ from search.machine.cache_directory import choose_directory
 from search.machine.cache_files import CompileLock
 from search.machine.compile_cache import keep_compiled
 
-KERNELS = ("vnni", "avx2", "plain")
+KERNELS = ("vnni", "avxvnni", "avx2", "plain")
+"""Widest first; a CPU that runs one runs those after it."""
 
 
 def _cpu_flags() -> frozenset[str]:
@@ -36,6 +37,8 @@ def choose_kernel(flags: frozenset[str]) -> str:
     """The widest integer kernel that a CPU with these LLVM feature names runs; `LITESHOGI_KERNEL` overrides it."""
     if {"avx512vnni", "avx512bw", "avx512vl"} <= flags:
         best = "vnni"
+    elif "avxvnni" in flags:
+        best = "avxvnni"
     elif "avx2" in flags:
         best = "avx2"
     else:
