@@ -8,6 +8,8 @@ king's square. The result is the same integer always (`search.evaluation.network
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 from numba import types
 
@@ -75,7 +77,8 @@ class Accumulators:
         scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
         kept_bytes = 2 * net.width + 2 * CACHE_LINE
         kept = aligned_zeros((2 * (SQUARES + 1) + 1) * kept_bytes, np.uint8).reshape(-1, kept_bytes)
-        kept[:, : 2 * net.width] = net.bias.view(np.uint8)
+        bias = ctypes.string_at(int(self.network["bias"]), 2 * net.width)  # its lanes in the record's order
+        kept[:, : 2 * net.width] = np.frombuffer(bias, np.uint8)
         kept[:, 2 * net.width : 2 * net.width + SQUARES] = EMPTY
         self.record = new_record(accumulator_dtype, [sums, lists, scratch, kept])
         record = self.record

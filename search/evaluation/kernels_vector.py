@@ -1,11 +1,14 @@
 """Kernels in LLVM vectors: what all but the plain ones share; the dot product of four bytes has a file for each.
 
 LLVM finds no such dot product in a loop by itself, hence the intrinsics. The groups of four inputs of a turn go to
-accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs.
+accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs. A wide layer
+skips the groups of zeros, which are a third of the first layer's (`search.evaluation.network_record` orders its inputs
+so): finding them costs what skipping them in a narrow layer saves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,13 @@ BLOCK = 32
 """int16 lanes a step."""
 OUTPUTS = 16
 """int32 outputs a block."""
+SPARSE_INPUTS = 256
+"""Inputs from which a layer is wide."""
+_MASK = 64
+"""Groups whose zeros one mask tells."""
+_EIGHT = 8
+"""Groups in a vector of 256 bits."""
+_SPARSE_UNROLL = 2
 
 
 def _make_sum_tile(tile: int) -> Any:
@@ -113,35 +123,73 @@ def activate(source, extra, shift, target, width):
     _activate_blocks(source, extra, shift, target, width // BLOCK)
 
 
-def _make_affine_blocks(pair: int, clipped: bool) -> Any:
+def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:
+    """Call `visit(turn, group)` for every group, UNROLL of them (a divisor of their count) a turn."""
+    with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, UNROLL))) as loop:
+        first = builder.mul(loop.index, ir.Constant(i64, UNROLL))
+        for turn in range(UNROLL):
+            visit(turn, builder.add(first, ir.Constant(i64, turn)))
+
+
+def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:
+    """Call `visit(turn, group)` for the groups (a multiple of 8) that are not all zeros, and at most one a mask beside.
+
+    Two groups a turn: if a mask has an odd number of bits, its lowest zero bit is set, and the sum is none the worse.
+    """
+    one, eight, most = (ir.Constant(i64, number) for number in (1, _EIGHT, _MASK))
+    kind, zeros = vector(i32, _EIGHT), constant(i32, _EIGHT, 0)
+    mask = cgutils.alloca_once(builder, i64)
+    masks = builder.udiv(builder.add(groups, ir.Constant(i64, _MASK - 1)), most)
+    with cgutils.for_range(builder, masks) as loop:
+        first = builder.mul(loop.index, most)
+        left = builder.sub(groups, first)
+        left = builder.select(builder.icmp_unsigned("<", left, most), left, most)
+        builder.store(ir.Constant(i64, 0), mask)
+        with cgutils.for_range(builder, builder.udiv(left, eight)) as eights:
+            place = builder.mul(eights.index, eight)
+            fours = load(builder, inputs, builder.mul(builder.add(first, place), ir.Constant(i64, 4)), kind)
+            bits = builder.bitcast(builder.icmp_unsigned("!=", fours, zeros), i8)
+            builder.store(builder.or_(builder.load(mask), builder.shl(builder.zext(bits, i64), place)), mask)
+        found = builder.load(mask)
+        odd = builder.and_(builder.ctpop(found), one)
+        builder.store(builder.or_(found, builder.add(found, odd)), mask)
+        turns = builder.udiv(builder.add(builder.ctpop(found), one), ir.Constant(i64, _SPARSE_UNROLL))
+        with cgutils.for_range(builder, turns):
+            for turn in range(_SPARSE_UNROLL):
+                rest = builder.load(mask)
+                builder.store(builder.and_(rest, builder.sub(rest, one)), mask)
+                visit(turn, builder.add(first, builder.cttz(rest, ir.Constant(ir.IntType(1), 1))))
+
+
+def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
     """An intrinsic for `pair` blocks of 16 outputs; `stride` is the bytes of all outputs' weights for a group."""
     parts = PARTS
     lanes = OUTPUTS // parts
     kind = vector(i32, lanes)
+    visit_groups, unroll = (_visit_nonzero, _SPARSE_UNROLL) if sparse else (_visit_all, UNROLL)
 
     @intrinsic
     def affine_blocks(context, inputs, groups, weights, stride, biases, shift, target):
         def emit(context, builder, signature, arguments):
             inputs, groups, weights, stride, biases, shift, target = arguments
-            sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(UNROLL)]
+            sums = [[cgutils.alloca_once(builder, kind) for _ in range(pair * parts)] for _ in range(unroll)]
             for part, place in enumerate(sums[0]):
                 builder.store(load(builder, biases, 4 * lanes * part, kind), place)
             for places in sums[1:]:
                 for place in places:
                     builder.store(constant(i32, lanes, 0), place)
-            turns = builder.sdiv(groups, ir.Constant(i64, UNROLL))
-            with cgutils.for_range(builder, turns) as loop:
-                first = builder.mul(loop.index, ir.Constant(i64, UNROLL))
-                for turn in range(UNROLL):
-                    group = builder.add(first, ir.Constant(i64, turn))
-                    four = load(builder, inputs, builder.mul(group, ir.Constant(i64, 4)), i32)
-                    row = builder.add(weights, builder.mul(group, stride))
-                    for block in range(pair):
-                        places = sums[turn][block * parts : (block + 1) * parts]
-                        before = [builder.load(place) for place in places]
-                        after = dot(builder, before, four, add_offset(builder, row, 64 * block))
-                        for place, value in zip(places, after, strict=True):
-                            builder.store(value, place)
+
+            def add_group(turn, group):
+                four = load(builder, inputs, builder.mul(group, ir.Constant(i64, 4)), i32)
+                row = builder.add(weights, builder.mul(group, stride))
+                for block in range(pair):
+                    places = sums[turn][block * parts : (block + 1) * parts]
+                    before = [builder.load(place) for place in places]
+                    after = dot(builder, before, four, add_offset(builder, row, 64 * block))
+                    for place, value in zip(places, after, strict=True):
+                        builder.store(value, place)
+
+            visit_groups(builder, inputs, groups, add_group)
             for part in range(pair * parts):
                 total = builder.load(sums[0][part])
                 for places in sums[1:]:
@@ -160,9 +208,9 @@ def _make_affine_blocks(pair: int, clipped: bool) -> Any:
     return affine_blocks
 
 
-_two, _one, _two_clipped, _one_clipped = (
-    _make_affine_blocks(pair, clipped) for clipped in (False, True) for pair in (2, 1)
-)
+_two, _one = (_make_affine_blocks(pair, clipped=False, sparse=False) for pair in (2, 1))
+_two_clipped, _one_clipped = (_make_affine_blocks(pair, clipped=True, sparse=False) for pair in (2, 1))
+_two_sparse, _one_sparse = (_make_affine_blocks(pair, clipped=True, sparse=True) for pair in (2, 1))
 
 
 @jit
@@ -183,14 +231,21 @@ def affine(inputs, input_count, weights, biases, output_count, target):
 def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
     """See `search.evaluation.kernels`."""
     groups, stride = input_count // 4, output_count * 4
+    sparse = input_count >= SPARSE_INPUTS and groups % _EIGHT == 0
     left = output_count
     pair = np.uint64(8 * OUTPUTS)
     while left >= 2 * OUTPUTS:
-        _two_clipped(inputs, groups, weights, stride, biases, shift, target)
+        if sparse:
+            _two_sparse(inputs, groups, weights, stride, biases, shift, target)
+        else:
+            _two_clipped(inputs, groups, weights, stride, biases, shift, target)
         weights, biases, target = weights + pair, biases + pair, target + np.uint64(2 * OUTPUTS)
         left -= 2 * OUTPUTS
     if left > 0:
-        _one_clipped(inputs, groups, weights, stride, biases, shift, target)
+        if sparse:
+            _one_sparse(inputs, groups, weights, stride, biases, shift, target)
+        else:
+            _one_clipped(inputs, groups, weights, stride, biases, shift, target)
 
 
 def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:

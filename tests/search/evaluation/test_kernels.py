@@ -51,11 +51,12 @@ for width in (32, 64, 96, 128, 160, 256, 544):
         assert (out[:width] == np.clip((rows[1] + rows[2]) >> shift, 0, 127)).all(), ("activate", width, shift)
         assert (out[width:] == 99).all()
 
-for inputs in (16, 32, 48, 96, 512, 2048):
+for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
     for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
         # All the extremes: weights of -128 with inputs of 127.
         weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
         x = aligned(generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs))
+        x.reshape(-1, 4)[generator.random(inputs // 4) < outputs % 5 / 4] = 0  # groups of zeros: none to all
         if outputs % 2:
             weight[0], x[:] = -128, 127
         bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
@@ -88,7 +89,7 @@ for one, held in zip(pieces, hands):
 checks = generator.random(60) < 0.3
 for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
              ("k_p", 64, (20, 9, 40), 2, ("value", "draw")), ("half_kp", 32, (3,), 2),
-             ("king_piece_square", 160, (32, 32), 1)):
+             ("king_piece_square", 160, (32, 32), 1), ("k_p", 192, (32,), 2)):
     net = random_network(*spec)
     for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
         found = evaluate_batch(case, pieces, hands, checks)

@@ -1,0 +1,54 @@
+"""Lanes in another order: the same integers, and the first layer's zeros together."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from search.evaluation.bench import random_games, random_network
+from search.evaluation.network import EvalNetwork, evaluate_reference
+from search.evaluation.network_file import load_network
+from search.evaluation.network_record import order_lanes
+from search.evaluation.shipped import network_file
+from search.rules.position import do_move
+from search.rules.sfen import position_from_sfen
+
+
+def black_positions() -> tuple[np.ndarray, np.ndarray]:
+    """Boards u1 (B, 81) and hands u1 (B, 14) of random games, as black sees them."""
+    games, boards, hands = random_games(6), [], []
+    for first, end in zip(games.starts, games.starts[1:], strict=False):
+        pos = position_from_sfen("startpos")
+        for move in games.moves[first:end]:
+            do_move(pos, np.int64(move))
+            boards.append(pos["board"].copy())
+            hands.append(pos["hands"].reshape(-1).copy())
+    return np.array(boards, np.uint8), np.array(hands, np.uint8)
+
+
+def zero_groups(net: EvalNetwork, boards: np.ndarray, hands: np.ndarray) -> float:
+    """The share of aligned groups of four inputs of the first layer that are zeros."""
+    table = np.concatenate((net.rows, np.zeros((1, net.width), np.int16)))
+    sums = [table[net.feature_set.active_rows(boards, hands, view)].sum(1, dtype=np.int16) for view in range(2)]
+    inputs = np.clip((np.concatenate(sums, 1) + np.tile(net.bias, 2)) >> net.input_shift, 0, 127)
+    return float((inputs.reshape(len(boards), -1, 4) == 0).all(2).mean())
+
+
+def test_ordered_lanes_give_the_same_outputs() -> None:
+    boards, hands = black_positions()
+    checks = np.arange(len(boards)) % 3 == 0
+    for spec in (("piece_square", 96, (32,), 1), ("k_p", 64, (20, 9), 2, ("value", "draw")), ("half_kp", 32, (), 2)):
+        net = random_network(*spec)
+        for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
+            ordered = order_lanes(case)
+            assert not np.array_equal(ordered.rows, case.rows)
+            found, expected = (evaluate_reference(one, boards, hands, checks) for one in (ordered, case))
+            assert np.array_equal(found, expected), spec
+
+
+def test_ordered_lanes_gather_zeros() -> None:
+    boards, hands = black_positions()
+    net = load_network(network_file("default"))
+    stored, ordered = (zero_groups(one, boards, hands) for one in (net, order_lanes(net)))
+    assert ordered > 1.3 * stored > 0
