@@ -36,8 +36,8 @@ class Kind(Enum):
     POLICY_VALUE_ONNX = "a policy-value network in ONNX"
 
 
-FOLDED_SUFFIXES = (".bin", ".json")
-"""What a network of the engine's is written as: an nn.bin, test vectors."""
+FOLDED_SUFFIXES = (".bin", ".h", ".json")
+"""What a network of the engine's is written as: an nn.bin, a C++ header, test vectors."""
 _FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": Kind.POLICY_VALUE}
 
 
@@ -143,11 +143,13 @@ def _batch(sfens: Sequence[str]) -> Any:
 def export(
     net: str, output: Path, data: Sequence[Path] = (), draw: bool = True, overwrite: bool = False
 ) -> dict[str, Any]:
-    """Write a network for other programs: a trained one as ONNX, one of the engine's as an nn.bin or as test vectors.
+    """Write a network for other programs: a trained one as ONNX, one of the engine's as an nn.bin, a C++ header or
+    test vectors.
 
     {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions,
-    {architecture, fv_scale} of an nn.bin and {positions} of test vectors. draw: whether a policy-value network's draw
-    head becomes an output. overwrite: whether a file that is there is replaced. Raises OSError or ValueError in words.
+    {architecture, fv_scale} of an nn.bin, {weights}, the file beside it, of a header and {positions} of test vectors.
+    draw: whether a policy-value network's draw head becomes an output. overwrite: whether a file that is there is
+    replaced. Raises OSError or ValueError in words.
     """
     kind = kind_of(net)
     if kind in (Kind.VALUE_ONNX, Kind.POLICY_VALUE_ONNX):
@@ -161,7 +163,7 @@ def export(
         raise ValueError(f"{output}: {net} is {kind.value}, which is written as {', '.join(wanted)}; {remedy}")
     check_output(output, overwrite=overwrite)
     if kind is Kind.FOLDED:
-        return _export_folded(net, output)
+        return _export_folded(net, output, overwrite)
     from export.positions import read_sample
 
     if kind is Kind.VALUE:
@@ -179,7 +181,7 @@ def export(
     return {"format": "onnx", "max_error": error, "positions": checked, "bytes": output.stat().st_size}
 
 
-def _export_folded(net: str, output: Path) -> dict[str, Any]:
+def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
     """Write a network of the engine's as what the file's name asks for, see `export`."""
     network = load_network(net)
     if output.suffix.lower() == ".json":
@@ -187,6 +189,13 @@ def _export_folded(net: str, output: Path) -> dict[str, Any]:
 
         count = write_vectors(network, network_path(net).name, output)
         return {"format": "test vectors", "positions": count, "bytes": output.stat().st_size}
+    if output.suffix.lower() == ".h":
+        from export.cpp import weights_file, write_header
+
+        weights = weights_file(output)
+        check_output(weights, overwrite=overwrite)
+        size = write_header(network, network_path(net).name, output)
+        return {"format": "C++", "weights": str(weights), "bytes": size}
     from export.nnue import nnue_architecture, write_nnue
 
     size = write_nnue(network, output)

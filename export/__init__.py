@@ -1,1 +1,1 @@
-"""A trained network out: fold, quantise, ONNX, nn.bin, test vectors."""
+"""A trained network out: fold, quantise, ONNX, nn.bin, a C++ header, test vectors."""

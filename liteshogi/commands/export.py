@@ -12,18 +12,20 @@ from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 @dataclass(frozen=True)
 class Command:
-    """Write a network for other programs: ONNX, checked against the trained network, YaneuraOu's nn.bin, test vectors.
+    """Write a network for other programs: ONNX, YaneuraOu's nn.bin, a C++ header, test vectors.
 
     A value network's ONNX takes x1 (positions, 81) and x2 (positions, 57), int64, and gives the logit (positions, 1); a
-    policy-value network's is that of dlshogi's family. An nn.bin that was imported becomes the same bytes again. Test
-    vectors tell what the network makes of a few positions, step by step (docs/network_file.md).
+    policy-value network's is that of dlshogi's family; both are checked against the trained network. An nn.bin that was
+    imported becomes the same bytes again. A C++ header evaluates a folded network in another engine, its weights lie in
+    a file of the same name in .bin beside it (docs/adopt_in_cpp.md). Test vectors tell what the network makes of a few
+    positions, step by step (docs/network_file.md).
     """
 
     net: Net
-    """For ONNX a trained network file, or its run's directory; for an nn.bin a folded HalfKP or K+P; for test vectors
-    any folded one."""
+    """For ONNX a trained network file, or its run's directory; for an nn.bin a folded HalfKP or K+P; for a header
+    and test vectors any folded one."""
     output: Output
-    """File to write, in .onnx, .bin or, test vectors, .json."""
+    """File to write, in .onnx, .bin, .h or, test vectors, .json."""
     data: tuple[Path, ...] = ()
     """Records to check ONNX on; random positions without them."""
     draw: bool = True
@@ -38,6 +40,8 @@ class Command:
             return
         if found["format"] == "onnx":
             text = f"equals it to {found['max_error']:.1e} on {found['positions']:,} positions"
+        elif found["format"] == "C++":
+            text = f"with {found['weights']}, which goes where the program finds it"
         elif found["format"] == "test vectors":
             text = f"{found['positions']} positions"
         else:

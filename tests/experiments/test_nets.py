@@ -94,7 +94,11 @@ def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
     [
         ("value", "nn.bin", "is a trained value network, which is written as .onnx; to write .bin fold it first"),
         ("policy", "net.bin", "is a trained policy-value network, which is written as .onnx; end it in .onnx"),
-        ("folded.safetensors", "net.onnx", "is a network of the engine's, which is written as .bin, .json; end it in"),
+        (
+            "folded.safetensors",
+            "net.onnx",
+            "is a network of the engine's, which is written as .bin, .h, .json; end it in",
+        ),
         ("value", "vectors.json", "to write .json fold it first"),
         ("policy.onnx", "net.onnx", "is ONNX already"),
         ("value", "value.onnx", "is there already; add --overwrite"),

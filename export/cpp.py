@@ -1,0 +1,79 @@
+"""A network as a C++ header and the file of its weights beside it: the same integers, in an engine of C++.
+
+`evaluation.h` is the header but for the network's own numbers, which are set in here.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from search.evaluation.feature_sets import NO_KING
+from search.evaluation.network import EvalNetwork
+from search.machine.files import WholeFile
+
+_TEMPLATE = Path(__file__).with_name("evaluation.h")
+
+
+def weights_file(header: Path) -> Path:
+    """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", header.stem):
+        raise ValueError(
+            f"{header}: its name becomes a C++ namespace; of letters, digits and _ there is lite_eval{header.suffix}"
+        )
+    return header.with_suffix(".bin")
+
+
+def write_header(net: EvalNetwork, network: str, header: Path) -> int:
+    """Write header and weights; bytes of both. network: who it is, for the reader. Raises as `weights_file`, OSError.
+
+    The weights, little endian: rows, bias, of each layer weight [out][in] and bias, then int16 [2][CODES + 1] rows of
+    codes by perspective (-1: none), u8 [81] buckets of the own king's square as its owner sees it.
+    """
+    weights = weights_file(header)
+    content = _weights(net)
+    words = {
+        "NETWORK": network,
+        "WEIGHTS": weights.name,
+        "NAMESPACE": header.stem,
+        "CONSTANTS": _constants(net, content),
+    }
+    text = re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], _TEMPLATE.read_text(encoding="utf-8")).encode()
+    with WholeFile(weights) as beside, WholeFile(header) as file:
+        beside.write(content)
+        beside.finish()
+        file.write(text)
+    return len(text) + len(content)
+
+
+def _weights(net: EvalNetwork) -> bytes:
+    features = net.feature_set
+    arrays = [net.rows, net.bias]
+    for layer in net.layers:
+        arrays += [layer.weight, layer.bias]
+    arrays += [features.codes_to_rows.astype(np.int16), features.king_bucket[:NO_KING].astype(np.uint8)]
+    return b"".join(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes() for array in arrays)
+
+
+def _constants(net: EvalNetwork, content: bytes) -> str:
+    features = net.feature_set
+    buckets = int(features.king_bucket.max()) + 1
+    check, missing = (-1 if row is None else row for row in (features.check_row, features.missing_row))
+    sizes = ", ".join(str(len(layer.bias)) for layer in net.layers)
+    shifts = ", ".join(str(layer.shift) for layer in net.layers)
+    lines = [
+        f"constexpr int ROWS = {features.rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
+        f"// of {features.name}",
+        f"constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride};",
+        f"constexpr int CHECK_ROW = {check}, MISSING_ROW = {missing};  // -1: there is none",
+        f"constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
+        f"constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
+        f"constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
+        f"CENTIPAWNS_PER_OUTPUT = {net.centipawns_per_output};  // 24 bits after the point",
+        f"constexpr std::size_t FILE_BYTES = {len(content)};",
+        f"constexpr std::uint32_t FILE_CHECKSUM = 0x{zlib.crc32(content):08X};",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,717 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The evaluation of the network @NETWORK@, as `liteshogi export` wrote it: C++17 and the standard library, nothing else.
+// Its numbers lie in @WEIGHTS@, which `Network::load` reads. What they mean is told in LiteShogi's docs/network_file.md,
+// how this goes into an engine in docs/adopt_in_cpp.md. Every kernel below gives the same integers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__SSE4_1__) || defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+#include <arm_neon.h>
+#elif defined(_MSC_VER)
+#include <intrin.h>
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the weights are little endian"
+#endif
+
+namespace @NAMESPACE@ {
+
+// The network's own numbers; all that follows them is the same in every header.
+@CONSTANTS@
+
+// Squares, pieces, hands and codes
+
+// A square is file * 9 + rank, both from 0 (1a = 0, 9i = 80). A piece is colour * 14 + kind, black being colour 0.
+enum Kind : int {
+    PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, KING,
+    PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER, HORSE, DRAGON
+};
+constexpr int SQUARES = 81, KINDS = 14, EMPTY = 28, HAND_KINDS = 7, MEN = 38;
+
+// A code names one fact about a position, seen by black: a piece on a square, or "at least n of a kind in hand".
+constexpr int HAND_CODES = 28 * SQUARES, HAND_SLOTS = 38, CODES = HAND_CODES + 2 * HAND_SLOTS, NO_CODE = CODES;
+constexpr int HAND_OFFSET[HAND_KINDS] = {0, 18, 22, 26, 30, 32, 34}, MOST_IN_HAND[HAND_KINDS] = {18, 4, 4, 4, 2, 2, 4};
+
+constexpr std::uint16_t on_board(int colour, int kind, int square) {
+    return static_cast<std::uint16_t>((colour * KINDS + kind) * SQUARES + square);
+}
+
+constexpr std::uint16_t in_hand(int colour, int kind, int nth) {  // nth counts from 1
+    return static_cast<std::uint16_t>(HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind] + nth - 1);
+}
+
+// What a move takes away and brings; as it stands a null move.
+struct Change {
+    std::uint16_t removed[2] = {NO_CODE, NO_CODE}, added[2] = {NO_CODE, NO_CODE};
+};
+
+// A move of a piece to an empty square.
+constexpr Change move(int colour, int kind, int origin, int target, bool promotes) {
+    return {{on_board(colour, kind, origin), NO_CODE}, {on_board(colour, promotes ? kind + 8 : kind, target), NO_CODE}};
+}
+
+// A move that takes a piece of kind `taken`, promoted or not; `held` counts the mover's pieces of that kind before it.
+constexpr Change capture(int colour, int kind, int origin, int target, bool promotes, int taken, int held) {
+    return {{on_board(colour, kind, origin), on_board(1 - colour, taken, target)},
+            {on_board(colour, promotes ? kind + 8 : kind, target), in_hand(colour, taken % 8, held + 1)}};
+}
+
+// A drop of one of `held` pieces.
+constexpr Change drop(int colour, int kind, int held, int target) {
+    return {{in_hand(colour, kind, held), NO_CODE}, {on_board(colour, kind, target), NO_CODE}};
+}
+
+// A whole position, for `Accumulator::set_up`; whose turn it is does not matter to the sums.
+struct Placement {
+    std::uint8_t board[SQUARES];  // a piece, or EMPTY
+    std::uint8_t hands[2][HAND_KINDS];
+};
+
+// The kernels. Lanes are 32 int16 of a sum; a Block is 16 int32 sums of a layer. `dot` adds to each sum the products of
+// four inputs (0 to 127) with its four weights. TILE and BLOCKS say how many of them the registers hold.
+
+constexpr int LANES = 32, OUTPUT_BLOCK = 16, ACTIVATION_LIMIT = 127;
+
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__)
+constexpr const char* KERNEL = "AVX-512 VNNI";
+constexpr int TILE = 12, BLOCKS = 8;
+
+struct Lanes {
+    __m512i value;
+
+    void load(const std::int16_t* source) { value = _mm512_loadu_si512(source); }
+    void add(const std::int16_t* row) { value = _mm512_add_epi16(value, _mm512_loadu_si512(row)); }
+    void subtract(const std::int16_t* row) { value = _mm512_sub_epi16(value, _mm512_loadu_si512(row)); }
+    void store(std::int16_t* target) const { _mm512_storeu_si512(target, value); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        const __m512i positive = _mm512_max_epi16(_mm512_srai_epi16(value, SHIFT), _mm512_setzero_si512());
+        const __m512i clipped = _mm512_min_epi16(positive, _mm512_set1_epi16(ACTIVATION_LIMIT));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(target), _mm512_cvtepi16_epi8(clipped));
+    }
+};
+
+struct Block {
+    __m512i value = _mm512_setzero_si512();
+
+    void load(const std::int32_t* source) { value = _mm512_loadu_si512(source); }
+    void add(const Block& other) { value = _mm512_add_epi32(value, other.value); }
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
+        std::int32_t four;
+        std::memcpy(&four, inputs, 4);
+        value = _mm512_dpbusd_epi32(value, _mm512_set1_epi32(four), _mm512_loadu_si512(weights));
+    }
+    void store(std::int32_t* target) const { _mm512_storeu_si512(target, value); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        const __m512i positive = _mm512_max_epi32(_mm512_srai_epi32(value, SHIFT), _mm512_setzero_si512());
+        const __m512i clipped = _mm512_min_epi32(positive, _mm512_set1_epi32(ACTIVATION_LIMIT));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm512_cvtepi32_epi8(clipped));
+    }
+};
+
+#elif defined(__AVX2__)
+#if defined(__AVXVNNI__)
+constexpr const char* KERNEL = "AVX-VNNI";
+constexpr int TILE = 6, BLOCKS = 4;
+#else
+constexpr const char* KERNEL = "AVX2";
+constexpr int TILE = 6, BLOCKS = 2;
+#endif
+
+inline __m256i load256(const void* source) { return _mm256_loadu_si256(static_cast<const __m256i*>(source)); }
+inline void store256(void* target, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(target), value); }
+
+struct Lanes {
+    __m256i low, high;
+
+    void load(const std::int16_t* source) { low = load256(source), high = load256(source + 16); }
+    void add(const std::int16_t* row) {
+        low = _mm256_add_epi16(low, load256(row)), high = _mm256_add_epi16(high, load256(row + 16));
+    }
+    void subtract(const std::int16_t* row) {
+        low = _mm256_sub_epi16(low, load256(row)), high = _mm256_sub_epi16(high, load256(row + 16));
+    }
+    void store(std::int16_t* target) const { store256(target, low), store256(target + 16, high); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        // Packing saturates to -128..127 and interleaves the halves.
+        const __m256i bytes = _mm256_packs_epi16(_mm256_srai_epi16(low, SHIFT), _mm256_srai_epi16(high, SHIFT));
+        const __m256i positive = _mm256_max_epi8(bytes, _mm256_setzero_si256());
+        store256(target, _mm256_permute4x64_epi64(positive, 0b11011000));
+    }
+};
+
+struct Block {
+    __m256i low = _mm256_setzero_si256(), high = low;
+
+    void load(const std::int32_t* source) { low = load256(source), high = load256(source + 8); }
+    void add(const Block& other) { low = _mm256_add_epi32(low, other.low), high = _mm256_add_epi32(high, other.high); }
+    static __m256i dot(__m256i total, __m256i inputs, __m256i weights) {
+#if defined(__AVXVNNI__)
+        return _mm256_dpbusd_avx_epi32(total, inputs, weights);
+#else
+        const __m256i pairs = _mm256_maddubs_epi16(inputs, weights);
+        return _mm256_add_epi32(total, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#endif
+    }
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
+        std::int32_t four;
+        std::memcpy(&four, inputs, 4);
+        const __m256i fours = _mm256_set1_epi32(four);
+        low = dot(low, fours, load256(weights)), high = dot(high, fours, load256(weights + 32));
+    }
+    void store(std::int32_t* target) const { store256(target, low), store256(target + 8, high); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        const __m256i words = _mm256_packs_epi32(_mm256_srai_epi32(low, SHIFT), _mm256_srai_epi32(high, SHIFT));
+        const __m256i ordered = _mm256_permute4x64_epi64(words, 0b11011000);
+        const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(target), _mm_max_epi8(bytes, _mm_setzero_si128()));
+    }
+};
+
+#elif defined(__SSE4_1__)
+constexpr const char* KERNEL = "SSE4.1";
+constexpr int TILE = 3, BLOCKS = 2;
+
+inline __m128i load128(const void* source) { return _mm_loadu_si128(static_cast<const __m128i*>(source)); }
+inline void store128(void* target, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(target), value); }
+
+struct Lanes {
+    __m128i part[4];
+
+    void load(const std::int16_t* source) {
+        for (int i = 0; i < 4; ++i) part[i] = load128(source + 8 * i);
+    }
+    void add(const std::int16_t* row) {
+        for (int i = 0; i < 4; ++i) part[i] = _mm_add_epi16(part[i], load128(row + 8 * i));
+    }
+    void subtract(const std::int16_t* row) {
+        for (int i = 0; i < 4; ++i) part[i] = _mm_sub_epi16(part[i], load128(row + 8 * i));
+    }
+    void store(std::int16_t* target) const {
+        for (int i = 0; i < 4; ++i) store128(target + 8 * i, part[i]);
+    }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        for (int i = 0; i < 4; i += 2) {  // packing saturates to -128..127
+            const __m128i bytes = _mm_packs_epi16(_mm_srai_epi16(part[i], SHIFT), _mm_srai_epi16(part[i + 1], SHIFT));
+            store128(target + 8 * i, _mm_max_epi8(bytes, _mm_setzero_si128()));
+        }
+    }
+};
+
+struct Block {
+    __m128i part[4] = {};
+
+    void load(const std::int32_t* source) {
+        for (int i = 0; i < 4; ++i) part[i] = load128(source + 4 * i);
+    }
+    void add(const Block& other) {
+        for (int i = 0; i < 4; ++i) part[i] = _mm_add_epi32(part[i], other.part[i]);
+    }
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
+        std::int32_t four;
+        std::memcpy(&four, inputs, 4);
+        for (int i = 0; i < 4; ++i) {
+            const __m128i pairs = _mm_maddubs_epi16(_mm_set1_epi32(four), load128(weights + 16 * i));
+            part[i] = _mm_add_epi32(part[i], _mm_madd_epi16(pairs, _mm_set1_epi16(1)));
+        }
+    }
+    void store(std::int32_t* target) const {
+        for (int i = 0; i < 4; ++i) store128(target + 4 * i, part[i]);
+    }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        const __m128i low = _mm_packs_epi32(_mm_srai_epi32(part[0], SHIFT), _mm_srai_epi32(part[1], SHIFT));
+        const __m128i high = _mm_packs_epi32(_mm_srai_epi32(part[2], SHIFT), _mm_srai_epi32(part[3], SHIFT));
+        store128(target, _mm_max_epi8(_mm_packs_epi16(low, high), _mm_setzero_si128()));
+    }
+};
+
+#elif defined(__aarch64__) && defined(__ARM_NEON)
+constexpr const char* KERNEL = "NEON";
+constexpr int TILE = 6, BLOCKS = 2;
+
+struct Lanes {
+    int16x8_t part[4];
+
+    void load(const std::int16_t* source) {
+        for (int i = 0; i < 4; ++i) part[i] = vld1q_s16(source + 8 * i);
+    }
+    void add(const std::int16_t* row) {
+        for (int i = 0; i < 4; ++i) part[i] = vaddq_s16(part[i], vld1q_s16(row + 8 * i));
+    }
+    void subtract(const std::int16_t* row) {
+        for (int i = 0; i < 4; ++i) part[i] = vsubq_s16(part[i], vld1q_s16(row + 8 * i));
+    }
+    void store(std::int16_t* target) const {
+        for (int i = 0; i < 4; ++i) vst1q_s16(target + 8 * i, part[i]);
+    }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        for (int i = 0; i < 4; ++i) {  // narrowing saturates to -128..127
+            const int8x8_t bytes = vqmovn_s16(vshlq_s16(part[i], vdupq_n_s16(-SHIFT)));
+            vst1_u8(target + 8 * i, vreinterpret_u8_s8(vmax_s8(bytes, vdup_n_s8(0))));
+        }
+    }
+};
+
+struct Block {
+    int32x4_t part[4] = {vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)};
+
+    void load(const std::int32_t* source) {
+        for (int i = 0; i < 4; ++i) part[i] = vld1q_s32(source + 4 * i);
+    }
+    void add(const Block& other) {
+        for (int i = 0; i < 4; ++i) part[i] = vaddq_s32(part[i], other.part[i]);
+    }
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
+        std::int32_t four;
+        std::memcpy(&four, inputs, 4);
+        const int8x16_t fours = vreinterpretq_s8_s32(vdupq_n_s32(four));  // at most 127: signed will do
+        for (int i = 0; i < 4; ++i) {
+            const int8x16_t weight = vld1q_s8(weights + 16 * i);
+#if defined(__ARM_FEATURE_DOTPROD)
+            part[i] = vdotq_s32(part[i], fours, weight);
+#else
+            const int16x8_t low = vmull_s8(vget_low_s8(fours), vget_low_s8(weight));
+            const int16x8_t high = vmull_high_s8(fours, weight);
+            part[i] = vpadalq_s16(part[i], vpaddq_s16(low, high));
+#endif
+        }
+    }
+    void store(std::int32_t* target) const {
+        for (int i = 0; i < 4; ++i) vst1q_s32(target + 4 * i, part[i]);
+    }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        int16x4_t words[4];
+        for (int i = 0; i < 4; ++i) words[i] = vqmovn_s32(vshlq_s32(part[i], vdupq_n_s32(-SHIFT)));
+        for (int i = 0; i < 4; i += 2) {
+            const int8x8_t bytes = vqmovn_s16(vcombine_s16(words[i], words[i + 1]));
+            vst1_u8(target + 4 * i, vreinterpret_u8_s8(vmax_s8(bytes, vdup_n_s8(0))));
+        }
+    }
+};
+
+#else
+constexpr const char* KERNEL = "plain";
+constexpr int TILE = 1, BLOCKS = 1;
+
+struct Lanes {
+    std::uint16_t lane[LANES];  // unsigned numbers wrap
+
+    void load(const std::int16_t* source) { std::memcpy(lane, source, sizeof lane); }
+    void add(const std::int16_t* row) {
+        for (int i = 0; i < LANES; ++i) lane[i] = static_cast<std::uint16_t>(lane[i] + row[i]);
+    }
+    void subtract(const std::int16_t* row) {
+        for (int i = 0; i < LANES; ++i) lane[i] = static_cast<std::uint16_t>(lane[i] - row[i]);
+    }
+    void store(std::int16_t* target) const { std::memcpy(target, lane, sizeof lane); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        for (int i = 0; i < LANES; ++i) {
+            const int shifted = static_cast<std::int16_t>(lane[i]) >> SHIFT;
+            target[i] = static_cast<std::uint8_t>(std::clamp(shifted, 0, ACTIVATION_LIMIT));
+        }
+    }
+};
+
+struct Block {
+    std::uint32_t sum[OUTPUT_BLOCK] = {};
+
+    void load(const std::int32_t* source) { std::memcpy(sum, source, sizeof sum); }
+    void add(const Block& other) {
+        for (int i = 0; i < OUTPUT_BLOCK; ++i) sum[i] += other.sum[i];
+    }
+    void dot(const std::uint8_t* inputs, const std::int8_t* weights) {
+        for (int i = 0; i < OUTPUT_BLOCK; ++i)
+            for (int j = 0; j < 4; ++j) sum[i] += static_cast<std::uint32_t>(inputs[j] * weights[4 * i + j]);
+    }
+    void store(std::int32_t* target) const { std::memcpy(target, sum, sizeof sum); }
+    template <int SHIFT>
+    void activate(std::uint8_t* target) const {
+        for (int i = 0; i < OUTPUT_BLOCK; ++i) {
+            const int shifted = static_cast<std::int32_t>(sum[i]) >> SHIFT;
+            target[i] = static_cast<std::uint8_t>(std::clamp(shifted, 0, ACTIVATION_LIMIT));
+        }
+    }
+};
+#endif
+
+// Calls a function with each of the compile-time numbers 0 to COUNT - 1: what it fills stays in registers.
+template <int COUNT, class Function, int... NUMBERS>
+inline void unroll(Function&& function, std::integer_sequence<int, NUMBERS...>) {
+    (function(std::integral_constant<int, NUMBERS>{}), ...);
+}
+template <int COUNT, class Function>
+inline void unroll(Function&& function) {
+    unroll<COUNT>(function, std::make_integer_sequence<int, COUNT>{});
+}
+
+// target = source + the added rows - the removed ones, of COUNT x 32 lanes from lane `first` on.
+struct RowList {
+    const std::int16_t* row[2 * (SQUARES + HAND_SLOTS)];
+    int count = 0;
+};
+
+template <int COUNT>
+inline void sum_tile(std::int16_t* target, const std::int16_t* source, const RowList& added, const RowList& removed,
+                     int first) {
+    Lanes sums[COUNT];
+    unroll<COUNT>([&](auto i) { sums[i].load(source + first + LANES * i); });
+    for (int n = 0; n < added.count; ++n) unroll<COUNT>([&](auto i) { sums[i].add(added.row[n] + first + LANES * i); });
+    for (int n = 0; n < removed.count; ++n)
+        unroll<COUNT>([&](auto i) { sums[i].subtract(removed.row[n] + first + LANES * i); });
+    unroll<COUNT>([&](auto i) { sums[i].store(target + first + LANES * i); });
+}
+
+inline void sum_rows(std::int16_t* target, const std::int16_t* source, const RowList& added, const RowList& removed) {
+    constexpr int REST = WIDTH / LANES % TILE;
+    for (int first = 0; first + TILE * LANES <= WIDTH; first += TILE * LANES)
+        sum_tile<TILE>(target, source, added, removed, first);
+    if constexpr (REST != 0) sum_tile<REST>(target, source, added, removed, WIDTH - REST * LANES);
+}
+
+// COUNT x 16 outputs of a layer. Several chains of sums hide how long a dot product takes.
+template <int INPUTS, int STRIDE, int COUNT>
+inline void sum_blocks(Block (&sums)[COUNT], const std::uint8_t* inputs, const std::int8_t* weights,
+                       const std::int32_t* biases) {
+    constexpr int GROUPS = INPUTS / 4, CHAINS = std::min(std::max(1, BLOCKS / COUNT), GROUPS % 8 == 0 ? 8 : 4);
+    Block chains[CHAINS][COUNT];
+    unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
+    for (int group = 0; group < GROUPS; group += CHAINS)
+        unroll<CHAINS>([&](auto chain) {
+            const std::int8_t* row = weights + (group + chain) * STRIDE;
+            unroll<COUNT>([&](auto block) {
+                chains[chain][block].dot(inputs + 4 * (group + chain), row + 4 * OUTPUT_BLOCK * block);
+            });
+        });
+    unroll<COUNT>([&](auto block) {
+        unroll<CHAINS - 1>([&](auto chain) { chains[0][block].add(chains[chain + 1][block]); });
+        sums[block] = chains[0][block];
+    });
+}
+
+// The network
+
+constexpr int padded(int count) { return (count + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK; }
+constexpr int true_inputs(int layer) { return layer == 0 ? WIDTH * PERSPECTIVES : SIZES[layer - 1]; }
+constexpr int weight_place(int layer) {
+    return layer == 0 ? 0 : weight_place(layer - 1) + padded(true_inputs(layer - 1)) * padded(SIZES[layer - 1]);
+}
+constexpr int bias_place(int layer) { return layer == 0 ? 0 : bias_place(layer - 1) + padded(SIZES[layer - 1]); }
+
+using Outputs = std::array<std::int32_t, SIZES[LAYERS - 1]>;  // value, and draw if the network has it
+
+// Centipawns of a value, from the mover's view: divided, scaled in fixed point, a half away from zero, at most 20000.
+constexpr int centipawns(std::int32_t value) {
+    std::int64_t size = value;
+    size = std::min<std::int64_t>((size < 0 ? -size : size) / OUTPUT_DIVISOR, 1 << 28);
+    const std::int64_t score = std::min<std::int64_t>((size * CENTIPAWNS_PER_OUTPUT + (1 << 23)) >> 24, 20000);
+    return static_cast<int>(value < 0 ? -score : score);
+}
+
+// The weights, read once and shared by all threads.
+class Network {
+  public:
+    // Reads the weights' file; what is wrong with it in words, or nothing.
+    std::string load(const std::string& path) {
+        std::vector<unsigned char> content(FILE_BYTES + 1);
+        std::FILE* file = std::fopen(path.c_str(), "rb");
+        if (file == nullptr) return path + ": cannot be opened";
+        const std::size_t size = std::fread(content.data(), 1, content.size(), file);
+        std::fclose(file);
+        if (size != FILE_BYTES || checksum(content.data(), size) != FILE_CHECKSUM)
+            return path + ": damaged, or not the file that was exported with this header; export both again";
+        parts_ = std::make_unique<Parts>();
+        const unsigned char* next = content.data();
+        take(next, parts_->rows);
+        take(next, parts_->bias);
+        for (int layer = 0; layer < LAYERS; ++layer) next = take_layer(next, layer);
+        take(next, parts_->row_of_code);
+        take(next, parts_->king_bucket);
+        return {};
+    }
+
+    const std::int16_t* bias() const { return parts_->bias; }
+
+    // First number of a row; null if the code has none in this perspective.
+    const std::int16_t* row_of(int perspective, int code, int bucket) const {
+        const int row = parts_->row_of_code[perspective][code];
+        return row < 0 ? nullptr : row_at(row + bucket * KING_STRIDE);
+    }
+    const std::int16_t* row_at(std::size_t row) const { return parts_->rows + row * WIDTH; }
+
+    // Bucket of the own king on a square as black sees it.
+    int king_bucket(int perspective, int square) const {
+        return parts_->king_bucket[perspective == 0 ? square : SQUARES - 1 - square];
+    }
+
+    Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check) const {
+        alignas(64) std::uint8_t inputs[WIDTH * PERSPECTIVES];
+        activate(mover, CHECK_ROW >= 0 && in_check ? row_at(CHECK_ROW) : parts_->zeros, inputs);
+        if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + WIDTH);
+        return layers<0>(inputs);
+    }
+
+  private:
+    struct Parts {
+        alignas(64) std::int16_t rows[static_cast<std::size_t>(ROWS) * WIDTH];
+        alignas(64) std::int16_t bias[WIDTH], zeros[WIDTH] = {};
+        alignas(64) std::int8_t weights[weight_place(LAYERS)];  // by layer [inputs / 4][outputs][4], padded with zeros
+        alignas(64) std::int32_t biases[bias_place(LAYERS)];
+        std::int16_t row_of_code[2][CODES + 1];
+        std::uint8_t king_bucket[SQUARES];
+    };
+
+    // CRC-32 as zlib has it.
+    static std::uint32_t checksum(const unsigned char* bytes, std::size_t size) {
+        std::array<std::uint32_t, 256> table;
+        for (std::uint32_t n = 0; n < table.size(); ++n) {
+            table[n] = n;
+            for (int bit = 0; bit < 8; ++bit) table[n] = table[n] >> 1 ^ (table[n] & 1 ? 0xEDB88320u : 0u);
+        }
+        std::uint32_t total = ~0u;
+        for (std::size_t n = 0; n < size; ++n) total = total >> 8 ^ table[(total ^ bytes[n]) & 255];
+        return ~total;
+    }
+
+    template <class Part>
+    static void take(const unsigned char*& next, Part& part) {
+        std::memcpy(&part, next, sizeof part);
+        next += sizeof part;
+    }
+
+    const unsigned char* take_layer(const unsigned char* next, int layer) {
+        const int outputs = SIZES[layer], inputs = true_inputs(layer), stride = 4 * padded(outputs);
+        for (int output = 0; output < outputs; ++output)
+            for (int input = 0; input < inputs; ++input)
+                parts_->weights[weight_place(layer) + input / 4 * stride + 4 * output + input % 4] =
+                    static_cast<std::int8_t>(*next++);
+        std::memcpy(parts_->biases + bias_place(layer), next, sizeof(std::int32_t) * outputs);
+        return next + sizeof(std::int32_t) * outputs;
+    }
+
+    static void activate(const std::int16_t* sums, const std::int16_t* extra, std::uint8_t* target) {
+        unroll<WIDTH / LANES>([&](auto i) {
+            Lanes lanes;
+            lanes.load(sums + LANES * i);
+            lanes.add(extra + LANES * i);
+            lanes.template activate<INPUT_SHIFT>(target + LANES * i);
+        });
+    }
+
+    template <int LAYER>
+    Outputs layers(const std::uint8_t* inputs) const {
+        constexpr int INPUTS = padded(true_inputs(LAYER)), OUTPUTS = padded(SIZES[LAYER]);
+        constexpr int COUNT = OUTPUTS / OUTPUT_BLOCK;
+        const std::int8_t* weights = parts_->weights + weight_place(LAYER);
+        const std::int32_t* biases = parts_->biases + bias_place(LAYER);
+        if constexpr (LAYER == LAYERS - 1) {
+            Block sums[1];
+            sum_blocks<INPUTS, 4 * OUTPUTS>(sums, inputs, weights, biases);
+            alignas(64) std::int32_t stored[OUTPUT_BLOCK];
+            sums[0].store(stored);
+            Outputs found;
+            std::copy_n(stored, found.size(), found.begin());
+            return found;
+        } else {
+            alignas(64) std::uint8_t target[OUTPUTS];
+            const auto some = [&](auto& sums, int first) {
+                constexpr int SIZE = std::extent_v<std::remove_reference_t<decltype(sums)>>;
+                const int place = OUTPUT_BLOCK * first;
+                sum_blocks<INPUTS, 4 * OUTPUTS>(sums, inputs, weights + 4 * place, biases + place);
+                unroll<SIZE>([&](auto i) {
+                    sums[i].template activate<SHIFTS[LAYER]>(target + place + OUTPUT_BLOCK * i);
+                });
+            };
+            for (int first = 0; first + 2 <= COUNT; first += 2) {
+                Block sums[2];
+                some(sums, first);
+            }
+            if constexpr (COUNT % 2 != 0) {
+                Block sums[1];
+                some(sums, COUNT - 1);
+            }
+            return layers<LAYER + 1>(target);
+        }
+    }
+
+    std::unique_ptr<Parts> parts_;
+};
+
+// The sums of one thread, by ply. Moves are only noted; sums are made for positions that are evaluated.
+class Accumulator {
+  public:
+    static constexpr int MAX_PLIES = 256;  // do_move may go this deep from set_up
+
+    explicit Accumulator(const Network& network) : network_(network), plies_(MAX_PLIES + 1) {}
+    Accumulator(const Accumulator&) = delete;
+
+    // Begin at a position: the root of a search.
+    void set_up(const Placement& placement) {
+        std::memset(codes_, 0, sizeof codes_);
+        int men = 0;
+        top_ = plies_.data();
+        top_->bucket[0] = top_->bucket[1] = 0;
+        for (int square = 0; square < SQUARES; ++square) {
+            const int piece = placement.board[square];
+            if (piece >= EMPTY) continue;
+            toggle(on_board(0, piece, square));
+            if (piece % KINDS == KING)
+                top_->bucket[piece / KINDS] = bucket_of(piece / KINDS, square);
+            else
+                ++men;
+        }
+        for (int colour = 0; colour < 2; ++colour)
+            for (int kind = 0; kind < HAND_KINDS; ++kind) {
+                const int held = std::min<int>(placement.hands[colour][kind], MOST_IN_HAND[kind]);
+                for (int nth = 1; nth <= held; ++nth) toggle(in_hand(colour, kind, nth));
+                men += held;
+            }
+        top_->known[0] = top_->known[1] = false;
+        if (missing_ != std::max(0, MEN - men)) forget(std::max(0, MEN - men));
+    }
+
+    void do_move(const Change& change) {
+        assert(top_ - plies_.data() < MAX_PLIES);
+        const Ply& before = *top_++;
+        top_->change = change;
+        top_->known[0] = top_->known[1] = false;
+        top_->bucket[0] = before.bucket[0], top_->bucket[1] = before.bucket[1];
+        if constexpr (KING_STRIDE > 0)
+            for (int colour = 0; colour < 2; ++colour) {
+                const int square = change.added[0] - on_board(colour, KING, 0);
+                if (square >= 0 && square < SQUARES) top_->bucket[colour] = bucket_of(colour, square);
+            }
+        toggle(change);
+    }
+
+    void undo_move() {
+        assert(top_ > plies_.data());
+        toggle(top_->change);
+        --top_;
+    }
+
+    // Outputs of the position, from the mover's view (0 black, 1 white).
+    Outputs evaluate(int mover, bool in_check) {
+        update(mover);
+        if constexpr (PERSPECTIVES == 2) update(1 - mover);
+        return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check);
+    }
+
+  private:
+    static constexpr int MAX_BACK = 8;  // beyond so many plies the rows of all moves cost as much as a refresh
+    static constexpr int WORDS = CODES / 64 + 1;
+
+    struct Ply {
+        alignas(64) std::int16_t sums[2][WIDTH];
+        Change change;
+        std::uint8_t bucket[2];  // of each colour's king
+        bool known[2];           // whether the sums of a perspective have been made
+    };
+
+    // What a refresh begins with: the sums last made with the king in a bucket, and the codes that they are of.
+    struct Kept {
+        alignas(64) std::int16_t sums[WIDTH];
+        std::uint64_t codes[WORDS];
+    };
+
+    std::uint8_t bucket_of(int colour, int square) const {
+        return static_cast<std::uint8_t>(network_.king_bucket(colour, square));
+    }
+
+    void toggle(int code) { codes_[code / 64] ^= std::uint64_t{1} << code % 64; }
+    void toggle(const Change& change) {  // NO_CODE has a bit as well, which no one looks at
+        for (int n = 0; n < 2; ++n) toggle(change.removed[n]), toggle(change.added[n]);
+    }
+
+    // Keep empty boards only, on which so many men are missing.
+    void forget(int missing) {
+        missing_ = missing;
+        kept_.resize(2 * KING_BUCKETS);
+        for (int entry = 0; entry < 2 * KING_BUCKETS; ++entry) {
+            RowList added, removed;
+            if constexpr (MISSING_ROW >= 0)
+                for (; added.count < missing; ++added.count)
+                    added.row[added.count] = network_.row_at(MISSING_ROW + entry % KING_BUCKETS * KING_STRIDE);
+            sum_rows(kept_[entry].sums, network_.bias(), added, removed);
+            std::memset(kept_[entry].codes, 0, sizeof kept_[entry].codes);
+        }
+    }
+
+    void list(RowList& rows, int perspective, int code) const {
+        if (const std::int16_t* row = network_.row_of(perspective, code, top_->bucket[perspective]))
+            rows.row[rows.count++] = row;
+    }
+
+    static int lowest(std::uint64_t word) {
+#if defined(_MSC_VER) && !defined(__clang__)
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return static_cast<int>(place);
+#else
+        return __builtin_ctzll(word);
+#endif
+    }
+
+    // Make the sums from those kept for the king's bucket: only what differs is added or taken away.
+    void refresh(int perspective) {
+        Kept& kept = kept_[perspective * KING_BUCKETS + top_->bucket[perspective]];
+        RowList added, removed;
+        for (int word = 0; word < WORDS; ++word) {
+            for (std::uint64_t differing = codes_[word] ^ kept.codes[word]; differing != 0; differing &= differing - 1) {
+                const int place = lowest(differing);
+                list(codes_[word] >> place & 1 ? added : removed, perspective, 64 * word + place);
+            }
+            kept.codes[word] = codes_[word];
+        }
+        sum_rows(kept.sums, kept.sums, added, removed);
+        std::memcpy(top_->sums[perspective], kept.sums, sizeof kept.sums);
+        top_->known[perspective] = true;
+    }
+
+    // Make the sums from the last ply's that were made, in one pass over the rows of all moves since.
+    void update(int perspective) {
+        const Ply* from = top_;
+        for (int back = 0; !from->known[perspective]; ++back, --from)
+            if (from == plies_.data() || back == MAX_BACK) return refresh(perspective);
+        if (from == top_) return;
+        if (from->bucket[perspective] != top_->bucket[perspective]) return refresh(perspective);
+        RowList added, removed;
+        for (const Ply* ply = from + 1; ply <= top_; ++ply)
+            for (int n = 0; n < 2; ++n) {
+                list(removed, perspective, ply->change.removed[n]);
+                list(added, perspective, ply->change.added[n]);
+            }
+        sum_rows(top_->sums[perspective], from->sums[perspective], added, removed);
+        top_->known[perspective] = true;
+    }
+
+    const Network& network_;
+    std::vector<Ply> plies_;
+    std::vector<Kept> kept_;
+    Ply* top_ = nullptr;
+    int missing_ = -1;
+    std::uint64_t codes_[WORDS];  // a bit for each code that holds on top
+};
+
+}  // namespace @NAMESPACE@

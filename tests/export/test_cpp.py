@@ -1,0 +1,265 @@
+"""The C++ header gives the engine's own integers, whatever kernel its compiler chooses."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from export.cpp import write_header
+from liteshogi.commands.export import Command as Export
+from search.evaluation.accumulator import Accumulators, evaluate_output
+from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
+from search.evaluation.network import EvalNetwork, centipawns_reference
+from search.evaluation.network_file import load_network
+from search.evaluation.network_record import network_record
+from search.machine.jit import KERNEL, KERNELS
+from search.rules.movegen import list_moves
+from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
+from search.rules.sfen import position_from_sfen
+
+COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+REPLAY = Path(__file__).with_name("replay.cpp")
+ROOTS = (
+    "startpos",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+    "1+P1K5/+P2G+P+S3/1+R+P1+L1+N2/9/9/9/3+l2+n1+p/1g1+s+p2k1/2+p1+r4 b BGS2N2L5Pbgs3p 200",
+    "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1",
+    "3gkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+)
+FLAGS = {
+    "AVX-512 VNNI": "-mavx512f -mavx512bw -mavx512vl -mavx512vnni",
+    "AVX-VNNI": "-mavx2 -mavxvnni",
+    "AVX2": "-mavx2",
+    "SSE4.1": "-msse4.1",
+    "plain": "",
+}
+"""By kernel: what makes a compiler for x86 choose it."""
+NEEDED = {"AVX-512 VNNI": "vnni", "AVX2": "avx2"}
+"""The kernel of ours that a machine which runs it has; AVX-VNNI is compiled only."""
+
+
+def _networks() -> dict[str, EvalNetwork]:
+    odd = random_network("piece_square", 32, (5, 3), 2)
+    return {
+        "lite": load_network("lite-16-4-32"),
+        "odd": dataclasses.replace(odd, rows=odd.rows * np.int16(600), input_shift=5),  # int16 wraps
+        "draw": random_network("piece_square", 416, (40, 16), 1, ("value", "draw")),
+        "no hidden layer": random_network("k_p", 160, (), 1),
+        "k_p": dataclasses.replace(random_network("k_p", 64, (17, 33), 2), output_divisor=24),
+        "half_kp": random_network("half_kp", 64, (32, 32), 2),
+        "king buckets": random_network("king_piece_square", 128, (48,), 2),
+    }
+
+
+NETWORKS = _networks()
+TRIED = (
+    ("AVX-512 VNNI", "k_p"),
+    ("AVX-512 VNNI", "draw"),
+    ("AVX2", "half_kp"),
+    ("SSE4.1", "king buckets"),
+    ("plain", "odd"),
+    ("plain", "no hidden layer"),
+)
+SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+
+def compiled(net: EvalNetwork, folder: Path, flags: str) -> Path:
+    """The replaying program around a network's header, its weights beside it as `lite_eval.bin`."""
+    if COMPILER is None:
+        pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
+    write_header(net, "net.safetensors", folder / "lite_eval.h")
+    # GCC 12 takes its own AVX-512 intrinsics for uninitialised.
+    warnings = "-Wall -Wextra -Wpedantic -Werror -Wno-uninitialized -Wno-maybe-uninitialized"
+    defines = [f'-DHEADER="{folder / "lite_eval.h"}"', "-DNET=lite_eval"]
+    arguments = [COMPILER, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode != 0 and "-fsanitize" in flags and "cannot find" in done.stderr:
+        pytest.skip("the compiler has no sanitizers: install libasan and libubsan")
+    assert done.returncode == 0, done.stderr
+    return folder / "replay"
+
+
+class Script:
+    """What the program is told, and what it should answer."""
+
+    def __init__(self, net: EvalNetwork) -> None:
+        self.net, self.accumulators = net, Accumulators(net)
+        self.lines: list[str] = []
+        self.answers: list[str] = []
+
+    def set_up(self, pos: np.void) -> None:
+        numbers = [int(pos["turn"]), *pos["board"].tolist(), *pos["hands"].reshape(-1).tolist()]
+        self.lines.append("set_up " + " ".join(map(str, numbers)))
+
+    def evaluate(self, pos: np.void) -> None:
+        record = self.accumulators.record
+        output = int(evaluate_output(pos, record, network_record(self.net)))
+        outputs = [output, int(record["draw_output"])][: len(self.net.outputs)]
+        (score,) = centipawns_reference(self.net, [output])
+        self.lines.append(f"evaluate {int(pos['checkers'].any())}")
+        self.answers.append(" ".join(map(str, [*outputs, score])))
+
+    def walk(self, pos: np.void, generator: random.Random, plies: int) -> None:
+        """A game like a search's line: most positions evaluated, null moves and steps aside and back here and there."""
+        played = []
+        for _ in range(plies):
+            if generator.random() < 0.6:
+                self.evaluate(pos)
+            if not pos["checkers"].any() and generator.random() < 0.1:
+                do_null_move(pos)
+                self.lines.append("null")
+                self.evaluate(pos)
+                undo_null_move(pos)
+                self.lines.append("undo")
+            moves = list_moves(pos)
+            if not moves:
+                break
+            played.append(np.int64(generator.choice(moves)))
+            do_move(pos, played[-1])
+            self.lines.append(f"do {played[-1]}")
+            if generator.random() < 0.3:
+                self.evaluate(pos)
+                undo_move(pos, played.pop())
+                self.lines.append("undo")
+        for move in reversed(played):
+            undo_move(pos, move)
+            self.lines.append("undo")
+        self.evaluate(pos)
+
+    def judge(self, program: Path, kernel: str | None) -> None:
+        told = "\n".join(self.lines)
+        arguments = [program, program.with_name("lite_eval.bin")]
+        done = subprocess.run(arguments, input=told, capture_output=True, text=True, timeout=500)
+        assert done.returncode == 0, done.stderr
+        found, *answers = done.stdout.splitlines()
+        assert kernel in (None, found)
+        assert answers == self.answers
+        assert len(set(answers)) > len(answers) // 10
+
+
+def play_games(net: EvalNetwork, games: int, plies: int) -> Script:
+    script = Script(net)
+    for seed in range(games):
+        pos = position_from_sfen(ROOTS[seed % len(ROOTS)])
+        script.set_up(pos)
+        script.walk(pos, random.Random(seed), plies)
+    return script
+
+
+@pytest.mark.parametrize(("kernel", "name"), TRIED)
+def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) -> None:
+    if KERNEL == "plain" and kernel != "plain":
+        pytest.skip("this machine is not known to run the kernels of x86")
+    if kernel in NEEDED and KERNELS.index(KERNEL) > KERNELS.index(NEEDED[kernel]):
+        pytest.skip(f"this machine does not run {kernel}")
+    program = compiled(NETWORKS[name], tmp_path, f"{SANITIZED} {FLAGS[kernel]}")
+    play_games(NETWORKS[name], 2 * len(ROOTS), 80).judge(program, kernel)
+
+
+def test_avx_vnni_compiles(tmp_path: Path) -> None:
+    if KERNEL == "plain":
+        pytest.skip("this machine is not known to run the kernels of x86")
+    compiled(NETWORKS["lite"], tmp_path, f"-c {FLAGS['AVX-VNNI']}")
+
+
+def test_weights_of_another_header_are_refused(tmp_path: Path) -> None:
+    program = compiled(NETWORKS["odd"], tmp_path, "")
+    weights = tmp_path / "lite_eval.bin"
+    content = weights.read_bytes()
+    for wrong in (content[:-1], content + b"\0", content[:5000] + bytes([content[5000] ^ 1]) + content[5001:], b""):
+        weights.write_bytes(wrong)
+        done = subprocess.run([program, weights], input="", capture_output=True, text=True, timeout=100)
+        assert done.returncode == 1
+        assert (
+            done.stderr
+            == f"{weights}: damaged, or not the file that was exported with this header; export both again\n"
+        )
+    weights.unlink()
+    done = subprocess.run([program, weights], input="", capture_output=True, text=True, timeout=100)
+    assert done.stderr == f"{weights}: cannot be opened\n"
+
+
+def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
+    assert "lite_eval.bin" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"lite_eval.h", "lite_eval.bin"}
+    text = (tmp_path / "lite_eval.h").read_text()
+    assert "namespace lite_eval {" in text
+    assert "@" not in text
+    (tmp_path / "lite_eval.h").unlink()
+    with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
+        Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
+    with pytest.raises(ValueError, match="its name becomes a C"):
+        Export("lite-16-4-32", tmp_path / "lite-eval.h").run()
+    assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
+
+
+@pytest.mark.slow
+def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: compiled as an engine is, by every kernel that this machine runs."""
+    script, start = play_games(NETWORKS["lite"], 1000, 120), Script(NETWORKS["lite"])
+    start.set_up(position_from_sfen("startpos"))
+    probe = f"{start.lines[0]}\nevaluate 0"
+    for kernel, flags in FLAGS.items():
+        program = compiled(NETWORKS["lite"], tmp_path, f"-O3 {flags}")
+        # A processor that lacks an instruction stops the program with a signal.
+        arguments = [program, tmp_path / "lite_eval.bin"]
+        runs = subprocess.run(arguments, input=probe, capture_output=True, text=True).returncode == 0
+        if runs:
+            script.judge(program, kernel)
+        with capsys.disabled():
+            print(f"{kernel}: {f'{len(script.answers):,} positions agree' if runs else 'does not run here'}")
+
+
+@pytest.mark.slow
+def test_speed_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: update and layers along games, by the header and by Numba in turns; LITESHOGI_KERNEL chooses both."""
+    kernel = {"vnni": "AVX-512 VNNI", "avx2": "AVX2", "plain": "plain"}[KERNEL]
+    net, games = NETWORKS["lite"], find_games(None, 200)
+    library = ctypes.CDLL(str(compiled(net, tmp_path, f"-O3 -shared -fPIC {FLAGS[kernel]}")))
+    library.walk.restype = ctypes.c_int64
+    changes, checks = np.zeros((games.plies, 4), np.uint16), np.zeros(games.plies, np.uint8)
+    for first, last in pairwise(games.starts):
+        pos = position_from_sfen("startpos")
+        for index in range(first, last):
+            do_move(pos, np.int64(games.moves[index]))
+            changes[index] = [*pos["removed"][pos["ply"]], *pos["added"][pos["ply"]]]
+            checks[index] = pos["checkers"].any()
+    pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
+    start = np.concatenate((pos["board"], pos["hands"].reshape(-1)))
+    arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (start, changes, checks, games.starts)]
+    weights = str(tmp_path / "lite_eval.bin").encode()
+
+    def ours(part: int) -> int:
+        record = accumulators.record
+        return int(_walk(pos, record, accumulators.network, games.moves, games.starts, np.int64(part)))
+
+    def theirs(part: int) -> int:
+        return int(library.walk(weights, *arrays, len(games.starts) - 1, int(part == FORWARD)))
+
+    assert ours(FORWARD) == theirs(FORWARD)
+    times: dict[tuple[str, int], list[float]] = {}
+    for _ in range(15):
+        for walk in (ours, theirs):
+            for part in (PLAY, FORWARD):
+                before = time.thread_time_ns()
+                walk(part)
+                times.setdefault((walk.__name__, part), []).append((time.thread_time_ns() - before) / games.plies)
+    spent = {key: statistics.median(measured) for key, measured in times.items()}
+    numba, cpp = (spent[walk, FORWARD] - spent[walk, PLAY] for walk in ("ours", "theirs"))
+    with capsys.disabled():
+        print(
+            f"\n{kernel}, {games.plies} positions of {games.source}: Numba {numba:.1f} ns, C++ {cpp:.1f} ns, "
+            f"ratio {cpp / numba:.2f}; its do_move and undo_move {spent['theirs', PLAY]:.1f} ns"
+        )
