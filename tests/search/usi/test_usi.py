@@ -177,7 +177,7 @@ def test_what_yaneuraous_users_type(session):
     session.send("position startpos moves 7g7f", "d")
     lines = session.until("sfen")
     assert lines[-1] == "sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
-    assert lines[6].split() == ["f", ".", ".", "P", ".", ".", ".", ".", ".", "."]
+    assert lines[-7] == " 口 口 歩 口 口 口 口 口 口"
     expected = evaluate_sfens(load_network("default"), [lines[-1].removeprefix("sfen ")])[0]
     said = session.send("eval").until("eval")[-1]
     assert f"eval {expected.score_cp} cp of the side to move" in said
