@@ -41,7 +41,7 @@ class Adapter(ABC, Generic[E]):
 
     @abstractmethod
     def evaluate(self, engine: E) -> list[str]:
-        """What the engine's network says of the position, as lines."""
+        """What the engine's network says of the position, as lines: `eval = `, the mover's centipawns, first."""
 
     @abstractmethod
     def bench(self, engine: E) -> list[str]:

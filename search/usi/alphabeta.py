@@ -131,12 +131,19 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         return self._backing
 
     def evaluate(self, engine: AlphaBetaEngine) -> list[str]:
+        from search.evaluation.leave_one_out import contributions, draw_contributions
         from search.evaluation.static_evaluation import evaluate_sfens
         from search.rules.sfen import get_sfen
 
         found = evaluate_sfens(engine.network, [get_sfen(engine.position)])[0]
+        left, worth = contributions(engine.network, engine.position)
         draw = "" if found.draw is None else f", draw {100 * found.draw:.1f} %"
-        return [f"eval {found.score_cp} cp of the side to move, win rate {100 * found.win_rate:.1f} %{draw}"]
+        return [
+            f"eval = {found.score_cp}",
+            f"win rate of the side to move {100 * found.win_rate:.1f} %{draw}",
+            "what each piece contributes for black, cp:",
+            *draw_contributions(engine.position, left.men, worth),
+        ]
 
     def bench(self, engine: AlphaBetaEngine) -> list[str]:
         from search.alphabeta.bench import signature

@@ -98,7 +98,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
 
         engine.ready()
         found = engine.search(Limits(nodes=1))
-        lines = [f"eval {found.score} cp of the side to move, win rate {100 * found.win_rate:.1f} %"]
+        lines = [f"eval = {found.score}", f"win rate of the side to move {100 * found.win_rate:.1f} %"]
         return lines + [f"policy {one.move} {100 * one.prior:.1f} %" for one in engine.root_moves()[:SHOWN_MOVES]]
 
     def bench(self, engine: PuctEngine) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 import time
@@ -179,8 +180,11 @@ def test_what_yaneuraous_users_type(session):
     assert lines[-1] == "sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
     assert lines[-7] == " 口 口 歩 口 口 口 口 口 口"
     expected = evaluate_sfens(load_network("default"), [lines[-1].removeprefix("sfen ")])[0]
-    said = session.send("eval").until("eval")[-1]
-    assert f"eval {expected.score_cp} cp of the side to move" in said
+    assert session.send("eval").until("eval")[-1] == f"eval = {expected.score_cp}"
+    said = session.until("white in hand")
+    assert f"{100 * expected.win_rate:.1f} %" in said[0]
+    assert "P" in said[-8]  # the pawns of rank g, and below them what each contributes
+    assert len(re.findall(r"[+-]\d+", said[-7])) == 8
     assert session.send("bench").until("signature")[-1].startswith(f"signature {SIGNATURE} ")
     session.send("go depth 2")  # the position is still there
     assert is_legal(position_from_sfen(lines[-1][5:]), np.int64(move_from_usi(session.bestmove())))
