@@ -6,8 +6,8 @@ Callers name a file and need not know its kind. What a kind needs is imported wh
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal
@@ -15,15 +15,21 @@ from typing import Any, Literal
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from search.evaluation.network import EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import is_shipped, network_file
-from search.evaluation.static_evaluation import evaluate_sfens, set_game_with_kings
+from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
 from search.machine.files import check_output
 from search.rules.position import new_position
+from search.rules.shogi import HAND_KINDS, SQUARES
+from search.rules.view import view_position
 from search.score import CP_PER_LOGIT, win_rate
 
 Precision = Literal["auto", "float32", "bfloat16"]
+Valuer = Callable[[np.ndarray, np.ndarray, np.ndarray], list[dict[str, Any]]]
+"""From the mover's view of positions (pieces, hands, in_check as in `Batch`) to {score_cp, win_rate} of each, and
+`draw` of a network that tells it."""
 
 
 class Kind(Enum):
@@ -100,44 +106,79 @@ def evaluate(net: str, sfens: Sequence[str]) -> list[dict[str, Any]]:
     {sfen, score_cp, win_rate}, `output`, the raw integer, of a network of the engine's, and `draw` of one that tells
     it. Raises OSError or ValueError in words.
     """
-    kind = kind_of(net)
-    if kind is Kind.FOLDED:
+    if kind_of(net) is Kind.FOLDED:
         found = [asdict(one) for one in evaluate_sfens(load_network(net), sfens)]
         return [{name: value for name, value in one.items() if value is not None} for one in found]
-    batch, scale = _batch(sfens), CP_PER_LOGIT
-    draws: np.ndarray | None = None
+    arrays = empty_views(len(sfens))
+    pos = new_position()
+    for number, sfen in enumerate(sfens):
+        set_game_with_kings(pos, sfen)
+        view_position(pos, *arrays, np.int64(number))
+    return [{"sfen": sfen} | row for sfen, row in zip(sfens, load_valuer(net)(*arrays), strict=True)]
+
+
+def empty_views(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Room for the mover's view of so many positions: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,)."""
+    return (
+        np.zeros((count, SQUARES), np.uint8),
+        np.zeros((count, 2 * HAND_KINDS), np.uint8),
+        np.zeros(count, np.bool_),
+    )
+
+
+def load_valuer(net: str) -> Valuer:
+    """What gives the values of positions, whatever a network's kind. Raises OSError or ValueError in words."""
+    kind, scale = kind_of(net), CP_PER_LOGIT
+    if kind is Kind.FOLDED:
+        return _folded_valuer(load_network(net))
     if kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX):
         from experiments.resnet.judge import load_predictor
         from experiments.resnet.network import load_resnet
 
         if kind is Kind.POLICY_VALUE:
             scale = float(load_resnet(net)[1].get("cp_per_logit", CP_PER_LOGIT))
-        said = load_predictor(net)(batch)
-        logits, draws = said.value, said.draw
-    else:
-        from lite.training.checkpoint import load_model
-        from lite.training.testing import load_predictor as load_value_predictor
+        predict_all = load_predictor(net)
 
-        if kind is Kind.VALUE:
-            scale = float(load_model(net)[1].get("cp_per_logit", CP_PER_LOGIT))
-        logits = load_value_predictor(net)(batch)
-    rows = []
-    for number, (sfen, logit) in enumerate(zip(sfens, logits.tolist(), strict=True)):
-        row = {"sfen": sfen, "score_cp": round(logit * scale), "win_rate": win_rate(logit * scale, scale)}
-        rows.append(row if draws is None else row | {"draw": win_rate(float(draws[number]), 1.0)})
-    return rows
+        def by_policy_net(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[dict[str, Any]]:
+            said = predict_all(_batch(pieces, hands, in_check))
+            return _values(said.value, scale, said.draw)
+
+        return by_policy_net
+    from lite.training.checkpoint import load_model
+    from lite.training.testing import load_predictor as load_value_predictor
+
+    if kind is Kind.VALUE:
+        scale = float(load_model(net)[1].get("cp_per_logit", CP_PER_LOGIT))
+    predict = load_value_predictor(net)
+    return lambda pieces, hands, in_check: _values(predict(_batch(pieces, hands, in_check)), scale)
 
 
-def _batch(sfens: Sequence[str]) -> Any:
+def _folded_valuer(net: EvalNetwork) -> Valuer:
+    def values(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[dict[str, Any]]:
+        outputs = evaluate_batch(net, pieces, hands, in_check)
+        scores = centipawns_reference(net, outputs[:, 0].tolist())
+        rates = [win_rate(net.logit(output), 1.0) for output in outputs[:, 0].tolist()]
+        rows: list[dict[str, Any]] = [{"score_cp": s, "win_rate": r} for s, r in zip(scores, rates, strict=True)]
+        if "draw" not in net.outputs:
+            return rows
+        draws = [win_rate(net.logit(output), 1.0) for output in outputs[:, 1].tolist()]
+        return [row | {"draw": draw} for row, draw in zip(rows, draws, strict=True)]
+
+    return values
+
+
+def _values(logits: np.ndarray, scale: float, draws: np.ndarray | None = None) -> list[dict[str, Any]]:
+    rows = [{"score_cp": round(logit * scale), "win_rate": win_rate(logit * scale, scale)} for logit in logits.tolist()]
+    if draws is None:
+        return rows
+    return [row | {"draw": win_rate(float(draw), 1.0)} for row, draw in zip(rows, draws, strict=True)]
+
+
+def _batch(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> Any:
     """The positions as a batch of records of which nothing else is known."""
     from lite.records.decode import as_batch, labelled_dtype
-    from search.rules.view import view_position
 
-    batch, pos = as_batch(np.zeros(len(sfens), labelled_dtype)), new_position()
-    for number, sfen in enumerate(sfens):
-        set_game_with_kings(pos, sfen)
-        view_position(pos, batch.pieces, batch.hands, batch.in_check, np.int64(number))
-    return batch
+    return replace(as_batch(np.zeros(len(pieces), labelled_dtype)), pieces=pieces, hands=hands, in_check=in_check)
 
 
 def export(

@@ -143,14 +143,18 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
 def write_figure(figure: Any, path: Path) -> None:
     """A figure of matplotlib's, as a PNG."""
     figure.tight_layout()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
-def _save(figure: Any, path: Path) -> None:
+def save_figure(figure: Any, path: Path) -> None:
+    """A figure of matplotlib's as it is laid out, as an SVG where the path ends so, else as a PNG."""
     from matplotlib import pyplot
 
     content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=110)
+    if path.suffix.lower() == ".svg":
+        figure.savefig(content, format="svg", metadata={"Date": None})  # the same picture is the same file
+    else:
+        figure.savefig(content, format="png", dpi=110)
     pyplot.close(figure)
     write_atomically(path, content.getvalue())
 
@@ -241,7 +245,7 @@ def draw_analysis(report: dict[str, Any], path: Path, font: str | None) -> None:
         )
         for axis in (top, bottom):
             axis.grid(color="#dddddd", lw=0.5)
-        _save(figure, path)
+        save_figure(figure, path)
 
 
 def _drawn_score(found: dict[str, Any], limit: int) -> int:

@@ -42,7 +42,11 @@ class FoldedNetwork:
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
         """Each layer's inputs f8 (B, in), the first layer's after its ReLU, then the outputs (B, out)."""
-        found = [np.clip(self._sums(sample), 0, self.limit)]
+        return self.activations_from(np.clip(self._sums(sample), 0, self.limit))
+
+    def activations_from(self, first: np.ndarray) -> list[np.ndarray]:
+        """The same of a first layer's f8 (B, in) after its ReLU."""
+        found = [first]
         for weight, bias in self.layers[:-1]:
             found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
         weight, bias = self.layers[-1]

@@ -23,6 +23,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "export": (),
     "import": (),
     "eval": (),
+    "explain": (),
     "bench": ("search", "pipes", "factory", "steps", "evaluation", "training", "reading", "planes"),
     "perft": (),
     "mate": (),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 import tyro
 
 Net = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="NET")]
-"""A network: a path, or the name of one that is shipped (`default`). Every verb that takes one takes it first."""
+"""A network: a path, or the name of one that is shipped (`default`). A verb that must be told one takes it first."""
 Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 """The file or directory to write."""
 Overwrite = Annotated[bool, tyro.conf.arg(help="Replace what is there.")]

@@ -33,6 +33,7 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
     "arguments",
     [
         ["eval", "default", "startpos"],
+        ["explain", "startpos"],
         ["perft", "startpos", "2"],
         ["bench", "--depth", "2"],
         ["bench", "evaluation", "-h"],

@@ -1,0 +1,218 @@
+"""`liteshogi explain`: figures, units, pictures, and what cannot be explained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from experiments.explain.explain import compare, explain
+from experiments.explain.picture import draw_contributions
+from experiments.nets import evaluate
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.untied import UntiedConfig
+from lite.training.checkpoint import save_model
+from liteshogi import __main__ as front_door
+
+MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Untrained networks of three kinds, with statistics of batches that are not those of a fresh one."""
+    place = tmp_path_factory.mktemp("trained")
+    torch.manual_seed(5)
+    for name, config in (
+        ("lite", LiteConfig((4, 2, 8), perspectives=2)),
+        ("untied", UntiedConfig((4, 2, 8))),
+        ("scrambled", LiteConfig((4, 2, 8), layout="blog")),
+        ("dense", DenseConfig(32, (8,))),
+    ):
+        model = config.build()
+        for norm in model.norms():
+            torch.nn.init.uniform_(norm.running_mean, -0.5, 0.5)
+            torch.nn.init.uniform_(norm.running_var, 0.5, 2)
+        save_model(place / f"{name}.safetensors", model.eval(), {"cp_per_logit": 10_000.0})
+    return place
+
+
+def test_the_figures_hang_together() -> None:
+    from search.rules.play import set_game
+    from search.rules.sfen import get_sfen, position_from_sfen
+
+    found = explain("default", MIDDLE).figures
+    (value,) = evaluate("default", [MIDDLE])
+    assert found["side_to_move"] == "white"
+    assert (found["score_cp"], found["win_rate"]) == (value["score_cp"], pytest.approx(value["win_rate"]))
+    assert found["black_score_cp"] == -value["score_cp"]
+    assert len(found["pieces"]) == 38  # one of each hand's bishop, no king
+    assert {piece["square"] for piece in found["pieces"] if piece["held"]} == {None}
+    for piece in found["pieces"]:
+        assert piece["contribution_cp"] == -piece["black_contribution_cp"]
+    assert [row["score_cp"] for row in found["moves"]] == sorted(row["score_cp"] for row in found["moves"])[::-1]
+    for row in found["moves"][::17]:
+        pos = position_from_sfen(MIDDLE)
+        set_game(pos, MIDDLE, [row["move"]])
+        (after,) = evaluate("default", [get_sfen(pos)])
+        assert row["score_cp"] == -after["score_cp"]
+        assert row["win_rate"] == pytest.approx(1 - after["win_rate"])
+
+
+def test_what_is_worth_for_one_side_is_so_for_the_other() -> None:
+    mine, turned = explain("default", MIDDLE).figures, explain("default", _turn(MIDDLE)).figures
+    worth = {(piece["square"], piece["piece"]): piece["contribution_cp"] for piece in mine["pieces"] if piece["square"]}
+    for piece in turned["pieces"]:
+        if square := piece["square"]:
+            there = f"{10 - int(square[0])}{'ihgfedcba'['abcdefghi'.index(square[1])]}"
+            assert worth[there, piece["piece"]] == piece["contribution_cp"]
+
+
+def _turn(sfen: str) -> str:
+    board, turn, hands, number = sfen.split()
+    squares = [re.findall(r"\+?[A-Za-z]|\d", rank)[::-1] for rank in board.split("/")[::-1]]
+    turned = "/".join("".join(rank) for rank in squares).swapcase()
+    return f"{turned} {'b' if turn == 'w' else 'w'} {hands.swapcase()} {number}"
+
+
+@pytest.mark.parametrize("name", ["lite", "untied"])
+@pytest.mark.parametrize("sfen", [MIDDLE, _turn(MIDDLE)])
+def test_a_silent_line_is_one_whose_weights_are_zero(name: str, sfen: str, trained: Path, tmp_path: Path) -> None:
+    from lite.training.checkpoint import load_model
+
+    net = str(trained / f"{name}.safetensors")
+    units = explain(net, sfen).figures["units"]
+    (value,) = evaluate(net, [sfen])
+    white = sfen.split()[1] == "w"
+    for kind, axis in (("ranks", 0), ("files", 1)):
+        assert [row["name"] for row in units[kind]] == list("abcdefghi" if axis == 0 else "123456789")
+        for line in (0, 4, 7):
+            model, training = load_model(Path(net))
+            assert isinstance(model, LiteValueNetwork)
+            with torch.no_grad():
+                weights = model.l3.weight.view(8, model.perspectives, 2, model.channels, 9)
+                for view in range(model.perspectives):
+                    weights[:, view, axis, :, 8 - line if white == (view == 0) else line] = 0
+            save_model(tmp_path / "silent.safetensors", model, training)
+            (silent,) = evaluate(str(tmp_path / "silent.safetensors"), [sfen])
+            row = units[kind][line]
+            assert row["contribution_cp"] == pytest.approx(value["score_cp"] - silent["score_cp"], abs=1)
+            assert len(row["activations"]) == model.channels * model.perspectives
+    assert any(row["contribution_cp"] for row in units["files"] + units["ranks"])
+
+
+def test_a_unit_sees_its_own_line_alone(trained: Path) -> None:
+    """A pawn on 5c changes units of file 5 and rank c alone."""
+    net = str(trained / "lite.safetensors")
+    before = explain(net, "3k5/9/9/9/9/9/9/4R4/K8 b - 1").figures["units"]
+    after = explain(net, "3k5/9/4p4/9/9/9/9/4R4/K8 b - 1").figures["units"]
+    same = {
+        kind: [one["activations"] == other["activations"] for one, other in zip(before[kind], after[kind], strict=True)]
+        for kind in ("files", "ranks")
+    }
+    assert [row for row, kept in enumerate(same["files"]) if not kept] in ([4], [])
+    assert [row for row, kept in enumerate(same["ranks"]) if not kept] in ([2], [])
+    assert not all(same["files"] + same["ranks"])
+
+
+@pytest.mark.parametrize(
+    ("net", "reason"), [("scrambled", "no units"), ("dense", "no units"), ("default", "give its run")]
+)
+def test_a_network_without_units_says_so(net: str, reason: str, trained: Path) -> None:
+    found = explain(net if net == "default" else str(trained / f"{net}.safetensors"), MIDDLE).figures
+    assert found["units"] is None
+    assert reason in found["units_left_out"]
+
+
+def test_two_networks_disagree_most_at_the_top() -> None:
+    one, other = explain("default", MIDDLE), explain("lite-16-4-32", MIDDLE)
+    rows = compare(one, other)
+    sizes = [abs(row["difference_cp"]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 0
+    for row in rows:
+        mine = [piece for piece in one.figures["pieces"] if (piece["square"], piece["colour"]) == _place(row)]
+        assert row["black_contributions_cp"][0] in [piece["black_contribution_cp"] for piece in mine]
+        assert row["difference_cp"] == row["black_contributions_cp"][1] - row["black_contributions_cp"][0]
+
+
+def _place(row: dict) -> tuple[str | None, str]:
+    return row["square"], row["colour"]
+
+
+def _squares(path: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """Name and RGB of every coloured cell of a picture."""
+    for group in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}g"):
+        name = group.get("id", "")
+        if re.search(r"(square|hand)_", name):
+            (shape,) = group
+            red, green, blue = re.search(r"fill: #(..)(..)(..)", shape.get("style", "")).groups()  # type: ignore[union-attr]
+            yield name, (int(red, 16), int(green, 16), int(blue, 16))
+
+
+@pytest.mark.parametrize("font", [None, "found"])
+def test_the_picture_has_the_sides_colours(font: str | None, tmp_path: Path) -> None:
+    from experiments.pictures import japanese_font
+
+    found, path = explain("default", MIDDLE), tmp_path / "board.svg"
+    draw_contributions([found], path, japanese_font() if font else None)
+    cells = list(_squares(path))
+    assert len(cells) == len(dict(cells)) == 83
+    colours = dict(cells)
+    assert sum(name.startswith("square_") for name in colours) == 81
+    for piece in found.figures["pieces"]:
+        letter = piece["piece"] if piece["colour"] == "black" else piece["piece"].lower()
+        red, _, blue = colours[f"square_{piece['square']}" if piece["square"] else f"hand_{letter}"]
+        if abs(piece["black_contribution_cp"]) > 5:
+            assert (blue > red) == (piece["black_contribution_cp"] > 0), piece
+    rook, enemy = colours["square_2h"], colours["square_8b"]
+    assert rook[2] - rook[0] > 60
+    assert enemy[0] - enemy[2] > 60
+    assert len({colours[f"square_{square}"] for square in ("5e", "9d")}) == 1  # nothing stands there
+    content = path.read_bytes()
+    draw_contributions([found], path, japanese_font() if font else None)
+    assert path.read_bytes() == content
+
+
+def _answers(*arguments: str) -> int:
+    return front_door._run(["explain", *arguments])
+
+
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _answers("startpos", "-o", str(tmp_path / "board.png")) == 0
+    text = capsys.readouterr().out
+    assert "black to move" in text
+    assert len(re.findall(r"^\d?[1-9][a-i]|P\*", text, re.MULTILINE)) >= 5
+    assert (tmp_path / "board.png").read_bytes().startswith(b"\x89PNG")
+    assert _answers(MIDDLE, "--compare", "default", "lite-16-4-32", "--json", "-o", str(tmp_path / "two.svg")) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [one["net"] for one in report["nets"]] == ["default", "lite-16-4-32"]
+    assert len(report["differences"]) == 38
+    names = [name for name, _ in _squares(tmp_path / "two.svg")]
+    assert len(names) == len(set(names)) == 2 * 83
+    assert _answers(MIDDLE, "--compare", "default", "lite-16-4-32") == 0
+    assert "difference" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("nonsense",), "SFEN 'nonsense'"),
+        (("9/9/9/9/9/9/9/9/9 b - 1",), "no black and no white king"),
+        (("startpos moves 7g7e",), "7g7e, is not legal"),
+        (("startpos", "-o", "board.jpg"), "ends in .svg or .png"),
+        (("startpos", "--net", "nowhere.safetensors"), "nowhere.safetensors"),
+    ],
+)
+def test_what_cannot_be_explained_is_said_in_a_line(
+    arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _answers(*arguments) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert complaint in line
