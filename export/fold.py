@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from export.folded import FoldedNetwork, fold, module_logits
+from export.folded import FoldedNetwork, fold, module_outputs
 from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
@@ -70,8 +70,8 @@ def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
     """
     folded = fold(model)
     checked = sample.part(0, CHECKED)
-    truth = module_logits(model, checked)
-    error = float(np.abs(folded.logits(checked) - truth).max())
+    truth = module_outputs(model, checked)
+    error = float(np.abs(folded.outputs(checked) - truth).max())
     if not error <= TOLERANCE * max(1.0, float(np.abs(truth).max())):
         raise ValueError(
             f"the folded network differs from the trained one by {error:g}: this is a bug, please report it"

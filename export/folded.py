@@ -52,9 +52,13 @@ class FoldedNetwork:
         weight, bias = self.layers[-1]
         return [*found, found[-1] @ weight.T + bias]
 
+    def outputs(self, sample: Sample) -> np.ndarray:
+        """Outputs f8 (B, outputs): the logit of the mover's win, and of a draw where the network has that output."""
+        return self.activations(sample)[-1]
+
     def logits(self, sample: Sample) -> np.ndarray:
         """Logits f8 (B,) of the mover's win."""
-        return np.asarray(self.activations(sample)[-1][:, 0])
+        return self.outputs(sample)[:, 0]
 
     def _sums(self, sample: Sample) -> np.ndarray:
         features = self.feature_set
@@ -130,8 +134,8 @@ def fold(model: Any) -> FoldedNetwork:
     return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), LIMITS[model.activation])
 
 
-def module_logits(model: Any, sample: Sample) -> np.ndarray:
-    """Logits f8 (B,) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
+def module_outputs(model: Any, sample: Sample) -> np.ndarray:
+    """Outputs f8 (B, outputs) of the trained module itself in float64 and evaluation mode, by its listed inputs."""
     from lite.networks.value_network import listed_inputs
 
     exact = copy.deepcopy(model).double().eval()
@@ -140,8 +144,8 @@ def module_logits(model: Any, sample: Sample) -> np.ndarray:
         for at in range(0, len(sample.pieces), _CHUNK):
             part = sample.part(at, at + _CHUNK)
             if model.feature_set == "piece_square":
-                logits = exact(*listed_inputs(part.pieces, part.hands, part.in_check))[:, 0]
+                outputs = exact(*listed_inputs(part.pieces, part.hands, part.in_check))
             else:
-                logits = exact.logits(part.pieces, part.hands, part.in_check)
-            parts.append(logits.numpy())
+                outputs = exact.outputs(part.pieces, part.hands, part.in_check)
+            parts.append(outputs.numpy())
     return np.concatenate(parts)

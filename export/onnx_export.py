@@ -1,8 +1,8 @@
 """A trained value network as ONNX.
 
 Inputs are the listing's, by name: `x1` int64 (positions, 81), piece 0..27 or 28 for an empty square, seen by the mover;
-`x2` int64 (positions, 57), hand feature i at place i or 57. Output: `output` float32 (positions, 1), the logit of the
-mover's win. Heads that only help training are not part of what a module's `forward` gives, so they are dropped.
+`x2` int64 (positions, 57), hand feature i at place i or 57. Output: `output` float32 (positions, outputs), the logit
+of the mover's win, and of a draw where the network has that output.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_res
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.metrics import Metrics, log_losses, require_finite
-from lite.training.targets import sigmoid
+from lite.training.targets import drawn_games, sigmoid
 from search.puct.planes import (
     NO_LABEL,
     PLANES1,
@@ -176,7 +176,8 @@ class PolicyMetrics:
         totals = np.log(np.exp(logits - highest).sum(1)) + highest[:, 0]
         self._policy_loss += float((totals - logits[np.arange(len(labels)), labels]).sum())
         if found.draw is not None:
-            self._rare.setdefault("draw", []).append((found.draw, batch.result == 0.5))
+            drawn, played = drawn_games(batch)
+            self._rare.setdefault("draw", []).append((found.draw[played], drawn[played] > 0))
         if found.auxiliary is not None:
             for name, column in zip(self._auxiliary, found.auxiliary.T, strict=True):
                 happened = (batch.kind_of_result & TARGET_BITS[name]) != 0

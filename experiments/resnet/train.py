@@ -20,6 +20,7 @@ from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
 from lite.training.run import Run
+from lite.training.targets import drawn_games
 from search.puct.planes import PLANES1
 from search.rules.shogi import MIRRORED_SQUARE, SQUARES
 
@@ -149,8 +150,10 @@ class ResnetRun(Run):
         }
         total = losses["policy_loss"] + losses["value_loss"]
         if outputs.draw is not None:
-            drawn = self._tensor((batch.result == 0.5).astype(np.float32))
-            losses["draw_loss"] = functional.binary_cross_entropy_with_logits(outputs.draw.float(), drawn)
+            drawn, played = map(self._tensor, drawn_games(batch))
+            losses["draw_loss"] = functional.binary_cross_entropy_with_logits(
+                outputs.draw.float(), drawn, weight=played.float()
+            )
             total = total + losses["draw_loss"]
         if outputs.auxiliary is not None:
             bits = np.array([TARGET_BITS[name] for name in self.model.network_config.auxiliary], np.uint8)

@@ -28,6 +28,8 @@ class DenseConfig(NetworkConfig):
     """Sizes of the hidden layers."""
     perspectives: Literal[1, 2] = 1
     """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
+    draw: bool = False
+    """A second output, the logit of a draw."""
 
     def check(self) -> None:
         check_size("width", self.width, MAX_WIDTH)
@@ -35,17 +37,19 @@ class DenseConfig(NetworkConfig):
         check_choice("perspectives", self.perspectives, (1, 2))
 
     def build(self) -> DensePieceSquareNetwork:
-        return DensePieceSquareNetwork(self.width, self.hidden, self.perspectives)
+        return DensePieceSquareNetwork(self.width, self.hidden, self.perspectives, self.draw)
 
 
 class DensePieceSquareNetwork(ValueNetwork):
     """A row of `width` free numbers per feature, batch normalisation, ReLU, hidden layers: NNUE without kings."""
 
-    def __init__(self, width: int = 64, hidden: tuple[int, ...] = (32,), perspectives: Literal[1, 2] = 1) -> None:
-        super().__init__(DenseConfig(width, tuple(hidden), perspectives), perspectives)
+    def __init__(
+        self, width: int = 64, hidden: tuple[int, ...] = (32,), perspectives: Literal[1, 2] = 1, draw: bool = False
+    ) -> None:
+        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw), perspectives)
         self.table = nn.Parameter(torch.randn(ROWS, width) / 6)
         self.norm = nn.BatchNorm1d(width)
-        sizes = [width * perspectives, *hidden, 1]
+        sizes = [width * perspectives, *hidden, 1 + draw]
         self.linear = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes))
 
     def norms(self) -> list[nn.Module]:

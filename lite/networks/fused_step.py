@@ -1,4 +1,4 @@
-"""From lists of active rows to logits and back: the forward and backward pass of every net here.
+"""From lists of active rows to outputs and back: the forward and backward pass of every net here.
 
 Each thread takes its part of the batch through all layers, a block of positions at a time, so that what one layer makes
 is still near the core when the next one reads it. Of the wide first layer only the sums are kept for the backward pass,
@@ -97,7 +97,7 @@ def _through_scaling(gradient, sums, scale, constant, slope, first, last, result
             base[output] += np.float64(result[sample - first, output])
 
 
-class _Logits(torch.autograd.Function):
+class _Outputs(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, positions: int, lists: Callable[[int, int], Lists], first_layer: FirstLayer,
@@ -108,7 +108,7 @@ class _Logits(torch.autograd.Function):
         arrays = [tensor.detach().contiguous().numpy() for tensor in first_layer.tensors]
         layers = list(zip(linear[::2], linear[1::2], strict=True))
         width, dtype = len(arrays[-1]), gamma.dtype
-        logits = torch.empty(positions, dtype=dtype)
+        found = torch.empty(positions, len(layers[-1][1]), dtype=dtype)
 
         def sum_part(first: int, last: int) -> _Part:
             rows, start = lists(first, last)
@@ -124,7 +124,7 @@ class _Logits(torch.autograd.Function):
             for weight, bias in others:
                 part.hidden.append(outputs.clamp_(0, ceiling))
                 outputs = torch.addmm(bias, outputs, weight.t())
-            logits[part.first : part.last] = outputs.squeeze(1)
+            found[part.first : part.last] = outputs
 
         parts = at_once(sum_part, *zip(*part_bounds(positions, threads), strict=True))
         samples = sum(len(part.sums) for part in parts)
@@ -138,7 +138,7 @@ class _Logits(torch.autograd.Function):
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
         ctx.parts, ctx.activation, ctx.first_layer, ctx.workers = parts, activation, first_layer, workers
-        return logits
+        return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
@@ -146,7 +146,7 @@ class _Logits(torch.autograd.Function):
         width, dtype = len(activation.scale), activation.scale.dtype
 
         def to_sums(part: _Part) -> tuple[torch.Tensor, np.ndarray, list[torch.Tensor]]:
-            gradient = gradients[0][part.first : part.last].unsqueeze(1)
+            gradient = gradients[0][part.first : part.last]
             of_linear: list[torch.Tensor] = []
             for weight, outputs in zip(weights[:0:-1], part.hidden[::-1], strict=True):
                 of_linear[:0] = gradient.t() @ outputs, gradient.sum(0)
@@ -200,7 +200,7 @@ def _total(parts: Sequence[Any]) -> Any:
     return total
 
 
-def fused_logits(
+def fused_outputs(
     positions: int,
     lists: Callable[[int, int], Lists],
     first_layer: FirstLayer,
@@ -211,7 +211,7 @@ def fused_logits(
     threads: int | None = None,
     workers: Workers = ALONE,
 ) -> torch.Tensor:
-    """Logits (positions,) of a net whose first layer is a sum of table rows; float32 or float64.
+    """Outputs (positions, outputs) of a net whose first layer is a sum of table rows; float32 or float64.
 
     `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
     Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and cut to 0..ceiling; then come
@@ -222,7 +222,7 @@ def fused_logits(
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
     tensors = (gamma, beta, *first_layer.tensors, *(tensor for layer in linear for tensor in layer))
-    logits: torch.Tensor = _Logits.apply(  # type: ignore[no-untyped-call]
+    outputs: torch.Tensor = _Outputs.apply(  # type: ignore[no-untyped-call]
         positions, lists, first_layer, norms, training, ceiling, threads, workers, *tensors
     )
-    return logits
+    return outputs

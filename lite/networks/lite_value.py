@@ -38,6 +38,8 @@ class LiteConfig(NetworkConfig):
     """board: kernels run along files and ranks; blog: the listing's scrambled view of the board."""
     perspectives: Literal[1, 2] = 1
     """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
+    draw: bool = False
+    """A second output, the logit of a draw."""
 
     def check(self) -> None:
         check_choice("layout", self.layout, ("board", "blog"))
@@ -50,7 +52,7 @@ class LiteConfig(NetworkConfig):
             check_size(f"dims: {name}", size, most)
 
     def build(self) -> LiteValueNetwork:
-        return LiteValueNetwork(self.dims, self.layout, self.perspectives)
+        return LiteValueNetwork(self.dims, self.layout, self.perspectives, self.draw)
 
 
 class LiteValueNetwork(ValueNetwork):
@@ -63,8 +65,9 @@ class LiteValueNetwork(ValueNetwork):
         dims: tuple[int, int, int] = (16, 4, 32),
         layout: Layout = "board",
         perspectives: Literal[1, 2] = 1,
+        draw: bool = False,
     ) -> None:
-        super().__init__(self.kind(dims, layout, perspectives), perspectives)
+        super().__init__(self.kind(dims, layout, perspectives, draw), perspectives)
         embedding, channels, hidden = dims
         self.layout = layout
         self.channels = channels
@@ -74,7 +77,7 @@ class LiteValueNetwork(ValueNetwork):
         self.bn2_1 = nn.BatchNorm2d(channels)
         self.bn2_2 = nn.BatchNorm2d(channels)
         self.l3 = nn.Linear(channels * 18 * perspectives, hidden)
-        self.l4 = nn.Linear(hidden, 1)
+        self.l4 = nn.Linear(hidden, 1 + draw)
 
     def line_convolutions(self, embedding: int, channels: int) -> tuple[nn.Module, nn.Module]:
         """(B, D, 9, 9) to (B, C, 1, 9) along the files, and to (B, C, 9, 1) along the ranks, without biases."""

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from lite.networks.first_layer import MAX_LISTED
-from lite.networks.fused_step import fused_logits
+from lite.networks.fused_step import fused_outputs
 from lite.networks.gathered import gather_sums
 from lite.networks.limits import check_hidden, check_size
 from lite.networks.parts import at_once, part_bounds
@@ -260,9 +260,9 @@ class NnueNetwork(ValueNetwork):
         """The listing's inputs do not tell more than eight pawns in hand, which NNUE counts: ValueError."""
         raise ValueError(f"a {self.feature_set} network has no form with the lite network's inputs, so none in ONNX")
 
-    def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
-        """Logits (B,) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped first:
-        they always are where the gradient is taken, whatever the optimiser did to them."""
+    def outputs(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
+        """Outputs (B, 1) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped
+        first: they always are where the gradient is taken, whatever the optimiser did to them."""
         rows, start = list_feature_rows(self._features, pieces, hands)
         table: torch.Tensor = self.table
         if len(self.king):
@@ -278,7 +278,7 @@ class NnueNetwork(ValueNetwork):
 
         first_layer = TableSums(table, self.bias)
         arguments = (len(pieces), lists, first_layer, self.norms(), self.training, self._linear(), self.ceiling)
-        return fused_logits(*arguments, self.threads)
+        return fused_outputs(*arguments, self.threads)
 
     def norms(self) -> list[nn.Module]:
         return []

@@ -1,9 +1,9 @@
 """What every network here is built from, and what it can do.
 
 A network's first layer is a sum of table rows. It speaks one protocol, `ValueNetwork`: `forward(x1, x2)` is the slow
-reference path over the listing's inputs, `logits(pieces, hands, in_check)` the same function by summed rows, for
-training on a CPU, and `gathered_logits` for training on another device; `first_layer()` and `layers()` are what export
-folds. All values are the mover's.
+reference path over the listing's inputs, `outputs(pieces, hands, in_check)` the same function by summed rows, for
+training on a CPU, and `gathered_outputs` for training on another device; `first_layer()` and `layers()` are what export
+folds. The first output is the logit of the mover's win, the second, of a network that has one, that of a draw.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from lite.networks.first_layer import list_active_rows
-from lite.networks.fused_step import FirstLayer, fused_logits
+from lite.networks.fused_step import FirstLayer, fused_outputs
 from lite.networks.gathered import gather_active_rows, gather_sums, normalise
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
@@ -43,8 +43,11 @@ class NetworkConfig:
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        """The kind and its fields, as they stand in a network file."""
-        return {"network": self.name} | asdict(self)
+        """The kind and its fields, as they stand in a network file; no draw output is not worth a word."""
+        named = {"network": self.name} | asdict(self)
+        if not named.get("draw"):
+            named.pop("draw", None)
+        return named
 
 
 class ValueNetwork(nn.Module):
@@ -102,10 +105,10 @@ class ValueNetwork(nn.Module):
         return result
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """Logits (B, 1) from the listing's inputs: x1 int64 (B, 81) pieces 0..28, x2 int64 (B, 57) hand indices.
+        """Outputs (B, outputs) from the listing's inputs: x1 int64 (B, 81) pieces 0..28, x2 int64 (B, 57) hand indices.
 
         Column i of x2 holds i if the hand (or check) feature i is there, else 57. This is the listed module, operation
-        by operation; the way to train is `logits`.
+        by operation; the way to train is `outputs`.
         """
         if self.perspectives == 1:
             return self._head(self._outputs(x1, x2))
@@ -122,7 +125,12 @@ class ValueNetwork(nn.Module):
     forward_listed = forward
 
     def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
-        """Logits (B,) from a batch's arrays (pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,)), by summed rows.
+        """The first of the `outputs`: logits (B,) of the mover's win."""
+        return self.outputs(pieces, hands, in_check)[:, 0]
+
+    def outputs(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
+        """Outputs (B, outputs) from a batch's arrays (pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,)), by
+        summed rows.
 
         Equal to `forward` in value, gradient and running statistics, and more than ten times as fast.
         """
@@ -133,14 +141,14 @@ class ValueNetwork(nn.Module):
 
         first_layer, linear = self.summed_layers()
         arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear)
-        return fused_logits(*arguments, threads=self.threads, workers=self.workers)
+        return fused_outputs(*arguments, threads=self.threads, workers=self.workers)
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
-        """The first layer as `logits` takes it, and (weight, bias) of the later ones, whose inputs are in its order."""
+        """The first layer as `outputs` takes it, and (weight, bias) of later ones, whose inputs are in its order."""
         return TableSums(*self.rows()), self._linear()
 
-    def gathered_logits(self, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor) -> torch.Tensor:
-        """`logits` from tensors on the network's device, whatever device that is."""
+    def gathered_outputs(self, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor) -> torch.Tensor:
+        """`outputs` from tensors on the network's device, whatever device that is."""
         views = range(self.perspectives)
         rows = [gather_active_rows(self.feature_set, pieces, hands, in_check, view) for view in views]
         sums = self.gathered_sums(torch.cat(rows))
@@ -149,7 +157,7 @@ class ValueNetwork(nn.Module):
         outputs = torch.cat(sums.chunk(self.perspectives), 1)
         for weight, bias in self._linear():
             outputs = nn.functional.linear(outputs.clamp(0, self.ceiling), weight, bias)
-        return outputs.squeeze(1)
+        return outputs
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
         """The first layer's sums (samples, N) before normalisation, of rows as `gather_active_rows` gives them."""

@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lite.records.decode import Batch
+from lite.records.formats import NO_GAME
+
 MATE_SCORE = 30000
 """Scores at least this far from zero are found mates (stored as +-32000): certain, and no evidence for a scale."""
 
@@ -46,6 +49,14 @@ def blend(
     expected = win_rate(score, cp_per_logit)
     target = np.where(played, (1 - lambda_) * result + lambda_ * expected, expected)
     return np.where(scored, target, result).astype(np.float32)
+
+
+def drawn_games(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each position's game was drawn, f4 (B,), and whether there was a game to say so, bool (B,).
+
+    A network learns the chance of it as it is, without more weight for what is rare: the search counts on the number.
+    """
+    return (batch.result == 0.5).astype(np.float32), batch.kind_of_result & NO_GAME == 0
 
 
 def lambda_at(start: float, end: float | None, step: int, steps: int) -> float:

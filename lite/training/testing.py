@@ -71,9 +71,9 @@ def _onnx(path: Path) -> Predictor:
             output = np.asarray(session.run(None, {names[81]: x1.numpy(), names[57]: x2.numpy()})[0])
         except Exception as error:  # onnxruntime raises classes of its own that it does not export
             raise ValueError(f"{path}: onnxruntime cannot run it on positions: {first_line(error)}") from None
-        if output.size != len(batch):
-            raise ValueError(f"{path}: gives {output.shape} for {len(batch)} positions, not a number for each")
-        return output.reshape(-1)
+        if output.size not in (len(batch), 2 * len(batch)):
+            raise ValueError(f"{path}: gives {output.shape} for {len(batch)} positions, not a number or two for each")
+        return output.reshape(len(batch), -1)[:, 0]
 
     return logits
 

@@ -13,9 +13,10 @@ from lite.networks.value_network import ValueNetwork
 from lite.records.decode import Batch, labelled_dtype
 from lite.training.checkpoint import load_model, save_model
 from lite.training.loss import value_loss
-from lite.training.metrics import Metrics
+from lite.training.metrics import Metrics, log_losses
 from lite.training.options import ValueTraining
 from lite.training.run import Run
+from lite.training.targets import drawn_games
 from search.rules.shogi import EMPTY, MIRRORED_SQUARE, SQUARES, WHITE
 
 FEW_PARAMETERS = 1 << 22
@@ -65,36 +66,51 @@ class ValueRun(Run):
             pieces = np.where(reverse[:, None], pieces[:, MIRRORED_SQUARE], pieces)
         share = self.workers.share(len(pieces))
         target = torch.from_numpy(self.target(batch)[keep][share])
-        logits = self.logits(self.model, pieces[share], hands[share], in_check[share])
-        return {"loss": value_loss(logits, target.to(logits), options.error_exponent).sum() / len(pieces)}
+        outputs = self.outputs(self.model, pieces[share], hands[share], in_check[share])
+        loss = value_loss(outputs[:, 0], target.to(outputs), options.error_exponent).sum() / len(pieces)
+        if outputs.shape[1] == 1:
+            return {"loss": loss}
+        drawn, played = (torch.from_numpy(part[keep][share]).to(outputs) for part in drawn_games(batch))
+        of_draws = (played * value_loss(outputs[:, 1], drawn)).sum() / len(pieces)
+        return {"loss": loss + of_draws, "value_loss": loss, "draw_loss": of_draws}
 
-    def logits(self, network: ValueNetwork, *arrays: np.ndarray) -> torch.Tensor:
-        """A network's logits of (pieces, hands, in_check), where it is trained."""
+    def outputs(self, network: ValueNetwork, *arrays: np.ndarray) -> torch.Tensor:
+        """A network's outputs of (pieces, hands, in_check), where it is trained."""
         if self.options.device == "cpu":
-            return network.logits(*arrays)
-        return network.gathered_logits(*(torch.from_numpy(array).to(self.options.device) for array in arrays))
+            return network.outputs(*arrays)
+        return network.gathered_outputs(*(torch.from_numpy(array).to(self.options.device) for array in arrays))
 
     def test(self) -> dict[str, Any]:
         metrics = Metrics()
         losses: list[np.ndarray] = []
+        of_draws: list[np.ndarray] = []
         exponent = self.options.error_exponent
         for batch in self.read(self.options.valid, shuffle=False):
             share = self.workers.share(len(batch))
-            logits = np.zeros(len(batch), np.float32)
+            outputs = np.zeros((len(batch), self.model.hidden_layers()[-1].out_features), np.float32)
             with torch.no_grad():
                 arrays = (batch.pieces[share], batch.hands[share], batch.in_check[share])
-                logits[share] = self.logits(self.average.model, *arrays).cpu()
-            self.workers.total(torch.from_numpy(logits))
+                outputs[share] = self.outputs(self.average.model, *arrays).cpu()
+            self.workers.total(torch.from_numpy(outputs))
+            logits = outputs[:, 0]
             metrics.add(logits, batch)
             # Epochs are compared by what the last of them learns.
             target = torch.from_numpy(self.target(batch, self.steps - 1)).double()
             losses.append(value_loss(torch.from_numpy(logits).double(), target, exponent).numpy())
-        return {"loss": float(np.concatenate(losses).mean())} | metrics.report()
+            if outputs.shape[1] == 2:
+                drawn, played = drawn_games(batch)
+                of_draws.append(log_losses(outputs[:, 1], drawn)[played])
+        loss = float(np.concatenate(losses).mean())
+        if not of_draws:
+            return {"loss": loss} | metrics.report()
+        draw_loss = float(np.concatenate(of_draws).mean())
+        return {"loss": loss + draw_loss, "draw_loss": draw_loss} | metrics.report()
 
     def in_short(self, figures: dict[str, Any]) -> str:
         return (
             f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
             f"log loss {figures['log_loss']:.4f}"
+            + (f"  of draws {figures['draw_loss']:.4f}" if "draw_loss" in figures else "")
         )
 
     def load_network(self, path: Path) -> ValueNetwork:

@@ -21,6 +21,8 @@ NETS: dict[str, Callable[[], ValueNetwork]] = {
     "untied": lambda: UntiedNetwork((4, 2, 6)),
     "two views": lambda: LiteValueNetwork((6, 5, 11), perspectives=2),
     "dense": lambda: DensePieceSquareNetwork(24, (8, 5), perspectives=2),
+    "draw": lambda: LiteValueNetwork((6, 2, 9), draw=True),
+    "dense, draw": lambda: DensePieceSquareNetwork(24, (8,), draw=True),
 }
 
 

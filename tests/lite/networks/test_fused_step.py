@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
-from lite.networks.fused_step import fused_logits
+from lite.networks.fused_step import fused_outputs
 from lite.networks.lite_value import LiteConfig
 from lite.networks.row_sums import BLOCK, TableSums
 from lite.networks.untied import UntiedConfig
@@ -25,7 +25,17 @@ from search.rules.shogi import MIRRORED_SQUARE
 class Layers:
     """A first layer of one or two batch normalisations or none, and hidden layers, both ways."""
 
-    def __init__(self, features=9, width=6, hidden=(5, 3), views=1, norms=1, ceiling=float("inf"), dtype=torch.float64):
+    def __init__(
+        self,
+        features=9,
+        width=6,
+        hidden=(5, 3),
+        views=1,
+        norms=1,
+        ceiling=float("inf"),
+        dtype=torch.float64,
+        outputs=1,
+    ):
         self.ceiling, self.views = ceiling, views
         self.table = torch.randn(features, width, dtype=dtype).requires_grad_()
         self.base = torch.randn(width, dtype=dtype).requires_grad_()
@@ -33,7 +43,7 @@ class Layers:
         for norm in self.norms:
             norm.weight.data.uniform_(0.5, 2)
             norm.bias.data.uniform_(-0.5, 0.5)
-        sizes = [width * views, *hidden, 1]
+        sizes = [width * views, *hidden, outputs]
         self.linear = [torch.nn.Linear(a, b).to(dtype) for a, b in pairwise(sizes)]
 
     def parameters(self):
@@ -48,7 +58,7 @@ class Layers:
 
         linear = [(layer.weight, layer.bias) for layer in self.linear]
         arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.ceiling)
-        return fused_logits(len(lists) // self.views, part, *arguments)
+        return fused_outputs(len(lists) // self.views, part, *arguments)
 
     def plain(self, lists, training=True):
         sums = torch.stack([self.base + self.table[rows].sum(0) for rows in map(list, lists)])
@@ -63,7 +73,7 @@ class Layers:
         outputs = sums.clamp(0, self.ceiling).reshape(-1, sums.shape[1] * self.views)
         for layer in self.linear[:-1]:
             outputs = layer(outputs).clamp(0, self.ceiling)
-        return self.linear[-1](outputs).squeeze(1)
+        return self.linear[-1](outputs)
 
 
 def draw_lists(rng, samples, features=9):
@@ -79,18 +89,19 @@ def draw_lists(rng, samples, features=9):
     hidden=st.sampled_from([(), (5,), (5, 3)]),
     ceiling=st.sampled_from([1.0, float("inf")]),
     training=st.booleans(),
+    outputs=st.sampled_from([1, 2]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
 @settings(max_examples=80, deadline=None)
 def test_values_gradients_and_statistics_are_autograd_s(
-    seed, positions, views, width, norms, hidden, ceiling, training, dtype
+    seed, positions, views, width, norms, hidden, ceiling, training, outputs, dtype
 ):
     """Samples without rows, with one row several times, and equal samples are among them."""
     torch.manual_seed(seed)
     lists = draw_lists(np.random.default_rng(seed), positions * views)
-    ours = Layers(width=width, hidden=hidden, views=views, norms=norms, ceiling=ceiling, dtype=dtype)
+    ours = Layers(9, width, hidden, views, norms, ceiling, dtype, outputs)
     theirs = copy.deepcopy(ours)
-    weight = torch.linspace(-1, 2, positions, dtype=dtype)
+    weight = torch.linspace(-1, 2, positions * outputs, dtype=dtype).view(positions, outputs)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-3}
     results = [net(lists, training) for net in (ours.fused, theirs.plain)]
     torch.testing.assert_close(*results, **tolerance)
@@ -156,7 +167,7 @@ def test_a_nan_is_passed_on():
     net = Layers(norms=0)
     with torch.no_grad():
         net.table[3, 1] = float("nan")
-    assert torch.isnan(net.fused([[1], [3]])).tolist() == [False, True]
+    assert torch.isnan(net.fused([[1], [3]])[:, 0]).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ NETWORKS = [
     LiteConfig((4, 2, 8)),
     LiteConfig((4, 2, 8), layout="blog", perspectives=2),
     UntiedConfig((4, 2, 8), perspectives=2),
-    DenseConfig(16, (8, 4), 2),
+    DenseConfig(16, (8, 4), 2, draw=True),
     HalfKpConfig(32, (8,)),
     KpConfig(32, (8, 4)),
 ]
@@ -81,15 +81,15 @@ def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
             part.add_(0.05 * torch.randn_like(part))
     gathered = copy.deepcopy(fused)
     arrays = (batch.pieces, batch.hands, batch.in_check)
-    target = torch.from_numpy(batch.result).double()
-    values = {fused: lambda: fused.logits(*arrays), gathered: lambda: gathered.gathered_logits(*tensors(batch))}
+    target = torch.from_numpy(batch.result).double()[:, None]
+    values = {fused: lambda: fused.outputs(*arrays), gathered: lambda: gathered.gathered_outputs(*tensors(batch))}
     losses: list[list[float]] = []
     for net, value in values.items():
         optimiser = torch.optim.AdamW(net.parameters(), lr=0.003)
         losses.append([])
         for step in range(100 if config.name != "half_kp" else 20):
             optimiser.zero_grad()
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(value(), target)
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(*torch.broadcast_tensors(value(), target))
             loss.backward()
             if step == 0:
                 net.first = [part.grad.clone() for part in net.parameters() if part.numel()]
@@ -111,7 +111,7 @@ def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
 def test_nothing_stays_on_the_cpu(config, batch: Batch) -> None:
     """The device meta holds no numbers, yet refuses to mix its tensors with those of another, as a GPU would."""
     net = config.build().to("meta")
-    logits = net.gathered_logits(*(tensor.to("meta") for tensor in tensors(batch)))
+    logits = net.gathered_outputs(*(tensor.to("meta") for tensor in tensors(batch)))
     logits.sum().backward()
     assert logits.device.type == "meta"
     assert {part.device.type for part in net.state_dict().values()} == {"meta"}

@@ -18,6 +18,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import KpConfig
+from lite.records.formats import NO_GAME
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
@@ -48,8 +49,9 @@ def network_bytes(output: Path) -> dict[str, bytes]:
             "mirror": True,
             "threads": 2,
         },
+        {"network": DenseConfig(width=8, hidden=(8,), draw=True), "valid": True},
     ],
-    ids=["adamw-ema", "source-swa", "dense-mirror-threads"],
+    ids=["adamw-ema", "source-swa", "dense-mirror-threads", "draws"],
 )
 def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_out, tmp_path, changes):
     if changes.get("valid"):
@@ -70,6 +72,30 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(options, records, held_ou
             assert tensor.numpy().tobytes() == b[0][group][name].numpy().tobytes(), (group, name)
     steps = [line["step"] for line in read_log(cut.output / "log.jsonl") if line["kind"] == "train"]
     assert steps == sorted(set(steps))
+
+
+def test_draws_are_learnt_beside_the_value(options, records, held_out, tmp_path):
+    """The two losses are told apart."""
+    run = options(records, tmp_path / "run", network=LiteConfig((4, 2, 8), draw=True), valid=(held_out,), epochs=12)
+    figures = train_value(run)
+    lines = [line for line in read_log(run.output / "log.jsonl") if line["kind"] == "train"]
+    for line in lines:
+        assert line["loss"] == pytest.approx(line["value_loss"] + line["draw_loss"], abs=1e-5)
+    assert lines[-1]["draw_loss"] < lines[0]["draw_loss"]
+    assert 0 < figures["draw_loss"] < figures["loss"]
+
+
+def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_path):
+    """Its record holds a draw for want of a result."""
+    run = Run(options(records, tmp_path / "run", network=DenseConfig(width=8, hidden=(8,), draw=True)))
+    batch = next(iter(run.reader))
+    loss = run.losses(batch)["draw_loss"].item()
+    batch.result[::2], batch.kind_of_result[::2] = 0.5, NO_GAME
+    fewer = run.losses(batch)["draw_loss"].item()
+    assert 0 < fewer < loss
+    batch.result[::2] = 1
+    assert run.losses(batch)["draw_loss"].item() == pytest.approx(fewer, abs=1e-6)
+    run.folder.abandon()
 
 
 def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capfd):
