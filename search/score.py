@@ -32,6 +32,12 @@ def win_rate(score: float, cp_per_logit: float = CP_PER_LOGIT) -> float:
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, score / cp_per_logit))))
 
 
+def draw_value(rate: float, colour: int, cp_per_logit: float = CP_PER_LOGIT) -> tuple[int, int]:
+    """Centipawns of a draw to black and to white, where it is worth `rate` (0..1) to the side of this colour."""
+    score = score_of_rate(rate, cp_per_logit)
+    return (-score, score) if colour else (score, -score)
+
+
 def score_of_rate(rate: float, cp_per_logit: float = CP_PER_LOGIT) -> int:
     """Centipawns of an expected result (0..1), the inverse of `win_rate`, kept inside the evaluations' range."""
     if rate <= 0 or rate >= 1:

@@ -140,7 +140,7 @@ class AlphaBetaEngine(Engine):
         record["root_first"] = record["root_current"] = record["pause"] = 0
         record["depth"] = record["score"] = record["line_length"] = record["pv_length"][0] = 0
         record["table"] = self.table.record
-        record["draw_value"] = self.rules.draw_value
+        thread.set_draw_value(self.rules.draw_value)
         record["max_moves"] = self.rules.max_moves
         record["declaration_rule"] = self.rules.declaration
 

@@ -51,7 +51,7 @@ thread_dtype = record_dtype(
         ("seldepth", np.int32),
         ("root_depth", np.int32),
         ("root_ply", np.int32),  # position.ply at the root
-        ("draw_value", np.int32, 2),  # centipawns of a repetition to each colour
+        ("draw_value", np.int32, 2),  # centipawns of a draw to each colour
         ("max_moves", np.int32),  # game_ply at which the game is drawn; 0: never
         ("declaration_rule", np.int32),
         ("null_until", np.int32),  # verification search: no null move before this ply, see alphabeta.py
@@ -155,6 +155,11 @@ class SearchThread:
     def use_network(self, network: EvalNetwork) -> None:
         """Evaluate with another network."""
         self.accumulators = Accumulators(network)
+
+    def set_draw_value(self, draw_value: tuple[int, int]) -> None:
+        """Search with these centipawns of a draw to black and to white; the table holds scores of one pair only."""
+        self.record["draw_value"] = draw_value
+        self.accumulators.set_draw_value(draw_value)
 
     def clear(self) -> None:
         """Forget what was learnt about move ordering, for a new game."""

@@ -13,6 +13,7 @@ import ctypes
 import numpy as np
 from numba import types
 
+from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
 from search.evaluation.kernels import activate, affine, affine_clipped, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
@@ -59,6 +60,7 @@ accumulator_dtype = record_dtype(
         ("refreshes", np.int64),
         ("updates", np.int64),
         ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
+        ("draw_worth", np.int64, 2),  # logarithm of what a draw is worth to each colour, see draw_value.py
     ]
 )
 
@@ -92,6 +94,19 @@ class Accumulators:
         record["kept_bytes"] = kept_bytes
         record["width_bytes"] = 2 * net.width
         reset_accumulators(record)
+        self.set_draw_value((0, 0))
+
+    def set_draw_value(self, draw_value: tuple[int, int]) -> None:
+        """Evaluate with these centipawns of a draw to black and to white; only a network that foretells them cares."""
+        set_draw_worth(self.record, self.network, *map(np.int64, draw_value))
+
+
+@jit
+def set_draw_worth(accumulators, net, black, white):
+    """Note what a draw is worth to each colour, int64 centipawns."""
+    if net.has_draw != 0:
+        accumulators.draw_worth[0] = log_of_rate(steps_of(black, net.steps_per_centipawn), net)
+        accumulators.draw_worth[1] = log_of_rate(steps_of(white, net.steps_per_centipawn), net)
 
 
 @jit
@@ -311,5 +326,13 @@ def centipawns(output, net):
 
 @jit
 def evaluate(pos, accumulators, net):
-    """Score of the position in centipawns, from the mover's view, within +-20000; int64."""
-    return centipawns(evaluate_output(pos, accumulators, net), net)
+    """Score of the position in centipawns, from the mover's view, within +-20000; int64. A network that foretells draws
+    has them weighed by what they are worth."""
+    score = centipawns(evaluate_output(pos, accumulators, net), net)
+    if net.has_draw != 0:
+        output = np.int64(accumulators.draw_output)
+        size = abs(output) // net.output_divisor
+        draw = steps_of(size if output >= 0 else -size, net.steps_per_draw_output)
+        worth, rest = accumulators.draw_worth[pos.turn], accumulators.draw_worth[1 - pos.turn]
+        return weigh_draw(score, draw, np.int64(worth), np.int64(rest), net)
+    return score

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from search.evaluation.draw_value import LOG_TABLE, STEPS
 from search.evaluation.feature_sets import NO_KING, NO_ROW
 from search.evaluation.kernels import pack_biases, pack_weights, padded_outputs
 from search.evaluation.network import MAX_LAYERS, EvalNetwork
@@ -41,6 +42,10 @@ network_dtype = record_dtype(
         ("output_divisor", np.int64),
         ("centipawns_per_output", np.int64),
         ("has_draw", np.int64),
+        # of a network that foretells draws, see draw_value.py
+        ("log_table", np.uint64),  # address
+        ("steps_per_centipawn", np.float64),
+        ("steps_per_draw_output", np.float64),  # once it is divided
     ]
 )
 
@@ -105,4 +110,8 @@ def _make_record(net: EvalNetwork) -> np.void:
     record["output_divisor"] = net.output_divisor
     record["centipawns_per_output"] = net.centipawns_per_output
     record["has_draw"] = len(net.outputs) == 2
+    if record["has_draw"]:
+        record["log_table"] = place(LOG_TABLE, arrays)
+        record["steps_per_centipawn"] = STEPS / net.cp_per_logit
+        record["steps_per_draw_output"] = STEPS * net.logit_per_output
     return record

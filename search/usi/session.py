@@ -178,18 +178,17 @@ class Session:
     def _apply_rules(self, engine: Engine) -> None:
         from search.engine import Rules
         from search.rules.declaration import NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE
-        from search.score import score_of_rate
+        from search.score import draw_value
 
         # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
         colour = int(engine.position["turn"])
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
-        draw = score_of_rate(rate, engine.cp_per_logit)
         engine.multi_pv = self._options.number("MultiPV")
         numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
             declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],
             max_moves=self._options.number("MaxMovesToDraw"),
-            draw_value=(-draw, draw) if colour else (draw, -draw),
+            draw_value=draw_value(rate, colour, engine.cp_per_logit),
         )
 
     def _setoption(self, rest: str) -> None:

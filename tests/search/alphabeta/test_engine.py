@@ -14,12 +14,14 @@ import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
+from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
-from search.score import is_mate, mate_plies
+from search.rules.shogi import BLACK, WHITE
+from search.score import draw_value, is_mate, mate_plies
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
@@ -220,6 +222,23 @@ def test_the_value_of_a_draw_has_two_sides(engine):
     for draw, best in (((300, -300), 300), ((-300, 300), -300)):
         engine.rules = Rules(max_moves=1, draw_value=draw)
         assert engine.analyse("startpos", depth=3).score == best
+
+
+def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
+    """Whenever black's worth or the root's colour changes it, a search is that of a fresh engine, to the node."""
+    net = random_network("piece_square", 32, (8,), 1, ("value", "draw"))
+    engine = AlphaBetaEngine(net, hash_mb=1)
+    found = []
+    for worth in (draw_value(0.3, BLACK), draw_value(0.7, BLACK), draw_value(0.7, WHITE)):
+        engine.rules, fresh = Rules(draw_value=worth), AlphaBetaEngine(net, hash_mb=1)
+        fresh.rules = engine.rules
+        for thread in engine._threads:
+            thread.clear()  # the histories know nothing of draws
+        again, once = engine.analyse(MIDDLE, depth=6), fresh.analyse(MIDDLE, depth=6)
+        assert (again.nodes, again.score) == (once.nodes, once.score)
+        found.append((once.nodes, once.score))
+    assert found[0] == found[2] != found[1]  # a draw at 0.7 is to white what one at 0.3 is to black
+    assert engine.analyse(MIDDLE, depth=6).nodes < again.nodes
 
 
 def test_only_the_moves_asked_for(engine):

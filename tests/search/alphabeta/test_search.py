@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from search.evaluation.material import material_network
 from search.rules.movegen import QUIET, TACTICAL, generate, is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen, set_sfen
-from search.score import INFINITE, MATE, is_mate, mate_plies
+from search.rules.shogi import BLACK
+from search.score import INFINITE, MATE, draw_value, is_mate, mate_plies
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +106,15 @@ def test_a_repetition_scores_as_the_draw_value(thread):
     """Back at a position of the game the search sees the recurrence at once, and the value the draw was given."""
     shuffle = ("5i5h", "5a5b", "5h5i", "5b5a")
     sfen = "4k4/9/9/9/9/9/9/1R7/4K4 w - 1"
-    thread.record["draw_value"] = (77, -77)
-    for side, expected in (("b", 77), ("w", -77)):
+    worth = round(600 * math.log(0.3 / 0.7))
+    thread.set_draw_value(draw_value(0.3, BLACK, 600))
+    for side, expected in (("b", worth), ("w", -worth)):
         set_sfen(thread.position, sfen.replace(" w ", f" {side} "))
         moves = shuffle if side == "b" else (shuffle[1], shuffle[0], shuffle[3], shuffle[2])
         for move in moves:
             do_move(thread.position, np.int64(move_from_usi(move)))
         assert path_score(thread.position, thread.record, np.int64(1)) == expected
-    thread.record["draw_value"] = 0
+    thread.set_draw_value((0, 0))
 
 
 def test_the_stop_flag_and_the_node_limit_end_the_search(thread):

@@ -174,10 +174,12 @@ def test_centipawns_equal_the_reference(nets: dict[str, EvalNetwork]) -> None:
 def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path, capsys) -> None:
     net = nets["draw"]
     sfens, walks, expected = [], [], []
+    accumulators = Accumulators(net)
     for pos, line in play_random("startpos", 4, 12):
         sfens.append(get_sfen(pos))
         walks.append(" ".join(["startpos moves", *map(move_to_usi, line)]))
-        expected.append(int(evaluate(pos, Accumulators(net).record, network_record(net))))
+        output = evaluate_output(pos, accumulators.record, accumulators.network)
+        expected.append(int(accumulator.centipawns(output, accumulators.network)))
     found = evaluate_sfens(net, sfens)
     assert [one.score_cp for one in found] == expected
     assert [one.score_cp for one in evaluate_sfens(net, walks)] == expected
