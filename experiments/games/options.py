@@ -25,6 +25,8 @@ OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", HASH_MB, 1, 1 << 20),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    Spin("Draw_Value_Black", 500, 0, 1000),
+    Spin("Draw_Value_White", 500, 0, 1000),
     *_PARAMETERS,
     *_STEPS,
 )
@@ -79,6 +81,7 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
         {one.name: value for one in _PARAMETERS if (value := values.number(one.name)) != one.default},
         EVERY_STEP & ~skipped,
         values.number("USI_Hash"),
+        (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
     )
     chosen = {
         option.name: values.text(option.name)

@@ -30,6 +30,7 @@ from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
 from search.rules.shogi import BLACK, WHITE
+from search.score import draw_value
 
 _KIND_BITS = {
     SENNICHITE: formats.SENNICHITE,
@@ -53,6 +54,8 @@ class Player:
     steps: int = EVERY_STEP
     hash_mb: int = 16
     """Megabytes of its table."""
+    draw_rates: tuple[float, float] = (0.5, 0.5)
+    """What a draw is worth to it (0..1) as black and as white; half to one that plays itself."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,7 @@ class Duel:
         seats = [_seat(first)]
         seats.append(_seat(second) if second is not None else seats[0])
         self._seats = seats
+        self._players = () if second is None else (first, second)
         self._position = new_position()
         self._game = np.zeros(1, game_dtype)[0]
         self._cancelled = False
@@ -226,6 +230,8 @@ class Duel:
         code = encode(pos["board"], pos["hands"], int(pos["turn"]), HCP)
         game["first_colour"], game["play_out"] = first_colour, play_out
         game["random_state"] = first_state(seed)
+        for number, player in enumerate(self._players):
+            _weigh_draws(self._seats[number], player, first_colour ^ number)
         arguments = [part for seat in self._seats for part in _arguments(seat)]
         play_game(pos, game, *arguments)
         if self._cancelled or game["ending"] == UNFINISHED:
@@ -233,6 +239,14 @@ class Duel:
         if not game["count"]:
             raise ValueError(f"{start}: the game is over before it begins ({ENDINGS[game['ending']]})")
         return finished_game(game, code)
+
+
+def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
+    """Weigh draws as the player does with this colour; a table of scores with others is of no use then."""
+    before = seat.record["draw_value"].copy()
+    seat.set_draw_value(draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit))
+    if (seat.record["draw_value"] != before).any():
+        seat.table.clear()
 
 
 def _seat(player: Player) -> SearchThread:

@@ -57,8 +57,8 @@ class Command:
     """Of openings with random moves only those are played that a search by the first network finds no further from
     even, centipawns; in process."""
     first_option: tuple[str, ...] = ()
-    """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, the search's parameters, and
-    its steps to be left out, as skip_null_move=true."""
+    """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
+    the search's parameters, and its steps to be left out, as skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 
 import cshogi
@@ -17,6 +18,8 @@ from lite.records.formats import DRAW
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network
+from search.rules.shogi import BLACK, WHITE
+from search.score import score_of_rate
 
 NOT_MATE = (MOVE_LIMIT, SENNICHITE, PERPETUAL_CHECK, DECLARATION)
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
@@ -155,3 +158,16 @@ def test_openings_are_read_line_by_line(tmp_path):
     start = Openings(("startpos",), 0, 0)
     with pytest.raises(ValueError, match="none can be played from"):
         start.draw(np.random.default_rng(0), lambda _: False)
+
+
+def test_each_player_weighs_draws_by_its_colour(player):
+    """A repetition is worth to the search what its own option says while it has that colour."""
+    eager = dataclasses.replace(player, draw_rates=(0.7, 0.4))
+    duel = Duel(eager, player)
+    scale = player.network.cp_per_logit
+    for colour, rate in ((BLACK, 0.7), (WHITE, 0.4)):
+        duel.play("startpos", colour)
+        first, second = (seat.record["draw_value"].tolist() for seat in duel._seats)
+        assert first[colour] == score_of_rate(rate, scale) == -first[1 - colour]
+        assert second == [0, 0]
+    assert Duel(eager)._seats[0].record["draw_value"].tolist() == [0, 0]
