@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "tune": (),
     "judge": ("moves", "positions", "refutations", "health"),
     "recipe": ("run", "draw"),
+    "report": (),
     "analyse": (),
     "warmup": (),
     "demo": (),
@@ -63,7 +64,7 @@ RESPELLED = {
 EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
-    **dict.fromkeys(("shogiarena", "rsshogi"), "experiments"),
+    **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert"), "experiments"),
     "ray": "cluster",
 }
 """Which extra brings a missing module."""

@@ -49,11 +49,8 @@ class Ledger:
         self._count(line)
 
     def entries(self) -> Iterator[tuple[int, Counts]]:
-        """(Job, its counts) of all lines, in the order in which they were written."""
-        with complaints_about(self.path), open(self.path, "rb") as file:
-            for text in file:
-                line = parse_json(text.decode())
-                yield line["job"], line["counts"]
+        """`read_entries` of it."""
+        return read_entries(self.path)
 
     def close(self) -> None:
         self._file.close()
@@ -107,6 +104,20 @@ class Ledger:
         self.stops[line["shard"]] = line["stop"]
         for name, value in line["counts"].items():
             self.totals[name] = self.totals.get(name, 0) + value
+
+
+def read_entries(path: Path) -> Iterator[tuple[int, Counts]]:
+    """(Job, its counts) of all whole lines of a ledger, in the order in which they were written, while others may write
+    on it. Raises OSError, and ValueError that names a line that is none."""
+    with complaints_about(path), open(path, "rb") as file:
+        for number, text in enumerate(file, 1):
+            if not text.endswith(b"\n"):
+                return
+            try:
+                line = parse_json(text.decode())
+                yield line["job"], line["counts"]
+            except (ValueError, KeyError, TypeError):
+                raise ValueError(f"{path}: line {number} is no job's; restore the file from a copy") from None
 
 
 def _are_counts(counts: Any) -> TypeGuard[dict[str, int | float]]:

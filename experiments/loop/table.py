@@ -44,7 +44,14 @@ def in_words(row: dict[str, Any]) -> str:
 
 
 def as_table(rows: Sequence[dict[str, Any]]) -> str:
-    """All generations, a column for each figure that any of them has."""
+    """`as_cells` in columns."""
+    lines = as_cells(rows)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
+
+
+def as_cells(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """All generations below a line of headings, a column for each figure that any of them has."""
     opponents = list(dict.fromkeys(name for row in rows for name in row.get("against", {})))
     head = ["generation", "games", "positions", "loss", "accuracy", "d1-RMSE", "gate games", "Elo of the gate", "best"]
     lines = [[*head, *(f"against {name}" for name in opponents)]]
@@ -65,8 +72,7 @@ def as_table(rows: Sequence[dict[str, Any]]) -> str:
             ]
         )
     told = [place for place, column in enumerate(zip(*lines, strict=True)) if any(column[1:])]
-    widths = {place: max(len(line[place]) for line in lines) for place in told}
-    return "\n".join("  ".join(line[place].rjust(widths[place]) for place in told) for line in lines)
+    return [[line[place] for place in told] for line in lines]
 
 
 def _figure(row: dict[str, Any], name: str, form: str) -> str:

@@ -66,7 +66,7 @@ def draw_results(rows: Sequence[Measured]) -> Any:
     for place, (name, title) in zip(places, TITLES.items(), strict=True):
         for number, scores in enumerate(dict.fromkeys(row.row.line for row in rows)):
             found = [row for row in rows if row.row.line == scores]
-            _draw_line(place, ((100 - 100 * _lambda(row), _figure(row, name)) for row in found), number, scores)
+            _draw_line(place, ((row.result_share, _figure(row, name)) for row in found), number, scores)
         place.set(title=title, xlabel="share of the result, %", xticks=(0, 10, 25, 50))
         place.grid(**GRID)
     places[0].legend(fontsize=8)
@@ -79,7 +79,7 @@ def draw_volume(rows: Sequence[Measured]) -> Any:
     for place, name in zip(places, ("residual", "d1_rmse"), strict=True):
         for number, shape in enumerate(dict.fromkeys(row.row.shape for row in rows)):
             found = [row for row in rows if row.row.shape == shape]
-            _draw_line(place, ((_millions(row), _figure(row, name)) for row in found), number, shape)
+            _draw_line(place, ((row.million_positions, _figure(row, name)) for row in found), number, shape)
         place.set(title=TITLES[name], xlabel="million positions", xscale="log")
         ticks = ("0.1", "0.3", "1", "3", "10", "30")
         place.set_xticks([float(tick) for tick in ticks], ticks)
@@ -146,11 +146,3 @@ def _draw_line(place: Any, points: Iterable[tuple[float, float]], number: int, l
         else:
             line[at] = value
     place.plot(*zip(*sorted(line.items()), strict=True), marker="o", ms=5, color=f"C{number}", label=label)
-
-
-def _lambda(row: Measured) -> float:
-    return float(row.row.words[row.row.words.index("--lambda") + 1])
-
-
-def _millions(row: Measured) -> float:
-    return float(row.net["samples"] / row.net["epochs"] / 1e6)

@@ -47,6 +47,16 @@ class Measured:
             return None
         return float(self.games["elo_high"] - self.games["elo_low"]) / 2
 
+    @property
+    def result_share(self) -> float:
+        """Of the result in what is learnt, in percent, the rest being the score; of a row that says how it is mixed."""
+        return 100 - 100 * float(self.row.words[self.row.words.index("--lambda") + 1])
+
+    @property
+    def million_positions(self) -> float:
+        """It has learnt from."""
+        return float(self.net["samples"] / self.net["epochs"] / 1e6)
+
 
 def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
     """What there is of a table's rows, in the plan's order; of GAMES all that have played."""

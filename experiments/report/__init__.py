@@ -1,0 +1,1 @@
+"""What runs have left behind, on one page."""

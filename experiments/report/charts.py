@@ -1,0 +1,191 @@
+"""Charts as Vega-Lite describes them: one description is drawn on the page, where it can be hovered over, and as a PNG.
+
+A row is what one point shows: its fields by the names that a reader sees, all of which hovering tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]
+Spec = dict[str, Any]
+
+MACHINE = "machine"
+"""The field whose values have shapes of their own, where there is more than one."""
+COLOURS = ("#3f83c8", "#d9742b", "#2f9e6e", "#b05cc6", "#b8901c", "#d64f5f", "#3899ab", "#8a7f70")
+"""Told from a white page and from a black one."""
+HOVER = {"content": "data"}
+DIGITS = 5
+"""Of the numbers that hovering tells."""
+LEGEND_COLUMNS = 2
+LINE_HEIGHT = 22
+"""Pixels of a line of `intervals`."""
+PNG_WIDTH = 720
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart and its heading."""
+
+    title: str
+    spec: Spec
+    """In Vega-Lite 6, as wide as there is room."""
+
+
+def draw_png(chart: Chart) -> bytes:
+    """The chart alone, dark on white."""
+    import vl_convert
+
+    spec = {**chart.spec, "width": PNG_WIDTH, "title": chart.title}
+    png: bytes = vl_convert.vegalite_to_png(spec, config=config("#24292f", "#d8dce1", "#ffffff"), scale=2)
+    return png
+
+
+def config(ink: str, grid: str, background: str) -> Spec:
+    """What all charts have in common. The colours may be CSS variables, which the page's own change with it."""
+    words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500}
+    legend = {
+        "orient": "bottom",
+        "columns": LEGEND_COLUMNS,
+        "labelLimit": 160,
+        "symbolLimit": 0,
+        "symbolBaseFillColor": ink,
+        "symbolBaseStrokeColor": ink,
+    }
+    return {
+        "background": background,
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        "axis": {**words, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelLimit": 170},
+        "legend": {**words, **legend},
+        "title": {"color": ink},
+        "range": {"category": list(COLOURS)},
+        "rule": {"color": grid},
+    }
+
+
+def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, dots: bool = True) -> Chart:
+    """A line for each value of `by`, with its dots or with none to be seen; `log`: of the x axis."""
+    kind = "ordinal" if isinstance(rows[0][x], str) else "quantitative"
+    across = {"field": x, "type": kind, **({"sort": None} if kind == "ordinal" else _across(rows, x, log))}
+    return _chart(
+        title,
+        rows,
+        {"x": across, "y": _measure(y), "color": _colour(rows, by)},
+        [
+            {"mark": {"type": "line", "strokeWidth": 1.6}},
+            {"mark": {"type": "point", "filled": True, "size": 45, "opacity": 1 if dots else 0, "tooltip": HOVER}},
+        ],
+    )
+
+
+def diagonal(chart: Chart) -> Chart:
+    """The same with the line on which both axes are equal, from 0 to 1."""
+    fields = [chart.spec["encoding"][axis]["field"] for axis in ("x", "y")]
+    line = {
+        "data": {"values": [dict.fromkeys(fields, end) for end in (0, 1)]},
+        "mark": {"type": "line", "strokeDash": [4, 4], "strokeWidth": 1},
+        "encoding": {"color": {"value": "#999999"}},
+    }
+    return Chart(chart.title, {**chart.spec, "layer": [line, *chart.spec["layer"]]})
+
+
+def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str) -> Chart:
+    """A line of its own for each row, with the point `x` and its interval from `x from` to `x to`, if it has one."""
+    ends = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {"x": _measure(f"{x} from", x), "x2": {"field": f"{x} to"}, "color": _colour(rows, by)},
+        }
+    ]
+    points = {
+        "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
+        "encoding": {"x": _measure(x), "color": _colour(rows, by), **_shape(rows)},
+    }
+    down = {"y": {"field": name, "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
+    height = LINE_HEIGHT * len({row[name] for row in rows}) + LINE_HEIGHT
+    bounded = any(f"{x} from" in row for row in rows)
+    return _chart(title, rows, down, [*(ends if bounded else ()), points], height)
+
+
+def points(
+    title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, front: Sequence[Row] = ()
+) -> Chart:
+    """A point for each row, with its interval from `y from` to `y to`, if it has one; a line through the `front`."""
+    layers: list[Spec] = []
+    if front:
+        ordered = sorted((_told(row) for row in front), key=lambda row: row[x])
+        mark = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.5}
+        layers.append(
+            {"data": {"values": ordered}, "mark": mark, "encoding": {"y": _measure(y), "color": {"value": "#999999"}}}
+        )
+    if any(f"{y} from" in row for row in rows):
+        span = {"y": _measure(f"{y} from", y), "y2": {"field": f"{y} to"}}
+        layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": _colour(rows, by)}})
+    mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
+    layers.append({"mark": mark, "encoding": {"y": _measure(y), "color": _colour(rows, by), **_shape(rows)}})
+    return _chart(title, rows, {"x": {"field": x, "type": "quantitative", **_across(rows, x, log)}}, layers)
+
+
+def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False) -> list[Row]:
+    """The rows that no other beats in one of both and equals in the other: less `cost`, more `worth` (or less of it,
+    where `lower` is better). Equal ones are all there."""
+
+    def figures(row: Row) -> tuple[float, float]:
+        return row[cost], row[worth] if lower else -row[worth]
+
+    def beaten(row: Row) -> bool:
+        mine = figures(row)
+        return any(other != mine and other[0] <= mine[0] and other[1] <= mine[1] for other in map(figures, rows))
+
+    return [row for row in rows if not beaten(row)]
+
+
+def interval(name: str, middle: float | None, low: float | None, high: float | None) -> Row:
+    """The fields of a figure and, where both its ends are known, of its interval."""
+    if middle is None:
+        return {}
+    return {name: middle} | ({} if low is None or high is None else {f"{name} from": low, f"{name} to": high})
+
+
+def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], height: int = 280) -> Chart:
+    return Chart(
+        title,
+        {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "width": "container",
+            "height": height,
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "data": {"values": [_told(row) for row in rows]},
+            "encoding": encoding,
+            "layer": layers,
+        },
+    )
+
+
+def _told(row: Row) -> Row:
+    return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()}
+
+
+def _measure(field: str, title: str | None = None) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title or field, "scale": {"zero": False}}
+
+
+def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
+    """The x axis: between whole numbers nothing is to be marked."""
+    whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(row[x], int) for row in rows) else {}
+    return {"scale": {"type": "log", "nice": False} if log else {"zero": False}, **whole}
+
+
+def _colour(rows: Sequence[Row], by: str) -> Spec:
+    """Of each value; without a legend where there is but one."""
+    values = list(dict.fromkeys(row[by] for row in rows))
+    hidden = {"legend": None} if len(values) == 1 else {}
+    return {"field": by, "type": "nominal", "title": None, "scale": {"domain": values}, **hidden}
+
+
+def _shape(rows: Sequence[Row]) -> Spec:
+    several = len({row.get(MACHINE) for row in rows}) > 1
+    return {"shape": {"field": MACHINE, "type": "nominal", "title": None}} if several else {}

@@ -1,0 +1,170 @@
+"""Comparisons and recipes: nets that were trained alike but for one thing, by accuracy, strength and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.compare.compare import COLUMNS, as_markdown
+from experiments.recipe.pictures import PICTURES
+from experiments.recipe.plan import read_plan
+from experiments.recipe.results import Results
+from experiments.recipe.tables import GAMES, Measured, measured, name_of
+from experiments.recipe.tables import as_markdown as recipe_table
+from experiments.report.charts import MACHINE, Chart, Row, interval, intervals, lines, pareto_front, points
+from experiments.report.games import standing_row
+from experiments.report.section import Origin, Section, Table, machine_of, program_of
+
+PLAN, RESULTS = "plan.toml", "results.jsonl"
+ERROR = 1.96
+"""Standard errors that a 95 % interval reaches to either side."""
+COST = "evaluation, µs of one core"
+ACCURACY = "value accuracy, %"
+
+
+def is_comparison(found: Any) -> bool:
+    """Whether a JSON value is what `liteshogi compare --json` prints."""
+    return isinstance(found, dict) and {"preset", "rows", "seeds"} <= found.keys()
+
+
+def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
+    """Reports by the names of their runs. Raises ValueError in words for one that cannot be read."""
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    origins: list[Origin] = []
+    for run, report in reports.items():
+        try:
+            # Those that were made before a comparison played games lack these.
+            report = {**report, "rows": [{"games": None, "targets": [], **row} for row in report["rows"]]}
+            charts += _compared(run, report)
+            tables.append(Table.of_markdown(as_markdown(report), run))
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"{run}: no comparison that this program can read ({error!r}); make it again") from None
+        command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
+        origins.append(Origin(run, command, seed=", ".join(map(str, report["seeds"]))))
+    about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
+    return Section("Comparisons", about, charts, tables, origins)
+
+
+def _compared(run: str, report: dict[str, Any]) -> list[Chart]:
+    costs: list[Row] = []
+    curves: list[Row] = []
+    played: list[Row] = []
+    for row in report["rows"]:
+        variant = {"variant": row["variant"]}
+        accuracy = row["figures"][next(key for key, column in COLUMNS.items() if column.heading == "value accuracy")]
+        mean, error = 100 * accuracy["mean"], 100 * ERROR * (accuracy["error"] or 0)
+        found = interval(ACCURACY, mean, mean - error, mean + error)
+        costs.append({**variant, COST: row["evaluation_us"], **found, "parameters": row["parameters"]})
+        for seed, log in zip(report["seeds"], row["log"], strict=True):
+            line = {**variant, "seed": seed, "run": f"{row['variant']}, seed {seed}"}
+            curves += [
+                {**line, "epoch": epoch, ACCURACY: 100 * one["accuracy"]}
+                for epoch, one in enumerate(log, 1)
+                if one.get("accuracy") is not None
+            ]
+        if row["games"] and "Elo" in (standing := standing_row(row["games"])):
+            played.append({**variant, **standing})
+    charts = [
+        points(
+            f"{run}: accuracy over cost", costs, COST, ACCURACY, "variant", True, pareto_front(costs, COST, ACCURACY)
+        )
+    ]
+    if curves:
+        charts.append(lines(f"{run}: accuracy on held-out games", curves, "epoch", ACCURACY, "run"))
+    if played:
+        charts.append(intervals(f"{run}: Elo against the common opponent", played, "variant", "Elo", "variant"))
+    return charts
+
+
+def is_recipe(path: Path) -> bool:
+    """Whether a folder holds what a plan's nets have come to; ValueError if it lacks the plan."""
+    if not (path / RESULTS).is_file():
+        return False
+    if not (path / PLAN).is_file():
+        raise ValueError(f"{path}: holds {RESULTS} without its {PLAN}, which says what they are of; put it beside them")
+    return True
+
+
+def recipe_section(runs: Mapping[str, Path]) -> Section:
+    """Runs by their names. Raises OSError, or ValueError in words for one that cannot be read."""
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    origins: list[Origin] = []
+    for run, path in runs.items():
+        plan, results = read_plan(path / PLAN), Results(path / RESULTS)
+        for name in PICTURES:
+            if rows := measured(plan, results, name):
+                charts += [
+                    chart
+                    for chart in (_games(run, rows) if name == GAMES else _measured(run, name, rows))
+                    if len(chart.spec["data"]["values"]) > 1
+                ]
+                tables.append(Table.of_markdown(recipe_table(plan, results, name), f"{run}, {name}"))
+        makers = list(results.lines.values())
+        origins.append(
+            Origin(
+                run,
+                f"liteshogi recipe run FOLDER --plan {path / PLAN} --results {path / RESULTS}",
+                "; ".join(dict.fromkeys(map(program_of, makers))),
+                "; ".join(dict.fromkeys(map(machine_of, makers))),
+                ", ".join(sorted({str(seed) for _, _, seed in results.lines})),
+            )
+        )
+    about = (
+        "Nets of a plan, measured alike. d1-RMSE is how far one ply and quiescence are from long searches: less is "
+        "better. Intervals are 95 %."
+    )
+    return Section("Recipe", about, charts, tables, origins)
+
+
+D1, SECONDS, MILLIONS, SHARE = "d1-RMSE", "CPU seconds of training", "million positions", "share of the result, %"
+
+
+def _told(row: Measured) -> Row:
+    """What hovering tells of a net."""
+    error = ERROR * float(row.net.get("d1_rmse_error", 0))
+    told: Row = {
+        "net": name_of(row),
+        "shape": row.row.shape or "made elsewhere",
+        **interval(D1, row.net["d1_rmse"], row.net["d1_rmse"] - error, row.net["d1_rmse"] + error),
+        "residual": row.net["residual"],
+        "accuracy, %": 100 * row.net["accuracy"],
+        MACHINE: machine_of(row.net),
+    }
+    if row.row.shape:
+        told["command"] = " ".join(["liteshogi train", row.row.shape, *row.row.data, *row.row.words])
+    return told
+
+
+def _games(run: str, rows: Sequence[Measured]) -> list[Chart]:
+    """Strength over d1-RMSE and over what the training cost."""
+    played: list[Row] = []
+    for row in rows:
+        assert row.games is not None
+        told = {name: value for name, value in _told(row).items() if not name.startswith(f"{D1} ")}
+        found = interval("Elo", row.elo, row.games["elo_low"], row.games["elo_high"])
+        cost = {SECONDS: row.net["cpu_seconds"]} if row.net.get("cpu_seconds") else {}
+        played.append({**told, **found, **cost})
+    charts = [points(f"{run}: Elo over d1-RMSE", played, D1, "Elo", "shape")]
+    if costly := [row for row in played if SECONDS in row]:
+        front = pareto_front(costly, SECONDS, "Elo")
+        charts.append(points(f"{run}: Elo over the cost of training", costly, SECONDS, "Elo", "shape", True, front))
+    return charts
+
+
+def _measured(run: str, table: str, rows: Sequence[Measured]) -> list[Chart]:
+    """The nets of a table: over the number of positions or the share of the result where that is what varies."""
+    title = f"{run}, {table}: d1-RMSE"
+    first = [row for row in rows if row.seed == row.row.seeds[0]]  # a line goes through one net of each kind
+    shown = [{name: value for name, value in _told(row).items() if not name.startswith(f"{D1} ")} for row in first]
+    if table == "volume":
+        grown = [{**told, MILLIONS: row.million_positions} for row, told in zip(first, shown, strict=True)]
+        return [lines(f"{title} over positions", grown, MILLIONS, D1, "shape", log=True)]
+    if table == "results":
+        mixed = [
+            {**told, SHARE: row.result_share, "scores": row.row.line} for row, told in zip(first, shown, strict=True)
+        ]
+        return [lines(f"{title} over the share of the result", mixed, SHARE, D1, "scores")]
+    return [intervals(title, [_told(row) for row in rows], "net", D1, "shape")]

@@ -1,0 +1,113 @@
+"""Matches: Elo with its 95 % interval, of games in process and through ShogiArena."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.match import count_results
+from experiments.arena.process import GAMES
+from experiments.arena.results import read_results
+from experiments.arena.strength import in_words
+from experiments.factory.ledger import read_entries
+from experiments.factory.shards import LEDGER
+from experiments.games.standing import Standing
+from experiments.report.charts import MACHINE, Row, interval, intervals
+from experiments.report.section import Origin, Section, Table, origin_of
+from lite.datasets.description import read_description
+
+COUNTED = "match"
+"""The verb of a folder with games in process."""
+
+
+def is_counted_match(path: Path) -> bool:
+    """Whether a folder holds games in process. Raises as `read_description`."""
+    description = read_description(path) if (path / LEDGER).is_file() else None
+    return description is not None and description["verb"] == COUNTED
+
+
+def is_timed_match(path: Path) -> bool:
+    """Whether a folder holds games through ShogiArena."""
+    return (path / "match.yaml").is_file() and (path / GAMES).is_dir()
+
+
+def match_section(runs: Mapping[str, Path]) -> Section:
+    """Runs by their names. Raises OSError, or ValueError in words for one that cannot be read."""
+    rows: list[Row] = []
+    lines: list[list[str]] = []
+    origins: list[Origin] = []
+    for run, path in runs.items():
+        read = _read_timed if is_timed_match(path) else _read_counted
+        first, second, report, origin = read(run, path)
+        origins.append(origin)
+        found = standing_row(report)
+        if "Elo" in found:
+            named = {"run": run, "first": first, "against": second, "command": origin.command}
+            rows.append({**named, **found, MACHINE: origin.machine})
+        won = " - ".join(str(report[what]) for what in ("wins", "draws", "losses"))
+        lines.append([run, first, second, won, *elo_cells(report), origin.machine])
+    head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
+    charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
+    about = (
+        "Elo in the first player's view, with its 95 % interval; pairs of games from one opening are what is counted."
+    )
+    return Section("Matches", about, charts, [Table(head, lines)], origins)
+
+
+def standing_row(report: Mapping[str, Any]) -> Row:
+    """What hovering tells of a standing."""
+    found = interval("Elo", report["elo"], report["elo_low"], report["elo_high"])
+    return {**found, **{name: report[name] for name in ("games", "wins", "draws", "losses")}}
+
+
+def elo_cells(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The difference and its interval, as far as they are known."""
+    ends = [report["elo_low"], report["elo_high"]]
+    words = in_words(report["elo"], *ends)
+    if report["elo"] is None:
+        return words, ""
+    return f"{report['elo']:+.0f}", " to ".join("?" if end is None else f"{end:+.0f}" for end in ends)
+
+
+def _read_counted(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origin]:
+    description = read_description(path) or {}
+    options = description["options"]
+    names = {net.get("role"): str(net.get("name")) for net in description["nets"]}
+    if not {"first", "second"} <= names.keys():
+        raise ValueError(f"{path}: its description names no two players; leave this run out")
+    entries = list(read_entries(path / LEDGER))
+    standing = Standing(1 + max((job for job, _ in entries), default=0))
+    for job, counts in entries:
+        standing.see(job, counts)
+    limits = [[options.get(f"{side}{name}") for name in ("nodes", "depth")] for side in ("", "second_")]
+    first, second = (
+        f"{names[role]} ({_limit(*limit)})" for role, limit in zip(("first", "second"), limits, strict=True)
+    )
+    return first, second, standing.report(), origin_of(run, description)
+
+
+def _limit(nodes: int | None, depth: int | None) -> str:
+    return ", ".join([*([f"{nodes:,} nodes"] if nodes else []), *([f"depth {depth}"] if depth else [])])
+
+
+def _read_timed(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origin]:
+    try:
+        match, first, second = (
+            json.loads((path / name).read_text(encoding="utf-8"))
+            for name in ("match.yaml", "first.yaml", "second.yaml")
+        )
+        byoyomi, seed = match["rules"]["time_control"]["byoyomi_ms"], match["tournament"]["seed"]
+        names = [_player(engine) for engine in (first, second)]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: its match.yaml, first.yaml and second.yaml are not a match's ({error!r})") from None
+    command = f"liteshogi match {names[0]} {names[1]} --byoyomi {byoyomi}"
+    return names[0], names[1], count_results(read_results(path)), Origin(run, command, seed=str(seed))
+
+
+def _player(engine: Mapping[str, Any]) -> str:
+    """An engine by its program, its arguments and what is set, files by their names alone."""
+    options = {name.rstrip("|"): str(value) for name, value in engine["options"].items()}
+    chosen = [f"{name}={Path(value).name}" for name, value in options.items() if not name.startswith("NetworkDelay")]
+    return " ".join([Path(engine["engine_path"]).name, *(Path(word).name for word in engine["engine_args"]), *chosen])

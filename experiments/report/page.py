@@ -1,0 +1,143 @@
+"""The page: one HTML file that holds its charts, their library and all else, and asks for nothing over a network.
+
+The library's description of a chart is text; colours are CSS variables, so that a chart is light or dark as the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import cshogi
+
+from experiments.report.charts import config
+from experiments.report.section import Board, Origin, Section, Table
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #24292f; --faint: #57606a; --grid: #d8dce1; --page: #ffffff; --link: #0a58ca }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e8eb; --faint: #a3abb5; --grid: #3b424a; --page: #15181c; --link: #7fb2ff }
+}
+body { background: var(--page); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
+  max-width: 60rem; padding: 1rem }
+a { color: var(--link) }
+h1, h2 { line-height: 1.2 } h2 { border-top: 1px solid var(--grid); margin-top: 2.5rem; padding-top: 1rem }
+p, figcaption, nav { color: var(--faint) }
+figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0 0 .3rem }
+.chart { width: 100% } .chart svg { height: auto; max-width: 100% }
+.wide { overflow-x: auto } table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }
+th, td { border-bottom: 1px solid var(--grid); padding: .25rem .6rem; text-align: left; vertical-align: top }
+th { font-weight: 600 } td { font-variant-numeric: tabular-nums } td.long { min-width: 16rem; overflow-wrap: anywhere }
+.boards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)) }
+.boards figure { margin: 0 } .boards img { background: #ffffff; width: 100% }
+.boards figcaption { font-size: .8rem; overflow-wrap: anywhere }
+#vg-tooltip-element { background: var(--page); border-color: var(--grid); color: var(--ink);
+  max-width: min(30rem, 80vw) }
+#vg-tooltip-element table tr td.key { color: var(--faint); max-width: 9rem }
+#vg-tooltip-element table tr td.value { max-width: 20rem; overflow-wrap: anywhere; max-height: none }
+@media print {
+  :root { color-scheme: light; --ink: #000000; --faint: #333333; --grid: #bbbbbb; --page: #ffffff; --link: #000000 }
+  body { font-size: 10pt; max-width: none; padding: 0 } .wide { overflow: visible } td.long { min-width: 0 }
+  table { font-size: 7pt } td, th { overflow-wrap: anywhere; padding: 1pt 3pt } tr { break-inside: avoid }
+}
+"""
+DRAW = """
+const told = JSON.parse(document.getElementById("charts").textContent);
+const options = { renderer: "svg", actions: false, config: told.config };
+const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catch((error) => {
+  document.getElementById(`chart-${number}`).textContent = `This chart could not be drawn: ${error}`;
+  console.error(error);
+});
+Promise.all(told.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = told.specs.length; });
+"""
+LONG = 48
+"""Characters from which on a cell is given room and broken anywhere."""
+
+
+def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]) -> str:
+    """The page as HTML; `pictures` are the files beside it, by the number of the chart that each shows."""
+    import vl_convert
+
+    links = [f'<a href="#{_anchor(one.title)}">{escape(one.title)}</a>' for one in sections]
+    links.append('<a href="#origins">How the runs were made</a>')
+    charts = [chart for section in sections for chart in section.charts]
+    parts, number = [], 0
+    for section in sections:
+        parts.append(_section(section, number, pictures))
+        number += len(section.charts)
+    told = {
+        "specs": [chart.spec for chart in charts],
+        "config": config("var(--ink)", "var(--grid)", "transparent"),
+    }
+    text = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")  # no tag of HTML begins in it
+    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{escape(title)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<h1>{escape(title)}</h1>
+<nav>{" · ".join(links)}</nav>
+{"".join(parts)}
+{_origins([origin for section in sections for origin in section.origins])}
+<script type="application/json" id="charts">{text}</script>
+<script>{library}</script>
+<script>{DRAW}</script>
+</body>
+</html>
+"""
+
+
+def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
+    parts = [
+        f'<section id="{_anchor(section.title)}">\n<h2>{escape(section.title)}</h2>\n<p>{escape(section.about)}</p>'
+    ]
+    for place, chart in enumerate(section.charts, number):
+        link = f'<figcaption><a href="{escape(pictures[place])}">PNG</a></figcaption>' if place in pictures else ""
+        parts.append(
+            f'<figure><h3>{escape(chart.title)}</h3><div class="chart" id="chart-{place}"></div>{link}</figure>'
+        )
+    if section.boards:
+        parts.append(f'<div class="boards">{"".join(map(_board, section.boards))}</div>')
+    parts += map(_table, section.tables)
+    return "\n".join([*parts, "</section>\n"])
+
+
+def _origins(origins: Sequence[Origin]) -> str:
+    head = ("run", "command", "program", "machine", "seed", "when")
+    lines = [(one.run, one.command, one.program, one.machine, one.seed, one.when) for one in origins]
+    return f'<section id="origins">\n<h2>How the runs were made</h2>\n{_table(Table(head, lines))}</section>'
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.head)
+    lines = "".join(f"<tr>{''.join(map(_cell, line))}</tr>\n" for line in table.lines)
+    title = f"<h3>{escape(table.title)}</h3>" if table.title else ""
+    return f'{title}<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{lines}</tbody></table></div>'
+
+
+def _cell(text: str) -> str:
+    return f'<td class="long">{escape(text)}</td>' if len(text) > LONG else f"<td>{escape(text)}</td>"
+
+
+def _board(board: Board) -> str:
+    """As a picture of its own, for the names of its parts are the same in each."""
+    svg = str(cshogi.Board(board.sfen).to_svg())
+    source = base64.b64encode(svg.encode()).decode()
+    words = "<br>".join(map(escape, board.words))
+    return (
+        f'<figure><img alt="{escape(board.sfen)}" src="data:image/svg+xml;base64,{source}">'
+        f"<figcaption>{words}</figcaption></figure>"
+    )
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")

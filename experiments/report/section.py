@@ -1,0 +1,99 @@
+"""What a page is made of: a section for what runs of one kind have to say, and where each of them is from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.report.charts import Chart
+
+UNKNOWN = "not recorded"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Figures to be read."""
+
+    head: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    title: str = ""
+
+    @classmethod
+    def of_markdown(cls, text: str, title: str) -> Table:
+        """The one table of a Markdown text."""
+        found = [line for line in text.splitlines() if line.startswith("|")]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
+        return cls(cells[0], cells[2:], title)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A position and what is to be said of it."""
+
+    sfen: str
+    words: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a run was made, as far as it tells."""
+
+    run: str
+    command: str = UNKNOWN
+    program: str = UNKNOWN
+    machine: str = UNKNOWN
+    seed: str = UNKNOWN
+    when: str = UNKNOWN
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a line about what is to be seen, and that."""
+
+    title: str
+    about: str
+    charts: Sequence[Chart]
+    tables: Sequence[Table]
+    origins: Sequence[Origin]
+    boards: Sequence[Board] = ()
+
+
+def machine_of(maker: dict[str, Any]) -> str:
+    """The CPU and the kernel that figures and times are of, of what `factory.description.program` tells."""
+    return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
+
+
+def program_of(maker: dict[str, Any]) -> str:
+    """The version and the commit, likewise."""
+    if not maker.get("version"):
+        return UNKNOWN
+    return f"{maker['version']} {str(maker.get('commit') or '')[:12]}".strip()
+
+
+def origin_of(run: str, description: dict[str, Any]) -> Origin:
+    """That of a folder with a `description.json`."""
+    makers = description["made_by"]
+    return Origin(
+        run,
+        command_of(description),
+        _joined(map(program_of, makers)),
+        _joined(map(machine_of, makers)),
+        str(description["options"].get("seed", UNKNOWN)),
+        f"{description['begun']} to {description['updated']}",
+    )
+
+
+def command_of(description: dict[str, Any]) -> str:
+    """The command in words of the description: the nets by name, the options that are set; files by their digests."""
+    words = ["liteshogi", description["verb"], *(str(net.get("name")) for net in description["nets"])]
+    for name, value in description["options"].items():
+        if value:
+            shown = " ".join(map(str, value)) if isinstance(value, list) else value
+            shown = f"sha256:{shown[:12]}" if name == "openings" else shown
+            words.append(f"--{name.replace('_', '-')} {shown}")
+    return " ".join(words)
+
+
+def _joined(texts: Any) -> str:
+    return "; ".join(dict.fromkeys(texts)) or UNKNOWN

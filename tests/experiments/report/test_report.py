@@ -1,0 +1,265 @@
+"""The report: what runs leave behind, read, drawn and laid out on a page that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.arena.strength import measure_strength
+from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
+from experiments.report.games import match_section
+from experiments.report.report import Report, find_runs, write_report
+from experiments.report.section import Table
+from experiments.report.training import training_section
+
+vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
+
+DOCS = Path("docs").absolute()
+MAKER = {"version": "0.1.0", "commit": "0" * 40, "cpu": "One CPU", "kernel": "avx2"}
+PAIRS = [("wins", "wins"), ("wins", "losses"), ("draws", "wins"), ("wins", "wins"), ("losses", "losses")] * 4
+
+
+@pytest.fixture
+def match(tmp_path: Path) -> Path:
+    return make_match(tmp_path / "match", MAKER)
+
+
+def make_match(folder: Path, maker: dict[str, str]) -> Path:
+    folder.mkdir()
+    description = {
+        "format": "liteshogi data",
+        "version": 1,
+        "verb": "match",
+        "options": {"nodes": 5000, "depth": 0, "second_nodes": 100, "second_depth": 0, "openings": "a" * 64, "seed": 7},
+        "sources": [],
+        "nets": [{"role": "first", "name": "</script>.safetensors"}, {"role": "second", "name": "default"}],
+        "made_by": [maker],
+        "begun": "2026-01-01",
+        "updated": "2026-01-02",
+        "seconds": 1.0,
+        "totals": {},
+    }
+    (folder / "description.json").write_text(json.dumps(description))
+    lines = [
+        {"job": job, "shard": 0, "start": job, "stop": job + 1, "counts": {"games": 2} | outcome_counts(*pair)}
+        for job, pair in enumerate(PAIRS)
+    ]
+    torn = json.dumps(lines[0])[:20]
+    (folder / "ledger.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + torn)
+    return folder
+
+
+def outcome_counts(black: str, white: str) -> dict[str, int]:
+    return {f"{black} as black": 1, f"{white} as white": 1}
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Path:
+    folder = tmp_path / "net"
+    folder.mkdir()
+    (folder / "config.json").write_text(
+        json.dumps(
+            {"kind": "dense", "data": ["my data"], "output": "net", "seed": 3, "hidden": [16, 2], "mirror": True}
+        )
+    )
+    bins = [{"positions": 5, "predicted": x / 4, "actual": x / 5} for x in range(5)]
+    bands = [{"band": "ply 0-19", "accuracy": 0.5}, {"band": "ply 20+", "accuracy": None}]
+    figures = {"loss": 0.5, "accuracy": 0.625, "log_loss": 0.6, "brier": 0.2, "calibration_error": 0.01}
+    log = [{"kind": "start", "step": 0}]
+    log += [{"kind": "train", "step": step, "loss": 1 / step} for step in range(1, 1001)]
+    log += [{"kind": "valid", "step": 1000, **figures, "calibration": bins, "by_ply": bands}]
+    (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))
+    return folder
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Path:
+    folder = tmp_path / "loop"
+    folder.mkdir()
+    standing = {"games": 20, "wins": 12, "draws": 0, "losses": 8, "elo": 70.4, "elo_low": -90.0, "elo_high": 250.0}
+    stages: list[tuple[int, str, dict[str, Any]]] = [
+        (0, "first network", {}),
+        (0, "yardstick", {"d1_rmse": 0.3}),
+        (1, "games", {"games": 100}),
+        (1, "positions", {"positions": 5000}),
+        (1, "training", {"steps": 10, "loss": 0.6}),
+        (1, "yardstick", {"d1_rmse": 0.2}),
+        (1, "gate", {**standing, "best": 0, "accepted": True}),
+        (1, "against material", {**standing, "elo": None}),
+        (2, "games", {"games": 50}),
+    ]
+    told = [dict(zip(("generation", "stage", "figures"), stage, strict=True)) | {"seconds": 1.0} for stage in stages]
+    (folder / "ledger.json").write_text(json.dumps({"format": "liteshogi loop", "version": 1, "stages": told}))
+    return folder
+
+
+@pytest.fixture
+def judgement(tmp_path: Path) -> Path:
+    path = tmp_path / "judged.json"
+    sfen = "l2l4l/2+RG2g2/pp2+Bpn1k/2p3pPp/4+bs3/P1P3P2/KPS+pP3P/4N+r3/LN1+p5 w 2GN2s3p 80"
+    worst = {"sfen": sfen, "moves": ["6g7g"], "scores": [-1500], "best_move": "P*2b", "best": 112}
+    variant = {"name": "as it is", "loss": 70.9, "error": 11.0, "as_judge": 0.56}
+    report = {"engine": "mine", "judge": "theirs", "judge_nodes": 10, "variants": [variant], "worst": [worst]}
+    path.write_text(json.dumps(report))
+    return path
+
+
+@pytest.fixture
+def page(match: Path, training: Path, loop: Path, judgement: Path, tmp_path: Path) -> Path:
+    runs = (match, training, loop, judgement, DOCS / "recipe", DOCS / "compare")
+    path = tmp_path / "page.html"
+    report = write_report(Report(runs, path))
+    assert report["page"] == str(path)
+    return path
+
+
+def specs_of(page: str) -> list[dict[str, Any]]:
+    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return list(json.loads(found[1])["specs"])
+
+
+def test_a_page_holds_all_that_it_needs(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # the library names the places of its schemas
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
+    assert "url(" not in own
+    assert "@import" not in own
+    anchors = re.findall(r'href="#([^"]*)"', own)
+    assert len(anchors) >= 7
+    for anchor in anchors:
+        assert own.count(f'id="{anchor}"') == 1
+    assert "&lt;/script&gt;.safetensors" in own  # a net's name is no HTML
+
+
+def test_every_chart_is_one_that_the_library_can_draw(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    specs = specs_of(text)
+    assert len(specs) > 15
+    for number, spec in enumerate(specs):
+        assert f'id="chart-{number}"' in text
+        svg = vl_convert.vegalite_to_svg({**spec, "width": 500})
+        assert svg.count("<path") >= len(spec["data"]["values"]), number
+
+
+def test_a_browser_draws_every_chart_without_a_complaint(page: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium on this machine")
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    flags += ["--enable-logging=stderr", "--virtual-time-budget=60000", "--dump-dom"]
+    done = subprocess.run(
+        [browser, *flags, page.as_uri()], capture_output=True, text=True, check=True, timeout=250, encoding="utf-8"
+    )
+    assert "CONSOLE" not in done.stderr
+    count = len(specs_of(page.read_text(encoding="utf-8")))
+    assert f'data-drawn="{count}"' in done.stdout
+    assert len(re.findall(r"<svg[^>]*class=\"marks\"", done.stdout)) == count
+
+
+def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
+    section = match_section({"mine": match})
+    (row,) = section.charts[0].spec["data"]["values"]
+    wanted = measure_strength([(2.0, 2), (1.0, 2), (1.5, 2), (2.0, 2), (0.0, 2)] * 4)
+    assert [row["Elo"], row["Elo from"], row["Elo to"]] == pytest.approx(
+        [wanted.elo, wanted.low, wanted.high], rel=1e-4
+    )
+    assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
+    assert (row["first"], row["against"]) == ("</script>.safetensors (5,000 nodes)", "default (100 nodes)")
+    assert "--nodes 5000" in row["command"]
+    assert section.origins[0].machine == "One CPU, avx2"
+    assert section.origins[0].seed == "7"
+
+
+def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
+    other = make_match(tmp_path / "other", MAKER | {"cpu": "Another CPU"})
+    alone, both = (
+        match_section(runs).charts[0].spec["layer"][-1]["encoding"] for runs in ({"a": match}, {"a": match, "b": other})
+    )
+    assert "shape" not in alone
+    assert both["shape"]["field"] == "machine"
+
+
+def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
+    section = training_section({"mine": training})
+    loss, accuracy, calibration, by_ply = section.charts
+    values = loss.spec["data"]["values"]
+    assert 200 < len(values) <= 300
+    assert values[0]["command"] == "liteshogi train dense 'my data' --seed 3 --hidden 16 2 --mirror"
+    assert [row["accuracy, %"] for row in accuracy.spec["data"]["values"]] == [62.5]
+    assert len(calibration.spec["data"]["values"]) == 5
+    assert [row["ply"] for row in by_ply.spec["data"]["values"]] == ["0-19"]
+    assert isinstance(section.tables[0], Table)
+    assert section.tables[0].lines[0][:3] == ["mine", "dense", "1,000"]
+
+
+def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path) -> None:
+    report = write_report(Report((match,), tmp_path / "page.html", png=True))
+    (picture,) = map(Path, report["pictures"])
+    content = picture.read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert int.from_bytes(content[16:20], "big") >= PNG_WIDTH
+    assert f'href="{picture.name}"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert draw_png(match_section({"match": match}).charts[0]) == content
+    with pytest.raises(ValueError, match="is there already"):
+        write_report(Report((match,), tmp_path / "page.html"))
+
+
+def test_a_folder_of_runs_stands_for_them_and_names_tell_them_apart(
+    match: Path, training: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "deep").mkdir()
+    make_match(tmp_path / "deep" / "match", MAKER)
+    (tmp_path / "notes.txt").write_text("no run")
+    found = [path for paths in find_runs((tmp_path, tmp_path / "deep", match)).values() for path in paths]
+    assert found == [match, tmp_path / "deep" / "match", training]
+    write_report(Report((tmp_path, tmp_path / "deep"), tmp_path / "page.html"))
+    assert f"{Path('deep') / 'match'}" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_what_is_no_run_is_refused_with_its_name_and_a_remedy(match: Path, training: Path, tmp_path: Path) -> None:
+    def refusal(*runs: Path) -> str:
+        with pytest.raises((ValueError, OSError)) as raised:
+            write_report(Report(runs, tmp_path / "out" / "page.html"))
+        assert not (tmp_path / "out" / "page.html").exists()
+        return str(raised.value)
+
+    assert "there is no such run" in refusal(tmp_path / "missing")
+    (tmp_path / "empty").mkdir()
+    assert re.search("empty: no run that a report can tell of; give a folder of", refusal(tmp_path / "empty"))
+    (tmp_path / "empty" / "results.jsonl").touch()
+    assert re.search(r"empty: holds results\.jsonl without its plan\.toml.*put it beside", refusal(tmp_path / "empty"))
+    (tmp_path / "torn.json").write_text('{"preset": "nets", ')
+    assert re.search(r"torn\.json: not a JSON file .*make it again", refusal(tmp_path / "torn.json"))
+    (tmp_path / "torn.json").write_text('{"preset": "nets", "seeds": [], "rows": [{}]}')
+    assert re.search(r"torn\.json: no comparison .*make it again", refusal(tmp_path / "torn.json"))
+    (training / "config.json").write_text('{"kind"')
+    assert re.search(r"config\.json: not a JSON file .*restore", refusal(training))
+    (match / "ledger.jsonl").write_text('{"job": 0}\n')
+    assert re.search(r"ledger\.jsonl: line 1 is no job's; restore", refusal(match))
+    described = json.loads((match / "description.json").read_text())
+    (match / "description.json").write_text(json.dumps(described | {"verb": "selfplay"}))
+    assert "`liteshogi stat` tells" in refusal(match)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1), st.booleans())
+def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]], lower: bool) -> None:
+    rows = [{"cost": cost, "worth": worth} for cost, worth in pairs]
+    front = pareto_front(rows, "cost", "worth", lower)
+    sign = -1 if lower else 1
+    assert front
+    for row in front:
+        assert not any(
+            other["cost"] <= row["cost"] and sign * other["worth"] >= sign * row["worth"] and other != row
+            for other in rows
+        )
+    for row in rows:
+        assert any(one["cost"] <= row["cost"] and sign * one["worth"] >= sign * row["worth"] for one in front)
