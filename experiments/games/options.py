@@ -49,6 +49,15 @@ class NamedPlayer:
         return f"{self.net if whole else Path(self.net).name} ({', '.join([*limits, *settings])})"
 
 
+def plays_in_process(command: str) -> bool:
+    """Whether `read_player` takes a command, or is to say what is wrong with it: a network, or this engine."""
+    program, _ = as_player(command)
+    if program.startswith("liteshogi puct"):
+        return program != command  # the command itself is that of another process
+    is_missing_network = Path(program).suffix in NETWORKS and not Path(program).is_file()
+    return program == "liteshogi" or is_missing_network
+
+
 def read_player(command: str, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
     """A player of a network's file, `default` or `liteshogi`, with NAME=VALUE options; `flag` is what gives those.
 

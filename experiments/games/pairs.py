@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.factory.jobs import Product, Stopped
+from experiments.factory.jobs import Product, Stopped, Worker
 from experiments.factory.study import SEARCH, Studio
 from experiments.factory.study import Stopped as StudyStopped
 from experiments.games.openings import Openings
-from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, PuctPlayer
 from search.rules.huffman import HCP, encode
 from search.rules.position import new_position
 from search.rules.sfen import set_sfen
@@ -28,8 +29,9 @@ COLOURS = {BLACK: "black", WHITE: "white"}
 class PairTask:
     """What a worker needs to play pairs, which are told apart by their numbers alone."""
 
-    first: Player
-    second: Player
+    first: Player | PuctPlayer
+    second: Player | PuctPlayer
+    """Of the first player's kind."""
     ending: Ending
     lines: tuple[str, ...]
     """Openings; each is used before one is used again, in an order of the seed's."""
@@ -41,18 +43,29 @@ class PairTask:
     """Share of the games that the scores would end that are played to their end."""
     seed: int
 
-    def open(self) -> PairWorker:
-        """The memory of one worker."""
-        return PairWorker(self)
+    def open(self) -> Worker:
+        """The memory of one worker. TypeError for players of two kinds, whose nodes do not compare."""
+        if isinstance(self.first, Player) and isinstance(self.second, Player):
+            return PairWorker(self, self.first, self.second)
+        if isinstance(self.first, PuctPlayer) and isinstance(self.second, PuctPlayer):
+            from experiments.zero.pairs import PuctPairWorker  # needs ONNX Runtime
+
+            return PuctPairWorker(self, self.first, self.second)
+        raise TypeError("a player by PUCT and one by alpha-beta do not meet in this process")
+
+    def opening(self, number: int, random: np.random.Generator, fits: Callable[[str], bool]) -> str:
+        """Where both games of a pair begin; what random moves have led to must fit."""
+        openings = Openings((line_of(self.lines, number, self.seed),), *self.random_plies)
+        return openings.draw(random, fits if openings.most else None)
 
 
 class PairWorker:
-    """Plays pairs, one game at a time."""
+    """Plays pairs by alpha-beta, one game at a time."""
 
-    def __init__(self, task: PairTask) -> None:
+    def __init__(self, task: PairTask, first: Player, second: Player) -> None:
         self._task = task
-        self._duel = Duel(task.first, task.second, task.ending)
-        self._studio = Studio(task.first.network, 1)
+        self._duel = Duel(first, second, task.ending)
+        self._studio = Studio(first.network, 1)
         self._position = new_position()
 
     def stop(self) -> None:
@@ -64,21 +77,17 @@ class PairWorker:
         """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
-        openings = Openings((line_of(task.lines, number, task.seed),), *task.random_plies)
-        counts: Counter[str] = Counter()
         games = []
         try:
             self._studio.forget()
-            opening = openings.draw(random, self._is_balanced if openings.most else None)
+            opening = task.opening(number, random, self._is_balanced)
             for colour in COLOURS:
                 self._duel.forget()
                 out = bool(random.random() < task.played_out)
                 games.append(self._duel.play(opening, colour, play_out=out))
-                counts.update(count_side(games[-1]))
         except (Cancelled, StudyStopped):
             raise Stopped from None
-        content = b"".join(game.hcpe3() for game in games)
-        return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})
+        return pair_product(games, begun)
 
     def _is_balanced(self, sfen: str) -> bool:
         pos = self._position
@@ -94,11 +103,15 @@ def line_of(lines: tuple[str, ...], number: int, seed: int) -> str:
     return lines[np.random.default_rng((seed, turn, 0)).permutation(len(lines))[place]]
 
 
-def count_side(game: PlayedGame) -> dict[str, int]:
-    """What a game adds to the counts of a match, the first player's view."""
-    return {
-        **game.counts(),
-        f"{OUTCOMES[game.points]} as {COLOURS[game.first_colour]}": 1,
-        "nodes of first": game.nodes[0],
-        "nodes of second": game.nodes[1],
-    }
+def pair_product(games: Iterable[PlayedGame], begun: float) -> Product:
+    """The games as hcpe3 with what they add to the counts of a match, in the first player's view; `begun` is the
+    thread's time at their start."""
+    counts: Counter[str] = Counter()
+    content = b""
+    for game in games:
+        content += game.hcpe3() if len(game.moves) else b""
+        counts.update(game.counts())
+        counts[f"{OUTCOMES[game.points]} as {COLOURS[game.first_colour]}"] += 1
+        counts["nodes of first"] += game.nodes[0]
+        counts["nodes of second"] += game.nodes[1]
+    return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})

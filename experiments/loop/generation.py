@@ -170,7 +170,7 @@ class Generation:
             CountedMatch(
                 str(self.net),
                 opponent,
-                loop.gate_nodes,
+                nodes=loop.gate_nodes,
                 games=games,
                 openings=loop.openings,
                 random_plies=loop.match_plies(),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from experiments.factory.expand import Mixture
 from experiments.factory.workforce import Workforce
-from experiments.games.match import FROM_START
+from experiments.games.counted import FROM_START
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.games.sprt import Sprt

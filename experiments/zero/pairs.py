@@ -1,17 +1,14 @@
-"""Pairs of games of two PUCT players as jobs: an opening twice with colours changed, and nothing left to chance."""
+"""The worker for pairs of games of two PUCT players: an opening twice with colours changed, nothing left to chance."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.factory.jobs import Product
-from experiments.games.openings import Openings
-from experiments.games.pairs import COLOURS, count_side, line_of
-from experiments.games.player import Ending, PuctPlayer
+from experiments.games.pairs import COLOURS, PairTask, pair_product
+from experiments.games.player import PuctPlayer
 from experiments.zero.exploration import Exploration
 from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import open_network
@@ -25,30 +22,13 @@ BALANCE_PLAYOUTS = 64
 STRICT = Exploration(noise_share=0, soft_plies=0)
 
 
-@dataclass(frozen=True)
-class PuctPairTask:
-    """What a worker needs to play pairs, which are told apart by their numbers alone; as `PairTask`."""
-
-    first: PuctPlayer
-    second: PuctPlayer
-    ending: Ending
-    lines: tuple[str, ...]
-    random_plies: tuple[int, int]
-    balance: int
-    played_out: float
-    seed: int
-
-    def open(self) -> PuctPairWorker:
-        """The memory of one worker."""
-        return PuctPairWorker(self)
-
-
 class PuctPairWorker:
     """Plays pairs, both games at a time."""
 
-    def __init__(self, task: PuctPairTask) -> None:
+    def __init__(self, task: PairTask, first: PuctPlayer, second: PuctPlayer) -> None:
         self._task = task
-        self._models = [open_network(player.network) for player in (task.first, task.second)]
+        self._players = (first, second)
+        self._models = [open_network(player.network) for player in self._players]
         self._leaves = Leaves(len(COLOURS))
         self._stopped = False
 
@@ -61,8 +41,7 @@ class PuctPairWorker:
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
         self._leaves.table.clear()
-        openings = Openings((line_of(task.lines, number, task.seed),), *task.random_plies)
-        opening = openings.draw(random, self._is_balanced if openings.most else None)
+        opening = task.opening(number, random, self._is_balanced)
         games = [self._new_game(opening, colour, bool(random.random() < task.played_out)) for colour in COLOURS]
         playing = games
         while playing:
@@ -70,18 +49,13 @@ class PuctPairWorker:
                 game.begin_move()
             playing = [game for game in playing if not game.is_over]
             self._leaves.begin_search()
-            for seat, player in enumerate((task.first, task.second)):
+            for seat, player in enumerate(self._players):
                 moving = [game for game in playing if game.player == seat]
                 search_together(moving, player.nodes, self._models[seat], self._leaves, lambda: self._stopped)
             for game in playing:
                 game.end_move(STRICT, random)
             playing = [game for game in playing if not game.is_over]
-        counts: Counter[str] = Counter()
-        played = [game.finished() for game in games]
-        for one in played:
-            counts.update(count_side(one))
-        content = b"".join(one.hcpe3() for one in played if len(one.moves))
-        return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})
+        return pair_product((game.finished() for game in games), begun)
 
     def _is_balanced(self, opening: str) -> bool:
         game = self._new_game(opening, BLACK, False)
@@ -92,6 +66,5 @@ class PuctPairWorker:
         return game.score is not None and abs(game.score) <= self._task.balance
 
     def _new_game(self, opening: str, colour: int, play_out: bool) -> Game:
-        task = self._task
-        megabytes = tree_megabytes(max(task.first.nodes, task.second.nodes))
-        return Game(opening, task.ending, Settings(), megabytes, play_out, colour)
+        megabytes = tree_megabytes(max(player.nodes for player in self._players))
+        return Game(opening, self._task.ending, Settings(), megabytes, play_out, colour)

@@ -17,7 +17,7 @@ import pytest
 from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
 from experiments.games.match import CountedMatch, play_counted_match
-from experiments.games.options import read_player
+from experiments.games.options import plays_in_process, read_player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
@@ -207,6 +207,13 @@ def test_options_reach_the_player(material):
     assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
 
 
+def test_networks_and_this_engine_play_in_process(material):
+    engine = sys.executable
+    found = [plays_in_process(one) for one in ("default", material, "liteshogi", "missing.bin", engine, str(ROOT))]
+    assert found == [True, True, True, True, False, False]
+    assert not plays_in_process("liteshogi puct model.onnx")
+
+
 def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
     path = tmp_path / "nn.bin"
     path.write_bytes(nnue_content("half_kp", 256, 32, 32))
@@ -243,7 +250,7 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tm
     with pytest.raises(ValueError, match="holds a match in process; use another --output"):
         play_match(Match("liteshogi", "liteshogi", output=match.output))
     (tmp_path / "games").mkdir()
-    with pytest.raises(ValueError, match="holds a match by the clock; use another -o"):
+    with pytest.raises(ValueError, match="holds a match through ShogiArena; use another -o"):
         play_counted_match(replace(match, output=tmp_path))
 
 

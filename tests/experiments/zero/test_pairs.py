@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from experiments.games.match import CountedMatch, play_counted_match
+from experiments.games.pairs import PairTask
 from experiments.games.player import Ending, PuctPlayer
 from experiments.zero.game import Game
-from experiments.zero.pairs import STRICT, PuctPairTask
+from experiments.zero.pairs import STRICT
 from experiments.zero.search import search_together
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games
@@ -43,7 +44,7 @@ def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None
 def test_the_better_player_wins_with_both_colours(onnx_file: Path) -> None:
     network = onnx_file.read_bytes()
     players = (PuctPlayer(network, 150), PuctPlayer(network, 2))
-    task = PuctPairTask(*players, Ending(max_moves=200), ("startpos",), (0, 2), 9999, 0.0, 1)
+    task = PairTask(*players, Ending(max_moves=200), ("startpos",), (0, 2), 9999, 0.0, 1)
     counts = task.open().run(1).counts
     assert counts.get("wins as black", 0) + counts.get("wins as white", 0) == 2
     assert counts["nodes of first"] > 10 * counts["nodes of second"]

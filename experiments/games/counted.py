@@ -1,0 +1,124 @@
+"""How games in process are played: counted in nodes or depth, in pairs from balanced openings.
+
+So the result depends neither on the machine nor on what else it does: equal commands play equal games.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.process import GAMES
+from experiments.factory.produce import Place
+from experiments.games.openings import read_openings
+from experiments.games.options import NamedPlayer
+from experiments.games.pairs import PairTask
+from experiments.games.player import Ending, PuctPlayer
+from lite.records.formats import HCPE3
+
+FROM_START = (6, 12)
+"""Random plies where no file of openings is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedGames:
+    """What all games of a run have in common."""
+
+    nodes: int = 0
+    """A move; 0: no limit."""
+    depth: int = 0
+    """Likewise."""
+    games: int = 1000
+    """Of two players, an even number, for every opening is played with both colours. With a test these are the most."""
+    openings: Path | None = None
+    """File of openings; without it, random moves from the start position."""
+    random_plies: tuple[int, int] | None = None
+    """Random moves that are played on from there, at least and at most."""
+    balance: int = 100
+    """Centipawns that the first player's network may see for a side after random moves."""
+    max_plies: int = 320
+    """A game of so many moves is a draw."""
+    win_score: int = 0
+    """A game is won when both players have said so for 8 plies on end, centipawns; 0: it is played to its end."""
+    played_out: float = 0.05
+    """Share of the games so ended that are played on, to see how often the scores err."""
+    parallel: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Games at a time."""
+    seed: int = 1
+    output: Path = Path("runs/match")
+
+    def limits(self) -> tuple[tuple[int, int], ...]:
+        """Nodes and depth of each player that has its own."""
+        return ((self.nodes, self.depth),)
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        for side in self.limits():
+            if min(side) < 0 or not any(side):
+                raise ValueError("--nodes, --depth: a move of each player needs a limit, which is above 0")
+        if self.games < 2 or self.games % 2:
+            raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
+        least, most = self.plies()
+        if not 0 <= least <= most:
+            raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
+        if not 0 <= self.played_out <= 1:
+            raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
+        for name in ("parallel", "max_plies"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        for name in ("balance", "win_score", "seed"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must not be below 0")
+        if (self.output / GAMES).exists():
+            raise ValueError(f"{self.output}: holds a match through ShogiArena; use another -o")
+
+    def plies(self) -> tuple[int, int]:
+        """Random moves, at least and at most."""
+        return self.random_plies or ((0, 0) if self.openings else FROM_START)
+
+    def lines(self) -> tuple[str, ...]:
+        """The openings, each once. ValueError if equal games would be needed to play so many."""
+        if self.openings is None:
+            lines: tuple[str, ...] = ("startpos",)
+        else:
+            lines = tuple(dict.fromkeys(read_openings(self.openings)))
+        if not self.plies()[1] and 2 * len(lines) < self.games:
+            raise ValueError(
+                f"{self.openings or '--random-plies 0 0'}: {len(lines)} openings are good for {2 * len(lines)} games, "
+                f"for equal openings give equal games; ask for so few --games, or add --random-plies 2 4"
+            )
+        return lines
+
+    def place(self) -> Place:
+        """Where the games land."""
+        return Place(self.output, HCPE3, self.parallel)
+
+    def task(self, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> PairTask:
+        """The pairs of two players. ValueError in words for two that do not compare."""
+        if isinstance(first.player, PuctPlayer) != isinstance(second.player, PuctPlayer):
+            raise ValueError(
+                f"{first.net} and {second.net}: one is played by PUCT and one by alpha-beta, whose nodes do not "
+                "compare; play them by the clock: --byoyomi MILLISECONDS"
+            )
+        ending = Ending(max_moves=self.max_plies, win_score=self.win_score)
+        rest = (ending, lines, self.plies(), self.balance, self.played_out, self.seed)
+        return PairTask(first.player, second.player, *rest)
+
+    def described(self, lines: tuple[str, ...], players: Mapping[str, Any]) -> dict[str, Any]:
+        """What decides which games are played, for a folder's description; how many are, is none of it."""
+        return {
+            "nodes": self.nodes,
+            "depth": self.depth,
+            **players,
+            "openings": hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+            "random_plies": self.plies(),
+            "balance": self.balance,
+            "max_plies": self.max_plies,
+            "win_score": self.win_score,
+            "played_out": self.played_out,
+            "seed": self.seed,
+        }
