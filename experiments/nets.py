@@ -6,6 +6,7 @@ Callers name a file and need not know its kind. What a kind needs is imported wh
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from enum import Enum
@@ -262,11 +263,14 @@ def bench(net: str, depth: int | None = None) -> dict[str, Any]:
 
 
 def as_player(command: str) -> tuple[str, tuple[str, ...]]:
-    """The command and the options of a USI engine; a network's file or name stands for this engine with it.
+    """The command and the options of a USI engine; a network's file or name stands for this engine with it, and a
+    folder with a source tree of this engine's for what lies there.
 
     Raises OSError or ValueError in words for a network that no engine here plays.
     """
     path = Path(command)
+    if command != "liteshogi" and (path / "liteshogi" / "__main__.py").is_file():
+        return _source_tree(path), ()
     is_network = path.is_file() and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
     is_run = path.is_dir() and command != "liteshogi"  # which is this program, in its own source tree too
     if not is_shipped(command) and not is_network and not is_run:
@@ -278,6 +282,14 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     if kind is Kind.POLICY_VALUE_ONNX:
         return f"liteshogi puct {shlex.quote(str(path.absolute()))}", ()
     raise ValueError(_unplayable(command, kind))
+
+
+def _source_tree(folder: Path) -> str:
+    """The command of the engine whose sources lie in a folder, by this Python and what is installed for it."""
+    start = (
+        f"import sys; sys.path.insert(0, {folder.absolute().as_posix()!r}); from liteshogi.__main__ import main; main()"
+    )
+    return shlex.join([Path(sys.executable).as_posix(), "-c", start])
 
 
 def _unplayable(net: str, kind: Kind) -> str:

@@ -87,10 +87,14 @@ class Engine:
     """The user's part of it, NAME=VALUE."""
 
     def description(self) -> dict[str, Any]:
-        """The engine's file for ShogiArena."""
+        """The engine's file for ShogiArena, which runs what a link leads to: that is another program where the link's
+        place matters, as that of a virtual environment's python does, so that one is run by a shell."""
+        command = [str(self.program), *self.arguments]
+        if self.program.is_symlink() and os.name == "posix":
+            command = ["/bin/sh", "-c", 'exec "$0" "$@"', *command]
         return {
-            "engine_path": str(self.program),
-            "engine_args": self.arguments,
+            "engine_path": command[0],
+            "engine_args": command[1:],
             "working_directory": str(self.directory),
             "options": {self._key(option): value for option, value in self.options.items()},
             "handshake_timeout": READY_SECONDS,

@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,12 @@ from typing import Any
 from experiments.arena.process import GAMES, LOG
 
 FIRST, SECOND = "first", "second"
-"""What a match's engines are called in ShogiArena's files; readers see the engines' own names."""
+"""What a match's engines are called in ShogiArena's files; readers see other names."""
+
+
+def seat_names(engines: int) -> list[str]:
+    """What so many engines are called in ShogiArena's files."""
+    return [FIRST, SECOND, *(f"player{number}" for number in range(3, engines + 1))][:engines]
 
 
 @dataclass(frozen=True)
@@ -24,9 +30,11 @@ class Result:
     pair: str
     """The same for the two games from one opening with colours changed."""
     points: float | None
-    """The first engine's: 0, 0.5 or 1; None if the game failed."""
+    """Of the first of its players: 0, 0.5 or 1; None if the game failed."""
     ending: str
     """ShogiArena's word."""
+    players: tuple[str, str] = (FIRST, SECOND)
+    """The seats of both, in the order of `seat_names`."""
 
 
 def read_results(directory: Path) -> list[Result]:
@@ -34,29 +42,33 @@ def read_results(directory: Path) -> list[Result]:
     database, schedule = directory / GAMES / "game.db", directory / GAMES / "schedule.json"
     if not database.is_file() or not schedule.is_file():
         return []
-    question = """select game_name, game_result, black.player_name
-    from game join player black on black.id = black_player_id order by game.id"""
+    question = """select game_name, game_result, black.player_name, white.player_name
+    from game join player black on black.id = black_player_id join player white on white.id = white_player_id
+    order by game.id"""
     try:
-        pairs = {game["game_id"]: game["pair_key"] for game in json.loads(schedule.read_text("utf-8"))["games"]}
+        games = json.loads(schedule.read_text("utf-8"))["games"]
+        pairs = {game["game_id"]: game["pair_key"] for game in games}
+        seats = seat_names(len({game[colour] for game in games for colour in ("black", "white")}))
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute(question).fetchall()
     except (sqlite3.Error, ValueError, KeyError) as error:
         raise OSError(f"{database}: {error!r}") from error
     results = []
-    for game, ending, black in rows:
+    for game, ending, black, white in rows:
         points = None
+        first, second = sorted((black, white), key=seats.index)
         if ending.startswith("DRAW"):
             points = 0.5
         elif ending.startswith(("BLACK_WIN", "WHITE_WIN")):
-            points = float(ending.startswith("BLACK") == (black == FIRST))
+            points = float(ending.startswith("BLACK") == (black == first))
         elif ending == "PAUSED":
             continue  # by an interrupt: it will be played
-        results.append(Result(pairs.get(game) or game, points, ending))
+        results.append(Result(pairs.get(game) or game, points, ending, (first, second)))
     return results
 
 
 def pair_results(results: list[Result]) -> list[tuple[float, int]]:
-    """(The first engine's points, games) of every pair; failed games are left out."""
+    """(The first player's points, games) of every pair; failed games are left out."""
     pairs: dict[str, tuple[float, int]] = {}
     for one in results:
         if one.points is not None:
@@ -75,18 +87,19 @@ def read_failure(directory: Path) -> str:
     return " ".join(str(record.get("short_message")).split())
 
 
-def read_mishaps(directory: Path) -> dict[str, str]:
-    """What each engine did that ShogiArena counts as a loss and tells its log only, in words; without it, nothing."""
+def read_mishaps(directory: Path, seats: Sequence[str]) -> dict[str, str]:
+    """What each seat's engine did that ShogiArena counts as a loss and tells its log only, in words; without it,
+    nothing."""
     kinds = {"Error during move by": "broke off", "Illegal move from": "made an illegal move"}
     try:
         text = (directory / LOG).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({FIRST}|{SECOND}): ", text))
+    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({'|'.join(seats)}): ", text))
     return {
         engine: " and ".join(
             f"{words} {found[kind, engine]} times" for kind, words in kinds.items() if found[kind, engine]
         )
-        for engine in (FIRST, SECOND)
+        for engine in seats
         if any(name == engine for _, name in found)
     }

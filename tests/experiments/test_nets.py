@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,12 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
         assert as_player(command) == (command, ())
     (nets / "liteshogi").mkdir()  # as the source tree has one
     assert as_player("liteshogi") == ("liteshogi", ())
+    (nets / "liteshogi" / "__main__.py").touch()
+    assert as_player("liteshogi") == ("liteshogi", ())
+    command, options = as_player(str(nets))
+    program, flag, start = shlex.split(command)
+    assert (program, flag, options) == (sys.executable, "-c", ())
+    assert f"sys.path.insert(0, {nets.as_posix()!r})" in start
     for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
         with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
             as_player(name)

@@ -1,0 +1,139 @@
+"""USI engines play from balanced openings in pairs, run by ShogiArena: every two of them, or the first against all.
+
+ShogiArena keeps the games and the state in the run's directory: a run that is cut goes on when the same command runs
+again. Every opening is played twice with colours changed, so that its bias cancels out. An engine that breaks off,
+makes an illegal move or says nothing in time has lost that game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.engines import Engine, ask_engine
+from experiments.arena.process import GAMES, LOG, described_run, find_arena, run_arena
+from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
+from experiments.factory.shards import LEDGER
+from experiments.progress import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsiGames:
+    """How USI engines play."""
+
+    games: int = 20
+    """Games of two engines; an even number plays every opening with both colours."""
+    byoyomi: int = 100
+    """Milliseconds a move, where nodes and depth have no limit."""
+    nodes: int = 0
+    """A move, by `go nodes`; 0: no limit. Then nobody has a clock."""
+    depth: int = 0
+    """Likewise, by `go depth`."""
+    openings: Path | None = None
+    """File of positions, one SFEN or `startpos moves` line each; without it every game starts at the start."""
+    parallel: int = 1
+    """Games at a time: two engines of one game never think at once, so one game needs one core."""
+    max_plies: int = 320
+    """A game of so many moves is a draw."""
+    seed: int = 1
+    """Order of the openings."""
+    output: Path = Path("runs/match")
+    """Directory of the run, with the games as KIF in kif/; run the same command again to go on with it."""
+
+
+def play_engines(
+    rules: UsiGames,
+    players: Sequence[tuple[str, Sequence[str]]],
+    call: Callable[[list[Engine]], Sequence[str]],
+    total: int,
+    gauntlet: bool = False,
+) -> tuple[list[str], list[Result], list[str]]:
+    """Play what is left of the games, and write all of them as KIF into `kif/` of the run.
+
+    players: command and NAME=VALUE options of each. call: what readers call the engines. total: games that there will
+    be. Returns those names, the results of all games, and remarks on what went wrong. Raises OSError or ValueError in
+    words, also if no game came to an end; KeyboardInterrupt if it was stopped.
+    """
+    find_arena()
+    from experiments.arena.games import write_games  # needs what is installed with ShogiArena
+
+    if rules.games < 1 or rules.byoyomi < 1 or rules.parallel < 1 or min(rules.nodes, rules.depth) < 0:
+        raise ValueError("--games, --byoyomi and --parallel must be at least 1, --nodes and --depth not below 0")
+    if rules.openings is not None and not rules.openings.is_file():
+        raise FileNotFoundError(f"{rules.openings}: there is no such file of openings")
+    if rules.openings is None and rules.games > 2 and (rules.nodes or rules.depth):
+        raise ValueError("--openings: is needed, for with --nodes or --depth engines repeat their games from the start")
+    if (rules.output / LEDGER).exists():
+        raise ValueError(f"{rules.output}: holds a match in process; use another --output")
+    engines = dict(zip(seat_names(len(players)), (ask_engine(*one) for one in players), strict=True))
+    descriptions = {f"{seat}.yaml": engine.description() for seat, engine in engines.items()}
+    files = [file for engine in engines.values() for file in engine.files()]
+    files += [rules.openings] if rules.openings else []
+    names = dict(zip(engines, call(list(engines.values())), strict=True))
+    configuration = _configuration(rules, list(engines), gauntlet)
+    with described_run(rules.output, {**descriptions, "match.yaml": configuration}, files):
+        with Progress(total, lambda: _progress(rules.output, total, next(iter(names)))) as progress:
+            run_arena(rules.output, "run", "tournament", str(rules.output / "match.yaml"), watch=progress.show)
+        results = read_results(rules.output)
+        remarks = _remarks(rules.output, results, names, total)
+        write_games(rules.output / GAMES / "game.db", rules.output / "kif", names)
+    return list(names.values()), results, remarks
+
+
+def _remarks(output: Path, results: list[Result], names: dict[str, str], total: int) -> list[str]:
+    """What went wrong; ValueError if no game came to an end."""
+    count = sum(one.points is None for one in results)
+    log = output / LOG
+    failed = f"{count} games failed ({read_failure(output)}), see {log}"
+    if count == len(results):
+        raise ValueError(
+            f"no game came to an end: {failed if count else f'see {log}'}; to play again, remove {output} or give "
+            "another --output"
+        )
+    mishaps = read_mishaps(output, list(names))
+    remarks = [f"{names[one]} {what}, counted as lost, see {log}" for one, what in mishaps.items()]
+    if count:
+        remarks.append(f"{failed}, and count for nobody")
+    if missing := total - len(results):
+        remarks.append(f"{missing} games were not played, see {log}")
+    return remarks
+
+
+def _progress(output: Path, total: int, first: str) -> tuple[int, str]:
+    """Games that have ended, and how the first engine stands."""
+    results = read_results(output)
+    own = [one for one in results if one.players[0] == first]
+    points = sum(one.points or 0 for one in own)
+    return len(results), f"{len(results)} of {total} games, first engine {points:g} points of {len(own)}"
+
+
+def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[str, Any]:
+    positions: dict[str, Any] = {"type": "startpos", "flip_policy": "pair_both"}
+    if rules.openings is not None:
+        positions = {
+            "type": "file",
+            "source": str(rules.openings.absolute()),
+            "flip_policy": "pair_both",
+            "selection_policy": "without_replacement",
+        }
+    counted = {"node_limit": rules.nodes, "depth_limit": rules.depth}
+    limits = {name: limit for name, limit in counted.items() if limit}
+    return {
+        "experiment_name": "match",
+        "engines": [{"name": seat, "engine_path": f"{seat}.yaml"} for seat in seats],
+        "tournament": {
+            "scheduler": "gauntlet" if gauntlet else "round_robin",
+            "games_per_pair": rules.games,
+            "num_parallel": rules.parallel,
+            "seed": rules.seed,
+        },
+        "rules": {
+            "time_control": limits or {"time_ms": 0, "byoyomi_ms": rules.byoyomi},
+            "initial_positions": positions,
+            "adjudication": {"max_plies": rules.max_plies, "sync_max_plies_with_engine": False},
+            "repetition_occurrences_to_draw": 4,
+        },
+        "dashboard": {"enabled": False},
+    }
