@@ -290,3 +290,34 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]], move: str) -> None:
         )
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize=8, loc="best", framealpha=0.9)
+
+
+def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
+    """A PNG of a league: every player's rating with its 95 % interval, the strongest on top.
+
+    `players` are those of `experiments.league.table.standings`.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.4 * len(players)))
+    places = range(len(players))
+    elo, errors = [row["elo"] for row in players], [row["error"] for row in players]
+    axes.axvline(0, color="#bbbbbb", lw=1)
+    axes.errorbar(elo, places, xerr=errors, fmt="o", color=COLOURS["demo"], ecolor="#7a7a7a", capsize=4)
+    for place, row in enumerate(players):
+        axes.annotate(
+            f"{row['elo']:+.0f} \u00b1 {row['error']:.0f}",
+            (row["elo"], place),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
+    axes.set(yticks=list(places), yticklabels=[row["name"] for row in players], xlabel="Elo, their mean being 0")
+    axes.set_ylim(len(players) - 0.5, -0.7)
+    axes.margins(x=0.12)
+    axes.grid(axis="x", color="#dddddd", lw=0.5)
+    write_figure(figure, path)

@@ -1,9 +1,10 @@
-"""`liteshogi match`: two players play each other, counted as Elo with its error."""
+"""`liteshogi match`: players play each other, counted as Elo with its error; more than two as a league."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,32 +13,59 @@ import tyro
 
 from experiments.arena.match import Match, play_match
 from experiments.arena.strength import in_words
+from experiments.arena.tournament import UsiGames
+from experiments.games.counted import CountedGames
+from experiments.games.kif import write_pairs
 from experiments.games.match import CountedMatch, play_counted_match
+from experiments.games.options import plays_in_process
 from experiments.games.sprt import Sprt
+from experiments.league.in_process import meetings_of
+from experiments.league.league import PICTURE, play_league
+from experiments.league.participant import Participant, parse_participant, unique_names
+from experiments.league.table import meetings_text, table_text
 from experiments.nets import as_player
 from liteshogi.commands.arguments import Json, Output, part
 
+_OF_TWO = ("second_nodes", "second_depth", "first_option", "second_option", "sprt", "alpha", "beta")
+"""Options that have no meaning in a league."""
 _IN_PROCESS = (
-    *("second_nodes", "second_depth", "random_plies", "balance", "sprt", "alpha", "beta", "win_score", "played_out"),
+    "second_nodes",
+    "second_depth",
+    "random_plies",
+    "balance",
+    "sprt",
+    "alpha",
+    "beta",
+    "win_score",
+    "played_out",
 )
-"""Options that have no meaning by the clock."""
+"""Options that have no meaning through ShogiArena."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """Play two players against each other and report points, Elo and its error; goes on where it was cut.
+    """Play players against each other and report points, Elo and its error; goes on where it was cut.
 
-    With --nodes or --depth networks play in this process, on all cores; by the clock (--byoyomi) any USI engines play
-    through ShogiArena."""
+    Two play a match; more play a league, every two of them or the first against all others, and get a rating each.
+    A player is `[NAME=]PLAYER [OPTION=VALUE ...]` in quotes. PLAYER is a network's file or name (`default`, an nn.bin,
+    ONNX), which this engine plays; the folder of another version of this engine's sources; or the command of a USI
+    engine, perhaps with arguments.
+
+    With --nodes or --depth networks play in this process, on all cores. By the clock (--byoyomi), and where one is
+    another engine or version, all play through ShogiArena as USI engines, by `go nodes N` where that is asked for; an
+    engine that breaks off, makes an illegal move or says nothing in time has lost that game."""
 
     first: tyro.conf.Positional[str]
-    """The first player: a network's file or `default`, which this engine plays; or, by the clock, the command of a USI
-    engine, a path or `liteshogi`, perhaps with arguments."""
+    """The first player."""
     second: tyro.conf.Positional[str]
     """The second player."""
+    others: tyro.conf.Positional[tuple[str, ...]] = ()
+    """More players, for a league."""
+    gauntlet: bool = False
+    """The first player against each other one, in place of every two."""
     games: int | None = None
-    """Games to play; an even number plays every opening with both colours. Without it 1,000, with --sprt as many as the
-    test takes (100,000 at most), and 20 by the clock."""
+    """Games to play, in a league of every two that meet; an even number plays every opening with both colours. Without
+    it 1,000, in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
     nodes: int = 0
     """Nodes of a move; of policy-value networks, which PUCT plays, visits of the root."""
     depth: int = 0
@@ -50,7 +78,7 @@ class Command:
     """Milliseconds a move; 100 where nothing else limits it."""
     openings: Path | None = None
     """File of positions, an SFEN or `startpos moves ...` a line. Without it a game starts at the start, in process with
-    6 to 12 random moves played on."""
+    6 to 12 random moves played on; ShogiArena needs it for games by nodes or depth."""
     random_plies: tuple[int, int] | None = None
     """Random moves that are played on from an opening: at least, at most; in process."""
     balance: int = 100
@@ -69,7 +97,8 @@ class Command:
     beta: float = 0.05
     """Chance that it takes one of the higher for one of the lower."""
     parallel: int | None = None
-    """Games at a time: as many as there are cores, and by the clock 1: two engines of one game never think at once."""
+    """Games at a time: as many as there are cores, and through ShogiArena 1: two engines of one game never think at
+    once."""
     max_plies: int = 320
     """A game of so many moves is a draw."""
     win_score: int = 0
@@ -79,50 +108,108 @@ class Command:
     """Share of the games that --win-score would end that are played to their end, to see how often it errs."""
     seed: int = 1
     """Order of the openings, and the random moves."""
+    kif: bool = False
+    """Write the games of this process as KIF too, into kif/ of the run; those through ShogiArena always are."""
     output: Output = Path("runs/match")
-    """Directory of the run: the games, as hcpe3 or, by the clock, as KIF in kif/; run the same command again to go on
-    with it."""
+    """Directory of the run: the games, as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a league;
+    run the same command again to go on with it."""
     json: Json = False
 
     def run(self) -> None:
-        if self.nodes or self.depth:
-            report, text = play_counted_match(self.counted()), counted_as_text
-        else:
-            report, text = play_match(self.by_the_clock()), as_text
-        print(json.dumps(report) if self.json else text(report))
+        report, text = self.play()
+        print(json.dumps(report, ensure_ascii=False) if self.json else text(report))
 
-    def counted(self) -> CountedMatch:
-        """What is played in this process. ValueError in words for options that do not fit."""
-        if self.byoyomi is not None:
+    def play(self) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
+        """The report of all games, and what makes text of it. ValueError in words for options that do not fit."""
+        players = [parse_participant(text) for text in (self.first, self.second, *self.others)]
+        counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
+        if counted and self.byoyomi is not None:
             raise ValueError("--byoyomi: a match with --nodes or --depth has no clock; leave one of them out")
-        games = 1000 if self.sprt is None else 100_000
+        self.refuse_unfit(len(players), counted)
+        if len(players) > 2:
+            report = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
+            names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
+            if counted and self.kif:
+                write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
+            return report, league_as_text
+        if not counted:
+            return play_match(self.by_the_clock(*players)), as_text
+        report = play_counted_match(self.counted(*players))
+        report |= {side: one.label for side, one in zip(("first", "second"), players, strict=True) if one.label}
+        if self.kif:
+            write_pairs(self.output, lambda _: (report["first"], report["second"]))
+        return report, counted_as_text
+
+    def refuse_unfit(self, players: int, counted: bool) -> None:
+        """ValueError for an option that has no meaning here."""
+        for field in fields(self):
+            if getattr(self, field.name) == field.default:
+                continue
+            flag = f"--{field.name.replace('_', '-')}"
+            if players > 2 and field.name in _OF_TWO:
+                raise ValueError(f"{flag}: is for two players; options stand behind a player: 'default USI_Hash=64'")
+            if not counted and field.name in _IN_PROCESS:
+                remedy = "play networks alone" if self.nodes or self.depth else "give --nodes or --depth too"
+                raise ValueError(f"{flag}: is for matches in process; {remedy}")
+        if players == 2 and self.gauntlet:
+            raise ValueError("--gauntlet: is for more than two players")
+
+    def counted_games(self) -> CountedGames:
+        """How a league in this process is played."""
+        return part(CountedGames, self, **self._games(100), parallel=self._parallel(os.cpu_count()))
+
+    def counted(self, first: Participant, second: Participant) -> CountedMatch:
+        """What two players in this process play."""
         return part(
             CountedMatch,
             self,
-            games=games if self.games is None else self.games,
+            first=first.command,
+            second=second.command,
+            first_option=first.options + self.first_option,
+            second_option=second.options + self.second_option,
+            **self._games(1000 if self.sprt is None else 100_000),
             sprt=None if self.sprt is None else Sprt(*self.sprt, self.alpha, self.beta),
-            parallel=(os.cpu_count() or 1) if self.parallel is None else self.parallel,
+            parallel=self._parallel(os.cpu_count()),
         )
 
-    def by_the_clock(self) -> Match:
-        """What is played through ShogiArena. ValueError in words for options that do not fit."""
-        for field in fields(self):
-            if field.name in _IN_PROCESS and getattr(self, field.name) != field.default:
-                raise ValueError(
-                    f"--{field.name.replace('_', '-')}: is for matches in process; give --nodes or --depth too"
-                )
-        (first, first_option), (second, second_option) = as_player(self.first), as_player(self.second)
+    def usi_games(self) -> UsiGames:
+        """How a league through ShogiArena is played."""
+        return part(UsiGames, self, **self._games(20), byoyomi=self._byoyomi(), parallel=self._parallel(1))
+
+    def by_the_clock(self, first: Participant, second: Participant) -> Match:
+        """What two players play through ShogiArena."""
+        (command, option), (second_command, second_option) = as_player(first.command), as_player(second.command)
         return part(
             Match,
             self,
-            first=first,
-            second=second,
-            first_option=first_option + self.first_option,
-            second_option=second_option + self.second_option,
-            games=20 if self.games is None else self.games,
-            byoyomi=100 if self.byoyomi is None else self.byoyomi,
-            parallel=1 if self.parallel is None else self.parallel,
+            first=command,
+            second=second_command,
+            first_option=option + first.options + self.first_option,
+            second_option=second_option + second.options + self.second_option,
+            labels=(first.label, second.label),
+            **self._games(20),
+            byoyomi=self._byoyomi(),
+            parallel=self._parallel(1),
         )
+
+    def _games(self, default: int) -> dict[str, int]:
+        return {"games": default if self.games is None else self.games}
+
+    def _byoyomi(self) -> int:
+        return 100 if self.byoyomi is None else self.byoyomi
+
+    def _parallel(self, default: int | None) -> int:
+        return (default or 1) if self.parallel is None else self.parallel
+
+
+def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:
+    return names[pairing[0]], names[pairing[1]]
+
+
+def league_as_text(report: dict[str, Any]) -> str:
+    """The report of a league for a reader."""
+    tables = (table_text(report["players"]), meetings_text(report["meetings"]))
+    return "\n".join([tables[0], "", tables[1], *report["remarks"], f"picture: {Path(report['folder']) / PICTURE}"])
 
 
 def as_text(report: dict[str, Any]) -> str:

@@ -1,0 +1,97 @@
+"""The games of a folder of pairs as KIF files with the players' names and scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from experiments.factory.shards import LEDGER
+from lite.notation.game import (
+    BLACK_WON,
+    DRAWN,
+    MOVER_DECLARES,
+    MOVES_USED_UP,
+    REPETITION,
+    WHITE_WON,
+    Game,
+    GameBuilder,
+)
+from lite.notation.kif_writer import PLAYER, kif_text, score_comment
+from lite.records.formats import (
+    BLACK_WINS,
+    DECLARATION,
+    DRAW,
+    HCPE3,
+    MOVE_LIMIT,
+    SENNICHITE,
+    WINNER_MASK,
+    candidate_dtype,
+    game_dtype,
+    move_dtype,
+)
+from search.machine.files import complaints_about, write_atomically
+from search.rules.huffman import decode
+from search.rules.position import new_position
+from search.rules.set_up import set_board
+from search.rules.sfen import get_sfen
+from search.rules.shogi import BLACK
+
+
+def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int:
+    """Write every game into `kif/` of the folder, as `PAIR-GAME.kifu` (UTF-8); returns how many.
+
+    names_of: what readers call the first and the second player of a pair, by its number. The first is black in the
+    first game. Raises OSError or ValueError in words.
+    """
+    place = folder / "kif"
+    place.mkdir(exist_ok=True)
+    written = 0
+    with complaints_about(folder / LEDGER), open(folder / LEDGER, encoding="utf-8") as ledger:
+        lines = [json.loads(line) for line in ledger]
+    for line in lines:
+        shard = folder / f"shard_{line['shard']:05}.{HCPE3}"
+        with complaints_about(shard), open(shard, "rb") as file:
+            file.seek(line["start"])
+            raw = file.read(line["stop"] - line["start"])
+        names = names_of(line["job"])
+        for number, game in enumerate(_games(raw, names, f"{shard}: pair {line['job']}"), 1):
+            write_atomically(place / f"{line['job'] + 1:05}-{number}.kifu", kif_text(game).encode())
+            written += 1
+    return written
+
+
+def _games(raw: bytes, names: tuple[str, str], place: str) -> Iterator[Game]:
+    """The games of a pair, out of its hcpe3."""
+    at = 0
+    while at < len(raw):
+        header = np.frombuffer(raw, game_dtype, 1, at)[0]
+        at += game_dtype.itemsize
+        builder = GameBuilder(place, _sfen(header["hcp"]))
+        builder.names = list(names)
+        names = names[::-1]
+        for _ in range(int(header["moves"])):
+            row = np.frombuffer(raw, move_dtype, 1, at)[0]
+            at += move_dtype.itemsize + int(row["candidates"]) * candidate_dtype.itemsize
+            score = int(row["score"]) if builder.turn == BLACK else -int(row["score"])
+            builder.play(int(row["move"]))
+            builder.comment(score_comment(score, PLAYER))
+        yield builder.finish("", _outcome(int(header["result"])))
+
+
+def _outcome(result: int) -> int:
+    """What `GameBuilder.finish` calls the result byte of a game."""
+    if result & WINNER_MASK == DRAW:
+        return REPETITION if result & SENNICHITE else MOVES_USED_UP if result & MOVE_LIMIT else DRAWN
+    if result & DECLARATION:
+        return MOVER_DECLARES
+    return BLACK_WON if result & WINNER_MASK == BLACK_WINS else WHITE_WON
+
+
+def _sfen(code: np.ndarray) -> str:
+    board, hands, turn = decode(code)
+    pos = new_position()
+    set_board(pos, board, hands, np.int64(turn), np.int64(1))
+    return get_sfen(pos)

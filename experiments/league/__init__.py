@@ -1,0 +1,1 @@
+"""Leagues: many players, a rating of each."""

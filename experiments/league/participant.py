@@ -1,0 +1,69 @@
+"""A player as the command line names it: `[NAME=]PLAYER [OPTION=VALUE ...]`, in one word of the shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.games.options import NETWORKS
+from search.evaluation.shipped import is_shipped
+
+_NAMED = re.compile(r"""([^\s=/\\'"-][^\s=/\\'"]*)=(\S.*)""", re.DOTALL)
+_VALUE = r"""(?:'[^']*'|"[^"]*"|[^\s'"]\S*)?"""
+_OPTIONS = re.compile(rf"(?:\s+[A-Za-z_]\w*={_VALUE})+\s*$")
+
+
+@dataclass(frozen=True)
+class Participant:
+    """Who plays."""
+
+    label: str
+    """What the user calls it; empty where it is called by what it is."""
+    command: str
+    """A network's file or name, a source tree of this engine's, or the command of a USI engine."""
+    options: tuple[str, ...] = ()
+    """NAME=VALUE."""
+
+    @property
+    def name(self) -> str:
+        """For readers: its label, or its network or program and its options, without folders."""
+        if self.label:
+            return self.label
+        path = Path(self.command)
+        words = [self.command] if path.exists() else shlex.split(self.command) or [self.command]
+        first = Path(words[0]).stem if path.suffix in NETWORKS else Path(words[0]).name
+        options = [re.sub(r"=.*/", "=", option) for option in self.options]
+        return " ".join([first or words[0], *words[1:], *options])
+
+
+def parse_participant(text: str) -> Participant:
+    """A player of `default`, `mine=mine.safetensors razor_margin=300`, `yo='/my engines/YaneuraOu' Threads=1`.
+
+    What exists as a file or folder, or is the name of a shipped network, is no NAME= and has no options. Values that
+    hold blanks are quoted. What the options are is for the player to say.
+    """
+    label = ""
+    if not _exists(text) and (named := _NAMED.fullmatch(text)):
+        label, text = named.groups()
+    if _exists(text) or not (found := _OPTIONS.search(text)):
+        return Participant(label, text)
+    told = found[0].replace("\\", "/") if os.name == "nt" else found[0]  # a backslash is shlex's escape
+    return Participant(label, text[: found.start()], tuple(shlex.split(told)))
+
+
+def unique_names(participants: Sequence[Participant]) -> list[str]:
+    """The players' names. ValueError if two have the same."""
+    names = [one.name for one in participants]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"{count} players are called {name}: tell them apart by names, as A={name} B={name}")
+    return names
+
+
+def _exists(text: str) -> bool:
+    return is_shipped(text) or os.path.exists(text)  # which takes a text that is too long for a path for none

@@ -1,0 +1,69 @@
+"""Leagues through ShogiArena: a script, this engine in a process of its own, and engines that misbehave."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.arena.process import LOG
+from experiments.arena.results import Result, seat_names
+from experiments.arena.tournament import UsiGames
+from experiments.league.league import count_meetings, play_league
+from experiments.league.participant import Participant, parse_participant
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_results_are_counted_by_meeting():
+    seats = seat_names(3)
+    results = [
+        Result("a", 1.0, "BLACK_WIN", (seats[0], seats[2])),
+        Result("a", 0.5, "DRAW_BY_REPETITION", (seats[0], seats[2])),
+        Result("b", 0.0, "WHITE_WIN", (seats[0], seats[1])),
+        Result("b", None, "ERROR", (seats[0], seats[1])),
+    ]
+    first, second = count_meetings(results, 3, [(0, 1), (0, 2)])
+    assert (first.games, first.points, first.losses) == (1, 0, 1)
+    assert (second.pairs, second.draws, second.wins, second.losses) == (((1.5, 2),), 1, 1, 0)
+
+
+def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
+    """By venv's python, which is a link; the script's illegal move is its loss."""
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("startpos\nstartpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
+    players = [
+        parse_participant(f"tree={ROOT} USI_Hash=4"),
+        parse_participant(f"module={sys.executable} -m liteshogi USI_Hash=4 EvalFile=dense-64-16"),
+        Participant("script", scripted.command("illegal")),
+    ]
+    rules = UsiGames(games=2, nodes=60, openings=openings, max_plies=12, output=tmp_path / "run")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
+        report = play_league(rules, players)
+        assert play_league(rules, players) == report  # nothing is left to play
+    assert report["games"] == 6
+    script = next(row for row in report["players"] if row["name"] == "script")
+    assert (script["games"], script["losses"]) == (4, 4)
+    assert [remark for remark in report["remarks"] if remark.startswith("script")] == [
+        f"script made an illegal move 4 times, counted as lost, see {rules.output / LOG}"
+    ]
+    asked = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
+    assert asked
+    assert all("nodes 60" in line and "byoyomi" not in line for line in asked)
+    names = {
+        line[3:]
+        for path in (rules.output / "kif").iterdir()
+        for line in path.read_text("utf-8").splitlines()
+        if line[1:3] == "手："
+    }
+    assert names == {"tree", "module", "script"}
+
+
+def test_equal_nodes_ask_for_openings(scripted, tmp_path):
+    players = [Participant(name, scripted.command()) for name in "abc"]
+    with pytest.raises(ValueError, match="--openings: is needed, for with --nodes or --depth engines repeat"):
+        play_league(UsiGames(games=4, nodes=9, output=tmp_path / "run"), players)
+    assert not (tmp_path / "run").exists()

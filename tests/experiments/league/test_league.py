@@ -1,0 +1,123 @@
+"""Toy leagues in process: what is counted, what goes on after a kill, and what the KIF says."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tyro
+
+from experiments.factory.shards import LEDGER
+from experiments.games.counted import CountedGames
+from experiments.league.in_process import meetings_of
+from experiments.league.league import PICTURE, play_league
+from experiments.league.participant import parse_participant
+from lite.notation.kif import read_kif
+from lite.records.formats import DRAW, WINNER_MASK
+from liteshogi.commands.match import Command
+from search.evaluation.material import material_network
+from search.evaluation.network_file import save_network
+
+ROOT = Path(__file__).parents[3]
+PAIRS = 2
+
+
+def command(*arguments: str) -> Command:
+    return tyro.cli(Command, args=arguments)
+
+
+@pytest.fixture(scope="module")
+def league(tmp_path_factory):
+    """The arguments of a league of three, the report of its games, and their folder with KIF."""
+    place = tmp_path_factory.mktemp("league")
+    save_network(material_network(), place / "material.safetensors")
+    players = [str(place / "material.safetensors"), "default", "wide=default razor_margin=400"]
+    arguments = [*players, "--nodes", "30", "--games", str(2 * PAIRS), "--parallel", "2", "--max-plies", "60"]
+    return arguments, command(*arguments, "-o", str(place / "whole"), "--kif").play()[0], place / "whole"
+
+
+def jobs_of(folder: Path) -> list[int]:
+    return [json.loads(line)["job"] for line in (folder / LEDGER).read_text().splitlines()]
+
+
+def test_every_two_have_met_and_the_table_adds_up(league):
+    _, report, folder = league
+    assert {(one["first"], one["second"]) for one in report["meetings"]} == {
+        ("material", "default"),
+        ("material", "wide"),
+        ("default", "wide"),
+    }
+    assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
+    assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
+    assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
+    assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_kif_says_who_won(league):
+    _, report, folder = league
+    points = dict.fromkeys((row["name"] for row in report["players"]), 0.0)
+    files = sorted((folder / "kif").iterdir())
+    assert len(files) == report["games"]
+    for path in files:
+        game = read_kif(path.read_text("utf-8"), str(path))
+        winner = game.result & WINNER_MASK
+        for colour, name in enumerate(game.names):
+            points[name] += 0.5 if winner == DRAW else float(winner == colour + 1)
+        assert game.scored.all()
+    assert points == {row["name"]: row["points"] for row in report["players"]}
+    names = [path.read_text("utf-8").split("手：")[1].splitlines()[0] for path in files[:2]]
+    assert names[0] != names[1]  # colours changed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
+    arguments, report, _ = league
+    words = [sys.executable, "-m", "liteshogi", "match", *arguments, "-o", str(tmp_path)]
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ledger, end = tmp_path / LEDGER, time.monotonic() + 200
+    while (not ledger.exists() or not ledger.read_bytes().count(b"\n")) and time.monotonic() < end:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
+    done = jobs_of(tmp_path)
+    again = command(*arguments, "-o", str(tmp_path)).play()[0]
+    assert jobs_of(tmp_path)[: len(done)] == done
+    assert sorted(jobs_of(tmp_path)) == list(range(3 * PAIRS))
+    assert again | {"folder": ""} == report | {"folder": ""}
+
+
+def test_another_league_is_not_gone_on_with(league):
+    arguments, _, folder = league
+    players = [parse_participant(text) for text in (arguments[0], "default", "wide=default razor_margin=399")]
+    rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
+    with pytest.raises(ValueError, match="its data were made with --players"):
+        play_league(rules, players)
+    with pytest.raises(ValueError, match="its data were made with --gauntlet false, not true"):
+        play_league(rules, [*players[:2], parse_participant(arguments[2])], gauntlet=True)
+
+
+def test_a_gauntlet_is_the_first_against_all_others():
+    assert meetings_of(4, gauntlet=True) == [(0, 1), (0, 2), (0, 3)]
+    assert meetings_of(3, gauntlet=False) == [(0, 1), (0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("default", "default", "a=default"), "2 players are called default"),
+        (("default", "a=default", "b=default", "--sprt", "0", "5"), "--sprt: is for two players"),
+        (("default", "a=default razor=3", "b=default"), "a razor=3: a player in this process has no such option"),
+        (("default", "missing.bin", "b=default"), "missing.bin: there is no such network"),
+        (("default", "a=default", "--gauntlet"), "--gauntlet: is for more than two players"),
+    ],
+)
+def test_what_makes_no_league_is_said_before_a_folder_is_made(arguments, words, tmp_path):
+    with pytest.raises((ValueError, OSError)) as raised:
+        command(*arguments, "--nodes", "30", "-o", str(tmp_path / "l")).play()
+    assert str(raised.value).startswith(words)
+    assert not (tmp_path / "l").exists()

@@ -1,0 +1,123 @@
+"""Ratings against what others have printed, and what must hold of every league."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.league.ratings import ELO, Meeting, rate
+from experiments.league.table import meetings_text, standings, table_text
+
+
+def meeting(first: int, second: int, wins: int, losses: int, draws: int = 0) -> Meeting:
+    """Single games."""
+    points = [1.0] * wins + [0.5] * draws + [0.0] * losses
+    return Meeting(first, second, tuple((one, 1) for one in points), draws)
+
+
+BASEBALL = {
+    # A. Agresti, "Categorical Data Analysis", the American League East of 1987: wins of each row's team over the next.
+    "Milwaukee": (7, 9, 7, 7, 9, 11),
+    "Detroit": (7, 5, 11, 9, 9),
+    "Toronto": (7, 7, 8, 12),
+    "New York": (6, 7, 10),
+    "Boston": (7, 12),
+    "Cleveland": (6,),
+    "Baltimore": (),
+}
+
+
+def test_the_ratings_of_a_textbook_are_found():
+    names = list(BASEBALL)
+    meetings = [
+        meeting(first, first + 1 + place, wins, 13 - wins)
+        for first, name in enumerate(names)
+        for place, wins in enumerate(BASEBALL[name])
+    ]
+    ratings = rate(len(names), meetings)
+    printed = [1.581, 1.436, 1.294, 1.248, 1.108, 0.684, 0.0]
+    assert ratings.elo / ELO - ratings.elo[-1] / ELO == pytest.approx(printed, abs=6e-4)
+    assert ratings.bounded
+    # Of independent games the binomial variance is that of the model: the book's standard error of Milwaukee is 0.34.
+    variance = ratings.covariance / ELO**2
+    assert math.sqrt(variance[0, 0] + variance[6, 6] - 2 * variance[0, 6]) == pytest.approx(0.34, abs=0.03)
+
+
+def test_two_players_have_the_pentanomial_error():
+    pairs = tuple((half / 2, 2) for half, count in enumerate((3, 10, 20, 25, 9)) for _ in range(count))
+    points, games = sum(one for one, _ in pairs), 2 * len(pairs)
+    ratings = rate(2, [Meeting(0, 1, pairs, 0)])
+    share = points / games
+    assert ratings.elo[0] - ratings.elo[1] == pytest.approx(400 * math.log10(share / (1 - share)))
+    squares = sum((one - 2 * share) ** 2 for one, _ in pairs) * len(pairs) / (len(pairs) - 1)
+    gap = np.array([1, -1]) @ ratings.covariance @ np.array([1, -1])
+    assert math.sqrt(gap) == pytest.approx(ELO * math.sqrt(squares) / (games * share * (1 - share)))
+    # Each rating is against the mean of both, half of the difference.
+    assert ratings.error(0) == pytest.approx(1.959964 * math.sqrt(gap) / 2)
+    assert ratings.superiority(0, 1) + ratings.superiority(1, 0) == pytest.approx(1)
+    assert ratings.superiority(0, 1) > 0.99
+
+
+def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
+    """Each opening won by whoever was black: nothing of it is chance."""
+    cancelling = rate(2, [Meeting(0, 1, ((1.0, 2),) * 20, 0)])
+    alone = rate(2, [meeting(0, 1, 20, 20)])
+    assert cancelling.error(0) == pytest.approx(0, abs=1e-6)
+    assert alone.error(0) > 30
+    assert cancelling.superiority(0, 1) == 0.5
+
+
+COUNTS = st.tuples(*[st.integers(0, 12)] * 3)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 5).flatmap(lambda n: st.tuples(st.just(n), st.lists(COUNTS, min_size=10, max_size=10))))
+def test_at_the_likeliest_ratings_everyone_has_the_points_that_are_expected(league):
+    players, counts = league
+    pairings = [(first, second) for first in range(players) for second in range(first + 1, players)]
+    meetings = [meeting(*pairing, *one) for pairing, one in zip(pairings, counts, strict=False)]
+    ratings = rate(players, meetings)
+    assert np.isfinite(ratings.elo).all()
+    assert ratings.elo.mean() == pytest.approx(0, abs=1e-6)
+    more = 0 if ratings.bounded else 1
+    surplus = np.zeros(players)
+    for one in meetings:
+        if one.games:
+            share = 1 / (1 + math.exp(-(ratings.elo[one.first] - ratings.elo[one.second]) / ELO))
+            beyond = one.points + more / 2 - (one.games + more) * share
+            surplus[one.first] += beyond
+            surplus[one.second] -= beyond
+    assert surplus == pytest.approx(np.zeros(players), abs=1e-6)
+
+
+def test_who_wins_every_game_is_told_to_be_without_bound():
+    meetings = [meeting(0, 1, 10, 0), meeting(0, 2, 10, 0), meeting(1, 2, 5, 5)]
+    report = standings(["a", "b", "c"], meetings)
+    assert report["players"][0]["name"] == "a"
+    assert "do not bound every difference" in report["remarks"][0]
+    assert standings(["b", "c"], [meeting(0, 1, 5, 5)])["remarks"] == []
+
+
+def test_the_table_is_the_one_that_the_field_prints():
+    meetings = [
+        Meeting(0, 1, ((2.0, 2), (1.5, 2), (0.0, 2), (1.0, 2)), 1),
+        Meeting(0, 2, ((2.0, 2), (1.0, 2), (1.5, 2), (2.0, 2)), 3),
+        Meeting(1, 2, ((1.0, 2), (1.0, 2), (0.5, 2), (2.0, 2)), 1),
+    ]
+    report = standings(["weak", "strong", "weakest"], meetings)
+    first = report["players"][0]
+    assert (first["wins"], first["draws"], first["losses"], first["games"]) == (9, 4, 3, 16)
+    assert (first["points"], first["share"], first["draw_share"]) == (11.0, 11 / 16, 0.25)
+    for row in report["players"]:
+        assert row["points"] == row["wins"] + row["draws"] / 2
+        assert row["games"] == row["wins"] + row["draws"] + row["losses"]
+    head, *lines = table_text(report["players"]).splitlines()
+    columns = ["#", "PLAYER", ":", "RATING", "ERROR", "POINTS", "PLAYED", "(%)", "CFS(%)", "W", "D", "L", "D(%)"]
+    assert head.split() == columns
+    assert all(len(line) == len(head) for line in lines)
+    assert [line.split()[8] for line in lines][-1] == "---"
+    assert meetings_text(report["meetings"]).splitlines()[0].endswith("pairs 1, 0, 1, 1, 1")
