@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -79,6 +80,17 @@ def _leave() -> None:
     """End the group's threads, which must not outlive the interpreter; a second Ctrl-C does not hinder it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     distributed.destroy_process_group()
+
+
+def leave_with(code: int) -> None:
+    """End a process that has trained with others, at once and with this code; alone, do nothing.
+
+    PyTorch's threads may abort a process of a group while its interpreter is taken down, when all has long been saved.
+    """
+    if distributed.is_initialized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 @contextmanager

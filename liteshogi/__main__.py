@@ -98,6 +98,8 @@ def main() -> None:
         # The reader of our output has seen enough; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    if workers := sys.modules.get("lite.workers"):
+        workers.leave_with(code)
     sys.exit(code)
 
 
