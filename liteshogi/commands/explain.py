@@ -21,8 +21,9 @@ class Command:
 
     sfen: tyro.conf.Positional[str]
     """The position: an SFEN in quotes, or `startpos`."""
-    net: str = "default"
-    """A network of any kind: a file, a run's directory, or the name of one that is shipped."""
+    net: str | None = None
+    """A network of any kind: a file, a run's directory, or the name of one that is shipped; `default` if none is
+    named."""
     compare: tuple[str, str] | None = None
     """Two networks instead, and the pieces on which they disagree most."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -31,9 +32,11 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
+        if self.net is not None and self.compare is not None:
+            raise ValueError("--compare names both networks: leave --net out, or name that network there")
         if self.output is not None:
             check_output(self.output, (".svg", ".png"), self.overwrite)
-        found = [explain(net, self.sfen) for net in self.compare or (self.net,)]
+        found = [explain(net, self.sfen) for net in self.compare or (self.net or "default",)]
         differences = compare(*found) if self.compare else None
         if self.output is not None:
             from experiments.explain.picture import draw_contributions

@@ -207,6 +207,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (("startpos moves 7g7e",), "7g7e, is not legal"),
         (("startpos", "-o", "board.jpg"), "ends in .svg or .png"),
         (("startpos", "--net", "nowhere.safetensors"), "nowhere.safetensors"),
+        (("startpos", "--net", "default", "--compare", "default", "lite-16-4-32"), "leave --net out"),
     ],
 )
 def test_what_cannot_be_explained_is_said_in_a_line(
