@@ -7,8 +7,10 @@ spent, the larger `NetworkDelay2` where overstepping would lose the game (byoyom
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,7 +26,10 @@ SPREAD = 3
 LONG_GAME = 120
 """Moves beyond those planned whose delays a sudden-death clock must still pay: no clock gives them back."""
 OWN_DELAY = 10
-"""Milliseconds that the engine's own way takes, from the timer to the written move, whatever NetworkDelay says."""
+"""Milliseconds that the engine's own way takes at most, from the timer to the written move, whatever NetworkDelay
+says; as much is left free until it is known better, see `Punctuality`."""
+REMEMBERED = 16
+"""Moves that tell how long the own way takes."""
 BEGIN_SHARE = 0.6
 """An iteration takes about as long as all before it together: past this share of the optimum none is begun."""
 LEAST = 1
@@ -56,6 +61,8 @@ class Margins:
     network_delay: int = 120
     network_delay_2: int = 1120
     minimum_thinking_time: int = 0
+    own_delay: int = OWN_DELAY
+    """Not an option: see `Punctuality`."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     if not clocks.running:
         return None
     if clocks.movetime is not None:
-        whole = max(LEAST, clocks.movetime - min(OWN_DELAY, clocks.movetime // 10))
+        whole = max(LEAST, clocks.movetime - min(margins.own_delay, clocks.movetime // 10))
         return Budget(whole, whole)
     left = (clocks.btime if colour == 0 else clocks.wtime) or 0
     increment = clocks.binc if colour == 0 else clocks.winc
@@ -92,7 +99,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     if not byoyomi and not increment:
         # Ten seconds are not played over a slow line: the delay is then taken for smaller than the option says.
         delay = min(margins.network_delay, left / 200)
-        spare = max(left - LONG_GAME * (delay + OWN_DELAY), left / (3 if game_ply < 2 * MOVES_PLANNED else 10))
+        spare = max(left - LONG_GAME * (delay + margins.own_delay), left / (3 if game_ply < 2 * MOVES_PLANNED else 10))
     share = spare / moves_left + byoyomi + increment * INCREMENT_SHARE
     spread = SPREAD
     if left <= 4 * byoyomi:
@@ -118,7 +125,25 @@ def after_pondering(budget: Budget, thought: int) -> Budget:
 
 def _reserve(margins: Margins, available: int) -> int:
     """What to leave on a clock: the delay that must not lose the game, but no large part of what there is."""
-    return min(margins.network_delay_2, available // 4) + min(OWN_DELAY, available // 4)
+    return min(margins.network_delay_2, available // 4) + min(margins.own_delay, available // 4)
+
+
+class Punctuality:
+    """How late the engine's moves came of late, so that one that is always in time leaves hardly any of it unused."""
+
+    def __init__(self) -> None:
+        self._late: deque[float] = deque(maxlen=REMEMBERED)
+
+    def note(self, milliseconds: float) -> None:
+        """A move was written so long after its budget's maximum."""
+        self._late.append(milliseconds)
+
+    @property
+    def own_delay(self) -> int:
+        """Milliseconds to leave: twice the worst and one more, as long as that is known."""
+        if len(self._late) < REMEMBERED:
+            return OWN_DELAY
+        return min(OWN_DELAY, 1 + math.ceil(2 * max(self._late)))
 
 
 class SearchClock:
@@ -132,6 +157,7 @@ class SearchClock:
         self._start = 0.0
         self._serial = 0
         self._timer: threading.Timer | None = None
+        self._due: float | None = None
 
     def set(self, budget: Budget | None, start: float) -> None:
         """Another budget, counted from `start` (a `time.perf_counter()`); None is no bound."""
@@ -142,6 +168,7 @@ class SearchClock:
             self._budget, self._start = budget, start
             self._serial += 1
             if budget is not None:
+                self._due = None
                 wait = min(max(start + budget.maximum / 1000 - time.perf_counter(), 0.0), LONGEST_WAIT)
                 self._timer = threading.Timer(wait, self._ring, (self._serial,))
                 self._timer.daemon = True
@@ -153,8 +180,14 @@ class SearchClock:
             budget, start = self._budget, self._start
         return budget, (time.perf_counter() - start) * 1000
 
+    def overdue(self) -> float | None:
+        """Milliseconds since the maximum of the last budget, if that has ended its search."""
+        with self._lock:
+            return None if self._due is None else (time.perf_counter() - self._due) * 1000
+
     def _ring(self, serial: int) -> None:
         """A timer's end; one that was cancelled too late must not stop the next search."""
         with self._lock:
-            if serial == self._serial:
+            if serial == self._serial and self._budget is not None:
+                self._due = self._start + self._budget.maximum / 1000
                 self._expire()

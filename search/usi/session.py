@@ -245,7 +245,12 @@ class Session:
         if said.infinite:
             return None
         number = self._options.number
-        margins = Margins(number("NetworkDelay"), number("NetworkDelay2"), number("MinimumThinkingTime"))
+        margins = Margins(
+            number("NetworkDelay"),
+            number("NetworkDelay2"),
+            number("MinimumThinkingTime"),
+            self._thinking.punctuality.own_delay,
+        )
         return plan(said.clocks, int(engine.position["turn"]), int(engine.position["game_ply"]), margins)
 
     def _ponderhit(self, rest: str) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.clock import OWN_DELAY
+from search.clock import OWN_DELAY, Punctuality
 from search.usi.adapter import Adapter, Say
 from search.usi.go import Go
 from search.usi.options import NO_BOOK, OptionValues
@@ -48,6 +48,7 @@ class Thinking:
         self._book_path: Path | None = None
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
+        self.punctuality = Punctuality()
 
     def running(self) -> bool:
         """Whether a search is under way or keeps its move."""
@@ -130,6 +131,8 @@ class Thinking:
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
         self._write(self._bestmove(best))
+        if engine is not None and (late := engine.clock.overdue()) is not None:
+            self.punctuality.note(late)
 
     def _book_move(self, engine: Engine) -> Analysis | None:
         """The book's move for the position that was set, its candidates told as lines; None if it has none."""

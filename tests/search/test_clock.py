@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from dataclasses import dataclass
 
 import pytest
 
-from search.clock import OWN_DELAY, Budget, Clocks, Margins, after_pondering, plan
+from search.clock import OWN_DELAY, Budget, Clocks, Margins, Punctuality, SearchClock, after_pondering, plan
 
 GAMES = 10_000
 
@@ -180,3 +182,34 @@ def test_thought_on_the_opponents_time_counts():
     assert after_pondering(budget, 100_000) == Budget(1, 3)
     byoyomi = Budget(8_000, 8_000)
     assert after_pondering(byoyomi, 100_000) == byoyomi
+
+
+def test_an_engine_that_is_always_in_time_leaves_little_unused():
+    punctuality, clocks = Punctuality(), Clocks(byoyomi=100)
+    for _ in range(15):
+        punctuality.note(0.8)
+    assert punctuality.own_delay == OWN_DELAY
+    punctuality.note(0.4)
+    assert punctuality.own_delay == 3
+    assert plan(clocks, 0, 1, Margins(0, 0, own_delay=punctuality.own_delay)) == Budget(97, 97)
+    punctuality.note(40.0)
+    assert punctuality.own_delay == OWN_DELAY
+    for _ in range(16):
+        punctuality.note(2.1)
+    assert punctuality.own_delay == 6
+
+
+def test_a_clock_knows_whether_it_ended_the_search_and_how_long_ago():
+    rung = threading.Event()
+    clock = SearchClock(rung.set)
+    clock.set(Budget(5, 5), time.perf_counter() - 0.004)
+    assert rung.wait(10)
+    time.sleep(0.01)
+    clock.set(None, time.perf_counter())
+    late = clock.overdue()
+    assert late is not None
+    assert late >= 10
+    clock.set(Budget(10_000, 10_000), time.perf_counter())
+    assert clock.overdue() is None
+    clock.set(None, time.perf_counter())
+    assert clock.overdue() is None
