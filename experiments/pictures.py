@@ -71,9 +71,9 @@ def draw_training(
 
 
 def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter], path: Path) -> None:
-    """A PNG of a tuning: how far each number has gone from its default, in its own steps, over the updates.
+    """A PNG of a tuning: how far each number has gone from its default, in its own steps, over the games.
 
-    `history` holds the values by name after each update; the farthest are named in order of where they ended.
+    `history` holds the values by name, evenly over the games; the farthest are named in order of where they ended.
     """
     import matplotlib
 
@@ -89,7 +89,7 @@ def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter]
         lines.append((gone[-1], line, f"{one.name} {one.default} \u2192 {history[-1][one.name]:.1f}"))
     lines.sort(key=lambda entry: -entry[0])
     axes.axhline(0, color="#bbbbbb", lw=1, zorder=0)
-    axes.set(title="Tuned numbers of the search", xlabel="update", ylabel="steps from the default")
+    axes.set(title="Tuned numbers of the search", xlabel="games, evenly over the run", ylabel="steps from the default")
     axes.legend(
         [line for _, line, _ in lines],
         [name for *_, name in lines],

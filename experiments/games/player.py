@@ -212,6 +212,11 @@ class Duel:
             seat.table.clear()
             seat.clear()
 
+    def set_parameters(self, *changes: Mapping[str, int]) -> None:
+        """Change each player's parameters of the search, by name, all others at their defaults."""
+        for seat, changed in zip(self._seats, changes, strict=True):
+            seat.record["parameters"] = make_parameters(changed)
+
     def stop(self) -> None:
         """End the game under way soon, from any thread: `play` raises Cancelled, then and ever after."""
         self._cancelled = True

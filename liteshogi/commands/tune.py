@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
-from experiments.arena.tune import Tuning, tune
+from experiments.tuning.tune import Tuning, tune
 from liteshogi.commands.arguments import Json, Output
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Command(Tuning):
-    """Tune numbers of the search by games against itself (SPSA)."""
+    """Tune numbers of the search by games against itself (SPSA), in this process; goes on where it was cut."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
-    openings: Annotated[Path, tyro.conf.arg(help_behavior_hint="(required)")] = Path("openings.sfen")
+    nodes: int = 5000
+    games: int = 20_000
+    win_score: int = 3000
     output: Output = Path("runs/tune")
     json: Json = False
 
@@ -27,6 +28,6 @@ class Command(Tuning):
         if self.json:
             print(json.dumps(report))
             return
-        print(f"after {report['updates']} of {self.updates} updates")
+        print(f"after {report['games']:,} of {report['of']:,} games")
         for name, row in report["parameters"].items():
             print(f"{name:26} {row['default']:6d} -> {row['value']:9.2f}  ({row['steps']:+.2f} steps)")

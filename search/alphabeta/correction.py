@@ -96,6 +96,7 @@ def correct(pos, thread, ply, evaluation):
     for likeness in range(LIKENESSES):
         index = np.int64(thread.correction_index[ply, likeness])
         total += _WEIGHTS[likeness] * thread.correction[likeness, pos.turn, index]
+    total = total * thread.parameters.correction_worth >> 10
     thread.correction_value[ply] = total
     return min(max(evaluation + (total >> 17), np.int64(-MAX_EVALUATION)), np.int64(MAX_EVALUATION))
 

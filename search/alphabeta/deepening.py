@@ -15,8 +15,6 @@ from search.rules.play import play_line
 from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND
 
-ASPIRATION_MARGIN = 22
-"""Half width of the first window around the last score, centipawns."""
 WIDEST_MARGIN = 1500
 """Beyond, the window is open."""
 FIRST_NODES = 20_000
@@ -42,7 +40,7 @@ def deepen(pos, thread, accumulators, network, last):
     for depth in range(np.int64(thread.depth) + 1, last + 1):
         thread.pv_length[0] = 0
         low, high = np.int64(-INFINITE), np.int64(INFINITE)
-        margin, before = np.int64(ASPIRATION_MARGIN), np.int64(thread.score)
+        margin, before = np.int64(thread.parameters.aspiration_margin), np.int64(thread.score)
         if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:
             low, high = max(before - margin, low), min(before + margin, high)
         limit, looked = np.int64(thread.node_limit), False

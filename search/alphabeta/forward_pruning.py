@@ -27,7 +27,7 @@ def enough_moves(thread, depth, number, improving):
     tuned = thread.parameters
     if thread.steps & LATE_MOVE_PRUNING == 0 or (depth <= 1 and thread.root_depth < tuned.late_move_iteration):
         return False
-    return number >= (tuned.late_move_base + depth * depth) >> (0 if improving else 1)
+    return number >= (tuned.late_move_base + (tuned.late_move_growth * depth * depth >> 3)) >> (0 if improving else 1)
 
 
 @jit
@@ -63,7 +63,7 @@ def prune_quiet(pos, thread, ply, move, checked, depth, left, static, alpha, rea
     left += history // tuned.futility_history
     if not checked and left < 13 and steps & FUTILITY:
         futile = static + tuned.futility_base + tuned.futility_margin * left
-        futile += (0 if reached else 151) + (86 if static > alpha else 0)
+        futile += (0 if reached else tuned.futility_unreached) + (86 if static > alpha else 0)
         if futile <= alpha:
             return np.int64(futile)
     left = max(left, np.int64(0))

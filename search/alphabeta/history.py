@@ -112,8 +112,8 @@ def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals
     if is_tactical(pos, best_move):
         _learn_capture(thread, move_row(pos, best_move), taken_kind(pos, best_move), bonus * 1286 // 1024)
     else:
-        learn_quiet(pos, thread, ply, best_move, bonus * 806 // 1024)
-        less = malus * 1113 // 1024
+        learn_quiet(pos, thread, ply, best_move, bonus * thread.parameters.history_bonus // 1024)
+        less = malus * thread.parameters.history_malus // 1024
         for index in range(quiets):
             move = np.int64(thread.tried_quiet[ply, index])
             less = less * 977 // 1024  # what came late was hardly expected to do better

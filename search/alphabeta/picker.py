@@ -35,11 +35,8 @@ EVASION_CAPTURE = 1 << 19
 """Score from which evasions are captures."""
 PROMOTION_VALUE = 300
 """Centipawns that promoting with a capture counts for."""
-CHECK_PREMIUM = 16384
-"""History points of a quiet check that loses no more than CHECK_LOSS centipawns."""
 CHECK_LOSS = 75
-BAD_QUIET = -14000
-"""History of a quiet move that comes behind the losing captures."""
+"""Centipawns that a safe check may lose."""
 
 
 @jit
@@ -75,7 +72,7 @@ def _score_quiets(pos, thread, ply, count):
     six = thread.continuation_history[row_before(thread, ply, 6)]
     moves, keys, checks = thread.moves[ply], thread.keys[ply], thread.check_squares
     write_check_squares(pos, checks)
-    premium = CHECK_PREMIUM if thread.steps & QUIET_CHECKS else 0
+    premium = np.int64(thread.parameters.check_premium) if thread.steps & QUIET_CHECKS else 0
     first_piece = (np.int64(pos.turn) & 1) * KINDS
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
@@ -189,7 +186,7 @@ def next_move(pos, thread, ply, tactical_only):
             if not thread.pick_skip[ply]:
                 best, move = _take_best(thread, ply)
                 if move != 0:
-                    if best >> INDEX_BITS > BAD_QUIET:
+                    if best >> INDEX_BITS > -thread.parameters.bad_quiet:
                         return move
                     thread.keys[ply, best & INDEX] = best  # for later
             thread.pick_stage[ply] = BAD_TACTICAL

@@ -106,7 +106,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
                         continue
             if checked and tried > 3 and not is_tactical(pos, move):
                 continue
-            if not exchange_wins(pos, move, np.int64(-73)):
+            if not exchange_wins(pos, move, -np.int64(thread.parameters.quiescence_exchange)):
                 continue
         prefetch_cluster(thread.table, key_after(pos, move))
         thread.continuation[ply + 1] = move_row(pos, move)

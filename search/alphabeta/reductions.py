@@ -19,12 +19,12 @@ ONE_PLY_LESS, TWO_PLIES_LESS = 4628, 5772
 def late_move_reduction(thread, depth, number, window, improving, on_pv):
     """By depth, move number, the width of the window, whether the mover's prospects improve, and whether the node is or
     was on a principal variation."""
-    scale = np.int64(thread.parameters.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
-    reduction = (
-        scale + thread.parameters.reduction_base - 585 * window // max(np.int64(thread.root_window), np.int64(1))
-    )
+    tuned = thread.parameters
+    scale = np.int64(tuned.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
+    narrow = tuned.reduction_window * window // max(np.int64(thread.root_window), np.int64(1))
+    reduction = scale + tuned.reduction_base - narrow
     if not improving:
-        reduction += scale * 206 // 512
+        reduction += scale * tuned.reduction_not_improving // 512
     if on_pv:
         reduction += 1013
     return reduction
@@ -44,17 +44,18 @@ def move_statistic(pos, thread, ply, move, tactical):
 @jit
 def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
     """The reduction after what a move's place and histories say; the same for every node, the root too."""
+    tuned = thread.parameters
     if thread.table_pv[ply]:
-        reduction -= 2819 + (973 if is_pv else 0)
-    reduction += 691 - 65 * number - abs(np.int64(thread.correction_value[ply])) // 25600
+        reduction -= tuned.reduction_was_pv + (973 if is_pv else 0)
+    reduction += 691 - tuned.reduction_number * number - abs(np.int64(thread.correction_value[ply])) // 25600
     if cut_node:
-        reduction += np.int64(thread.parameters.reduction_cut_node)
+        reduction += np.int64(tuned.reduction_cut_node)
     cuts = np.int64(thread.cut_count[ply + 1])
     if cuts > 1:
-        reduction += 251 + (1124 if cuts > 2 else 0)
+        reduction += 251 + (tuned.reduction_cuts if cuts > 2 else 0)
         if not is_pv and not cut_node:
             reduction += 1042
-    return reduction - np.int64(thread.statistic[ply]) * thread.parameters.reduction_history // 4096
+    return reduction - np.int64(thread.statistic[ply]) * tuned.reduction_history // 4096
 
 
 @jit

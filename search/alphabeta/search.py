@@ -183,7 +183,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         if steps & HINDSIGHT:
             if saved_plies >= 3 and not worsening:
                 depth += 1
-            if saved_plies >= 2 and depth >= 2 and static + before > 173:
+            if saved_plies >= 2 and depth >= 2 and static + before > tuned.hindsight_margin:
                 depth -= 1
 
         # 5. Reverse futility. A quiet move from the table says that there is something to look for.
@@ -242,7 +242,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             depth -= 1
 
         # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
-        probcut_beta = beta + tuned.probcut_margin - (61 if improving else 0)
+        probcut_beta = beta + tuned.probcut_margin - (tuned.probcut_improving if improving else 0)
         if (
             depth >= PROBCUT_DEPTH
             and steps & PROBCUT
@@ -374,13 +374,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             reduction -= 905 if table_score > alpha else 0
             reduction -= (935 + (959 if cut_node else 0)) if table_depth >= depth else 0
         if cut_node and table_move == 0:
-            reduction += 985
+            reduction += tuned.reduction_no_table_move
         if table_tactical:
-            reduction += 1054
+            reduction += tuned.reduction_table_tactical
         if move == table_move:
             reduction -= 2239
         if all_node:
-            reduction += reduction * 273 // (256 * depth + 260)
+            reduction += reduction * tuned.reduction_all_node // (256 * depth + 260)
         score = np.int64(0)
         if depth >= REDUCTION_DEPTH and number > 1 and steps & LATE_MOVE_REDUCTION:
             reduced = reduced_depth(reduction, next_depth, is_pv)
@@ -388,8 +388,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
             thread.reduction[ply] = 0
             if score > alpha and not thread.stop:
-                next_depth += 1 if reduced < next_depth and score > best + 48 else 0
-                next_depth -= 1 if score < best + 9 else 0
+                next_depth += 1 if reduced < next_depth and score > best + tuned.deeper_margin else 0
+                next_depth -= 1 if score < best + tuned.shallower_margin else 0
                 if next_depth > reduced:
                     score = -search_node(
                         pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node

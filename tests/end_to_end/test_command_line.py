@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -48,15 +47,6 @@ def test_the_engines_own_verbs_need_no_extra(arguments):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_tune_misses_shogiarena_before_it_misses_openings(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-    script = "import sys; sys.executable = '/nowhere/python'; sys.argv = ['liteshogi', 'tune']; " + MAIN
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1
-    assert done.stderr == "error: this needs shogiarena: pip install 'liteshogi[experiments]'\n"
 
 
 def test_a_verb_that_is_nearly_right_is_guessed():

@@ -1,0 +1,138 @@
+"""A tuning: pairs of games in this process, counted in nodes or depth, between two settings of one search.
+
+A run's folder holds the games and the ledger of what came of them, from which the values follow: the same command goes
+on with a tuning that was cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.factory.description import Description
+from experiments.factory.jobs import Product
+from experiments.factory.ledger import Counts
+from experiments.factory.produce import produce
+from experiments.games.counted import CountedGames
+from experiments.games.options import read_player
+from experiments.games.pairs import PairTask, PairWorker
+from experiments.games.player import Player
+from experiments.pictures import draw_tuning
+from experiments.tuning.spsa import Spsa, Trial, result_of
+from search.alphabeta.parameters import PARAMETERS, Parameter
+
+PICTURE = "tune.png"
+DRAWN = 400
+"""Points of each line of the picture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning(CountedGames):
+    """What is tuned, and by which games."""
+
+    names: tuple[str, ...] = ()
+    """Parameters to tune, see search/alphabeta/parameters.py; without names all."""
+    net: str = "default"
+    """The network of both players."""
+    gain: float | None = None
+    """Learning rate at the end (r_end of OpenBench and Fishtest); by default from the number of games."""
+    output: Path = Path("runs/tune")
+
+
+@dataclass(frozen=True)
+class TuningTask:
+    """What a worker needs."""
+
+    pairs: PairTask
+
+    def open(self) -> TuningWorker:
+        """The memory of one worker."""
+        return TuningWorker(self.pairs)
+
+
+class TuningWorker(PairWorker):
+    """Plays a trial's pair of games."""
+
+    def __init__(self, task: PairTask) -> None:
+        assert isinstance(task.first, Player)
+        assert isinstance(task.second, Player)
+        super().__init__(task, task.first, task.second)
+
+    def run(self, trial: Trial) -> Product:  # type: ignore[override]  # a pair and how it is played
+        """Both games as hcpe3. Raises Stopped."""
+        self._duel.set_parameters(trial.first, trial.second)
+        return super().run(trial.opening)
+
+
+class Tuner:
+    """The values as the games come in, in the order in which they land; the referee of a tuning's work."""
+
+    def __init__(self, spsa: Spsa, pairs: int) -> None:
+        self._spsa = spsa
+        self.total: int | None = pairs
+        self._pairs = pairs
+        self.history: list[dict[str, float]] = []
+        """The values after each pair, thinned out."""
+        self._every = max(pairs // DRAWN, 1)
+
+    def trials(self) -> Iterator[tuple[int, Trial]]:
+        """Pairs around the values that hold when each is drawn."""
+        for number in range(self._pairs):
+            yield number, self._spsa.trial(number)
+
+    def see(self, number: int, counts: Counts) -> None:
+        """A pair has been played."""
+        self._spsa.learn(number, result_of(counts))
+        if self._spsa.done % self._every == 0:
+            self.history.append(self._spsa.values)
+
+    def has_enough(self) -> bool:
+        """Never: a tuning goes to its end."""
+        return False
+
+    def measure(self) -> tuple[int, str]:
+        """For the progress line."""
+        return self._spsa.done, f"{2 * self._spsa.done:,} of {2 * self._pairs:,} games"
+
+
+def tune(options: Tuning) -> dict[str, Any]:
+    """Play what is left of a tuning and draw how the values went: {games, of, folder, parameters: {name: {default,
+    value, steps}}}. Raises as `produce` does; stopped by Ctrl-C it draws how far it came."""
+    chosen = chosen_parameters(options.names)
+    options.check()
+    if options.gain is not None and not 0 < options.gain < math.inf:
+        raise ValueError(f"--gain {options.gain}: must be above 0")
+    player = read_player(options.net, (), options.nodes, options.depth, "--net")
+    lines, pairs = options.lines(), options.games // 2
+    spsa = Spsa(chosen, pairs, options.gain, options.seed)
+    tuner = Tuner(spsa, pairs)
+    told = {"names": [one.name for one in chosen], "defaults": [one.default for one in chosen]}
+    told |= {"games": options.games, "gain": options.gain, **options.described(lines, {})}
+    description = Description("tune", told, (), {"net": options.net})
+    task = TuningTask(options.task(player, player, lines))
+    try:
+        produce(options.place(), description, task, tuner.trials(), referee=tuner)
+    finally:
+        if tuner.history:
+            draw_tuning(tuner.history, chosen, options.output / PICTURE)
+    return {
+        "games": 2 * spsa.done,
+        "of": options.games,
+        "folder": str(options.output),
+        "parameters": {
+            one.name: {"default": one.default, "value": value, "steps": (value - one.default) / one.step}
+            for one, value in zip(chosen, spsa.values.values(), strict=True)
+        },
+    }
+
+
+def chosen_parameters(names: Sequence[str]) -> list[Parameter]:
+    """The parameters of these names, all if there are none; ValueError names one that does not exist."""
+    known = {parameter.name: parameter for parameter in PARAMETERS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"no such parameter: {unknown[0]}; there are {', '.join(known)}")
+    return [known[name] for name in names] if names else list(PARAMETERS)

@@ -1,0 +1,40 @@
+"""ShogiArena as a process: how it is told to end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments.arena import process as arena
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_request_to_end_reaches_shogiarena(tmp_path, name):
+    """A program in ShogiArena's place takes a second to close its books, and is given it."""
+    program = tmp_path / "shogiarena"
+    program.write_text(
+        f"#!{sys.executable}\nimport signal, time\n"
+        "try:\n    print('begun', flush=True, file=open('begun', 'w'))\n    time.sleep(100)\n"
+        "except KeyboardInterrupt:\n    time.sleep(1)\n    open('closed', 'w')\n"
+    )
+    program.chmod(0o755)
+    script = (
+        f"import sys; sys.path.insert(0, {str(Path(arena.__file__).parents[2])!r})\n"
+        "from pathlib import Path; from experiments.arena.process import run_arena\n"
+        f"sys.executable = {str(tmp_path / 'python')!r}\n"
+        "try: run_arena(Path(), 'run')\nexcept KeyboardInterrupt: sys.exit(130)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path) as process:
+        end = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() or not (tmp_path / "begun").read_text():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.send_signal(getattr(signal, name))
+        assert process.wait(60) == 130
+    assert (tmp_path / "closed").exists()

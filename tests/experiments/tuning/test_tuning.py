@@ -1,0 +1,122 @@
+"""Tuning: how values follow from results, and a run that is cut and goes on."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.tuning.spsa import Spsa, result_of
+from experiments.tuning.tune import chosen_parameters
+from liteshogi.commands.tune import Command as Tune
+from search.alphabeta.parameters import PARAMETERS, Parameter
+
+PAIRS = 4000
+
+
+def test_parameters_are_chosen_by_name():
+    assert chosen_parameters(()) == list(PARAMETERS)
+    assert [one.name for one in chosen_parameters(("razor_margin", "reduction_base"))] == [
+        "razor_margin",
+        "reduction_base",
+    ]
+    with pytest.raises(ValueError, match="no such parameter: speed"):
+        chosen_parameters(("speed",))
+
+
+def test_every_parameter_has_room_on_both_sides():
+    for one in PARAMETERS:
+        assert one.low < one.high
+        assert one.low <= one.default - one.step * (one.default > one.low)
+        assert one.default + one.step <= one.high
+        assert 0 < one.step <= (one.high - one.low) / 4
+
+
+def played(spsa: Spsa, best: dict[str, float], seed: int) -> None:
+    """All pairs of a tuning in which the setting that is nearer to the best, in steps, wins the more games."""
+    dice = np.random.default_rng(seed)
+    steps = {one.name: one.step for one in FOUR}
+
+    def strength(values: dict[str, int]) -> float:
+        return -sum(((values[name] - best[name]) / steps[name] / 4) ** 2 for name in best)
+
+    for number in range(PAIRS):
+        trial = spsa.trial(number)
+        chance = 1 / (1 + np.exp(strength(trial.second) - strength(trial.first)))
+        spsa.learn(number, int(2 * dice.binomial(2, chance) - 2))
+
+
+FOUR = tuple(Parameter(name, 1000, 0, 2000, 20, "") for name in "abcd")
+
+
+def test_values_go_where_games_are_won():
+    spsa = Spsa(FOUR, PAIRS, None, 1)
+    best = {"a": 1100.0, "b": 900.0, "c": 1000.0, "d": 1060.0}
+    played(spsa, best, 2)
+    for name, value in spsa.values.items():
+        assert abs(value - best[name]) < 40, (name, value)
+
+
+def test_chance_alone_moves_a_number_by_half_its_step():
+    ends = []
+    for seed in range(8):
+        spsa, dice = Spsa(FOUR, PAIRS, None, seed), np.random.default_rng(seed)
+        for number in range(PAIRS):
+            spsa.learn(number, int(dice.choice([-2, 0, 2], p=[0.28, 0.44, 0.28])))
+        ends += [(value - 1000) / 20 for value in spsa.values.values()]
+    assert 0.3 < np.std(ends) < 0.75
+    assert abs(np.mean(ends)) < 0.3
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(-2, 2), max_size=30))
+def test_trials_lie_around_the_values_and_within_bounds(seed, results):
+    spsa, again = (Spsa(PARAMETERS, 30, 0.5, seed) for _ in range(2))
+    for number, result in enumerate(results):
+        trial = spsa.trial(number)
+        assert trial == again.trial(number)
+        for one in PARAMETERS:
+            first, second = trial.first[one.name], trial.second[one.name]
+            assert one.low <= min(first, second) <= max(first, second) <= one.high
+            reach = one.step * 30**0.101 + 1
+            assert abs((first + second) / 2 - spsa.values[one.name]) <= reach
+        spsa.learn(number, result)
+        again.learn(number, result)
+        assert spsa.values == again.values
+    assert spsa.done == len(results)
+
+
+def test_whole_numbers_are_chosen_without_bias():
+    spsa = Spsa(FOUR[:1], PAIRS, None, 5)
+    spsa.learn(0, 1)  # to a fraction
+    value = spsa.values["a"]
+    middles = [sum((trial.first["a"], trial.second["a"])) / 2 for trial in map(spsa.trial, range(PAIRS))]
+    assert abs(np.mean(middles) - value) < 0.03
+
+
+def test_a_result_is_wins_less_losses():
+    assert result_of({"wins as black": 1, "losses as white": 1}) == 0
+    assert result_of({"wins as black": 1, "wins as white": 1, "seconds": 0.5}) == 2
+    assert result_of({"losses as black": 1, "draws as white": 1}) == -1
+
+
+def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys):
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
+
+    def run(**options) -> dict:
+        settings = {"names": ("razor_margin",), "openings": openings, "nodes": 20, "games": 4, "max_plies": 30}
+        Tune(**{**settings, **options}, output=tmp_path / "run", json=True).run()
+        return json.loads(capsys.readouterr().out)
+
+    first = run()
+    assert (first["games"], first["of"]) == (4, 4)
+    assert list(first["parameters"]) == ["razor_margin"]
+    assert (tmp_path / "run" / "tune.png").read_bytes().startswith(b"\x89PNG")
+    assert run() == first
+    with pytest.raises(ValueError, match="--nodes 20, not 30"):
+        run(nodes=30)
+    with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):
+        run(gain=0.0)
