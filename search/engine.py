@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -114,7 +115,8 @@ class Engine(ABC):
         self.position: np.void = new_position()
         """The position that was set, a record of `search.rules.position.position_dtype`."""
         self.rules = Rules()
-        self.multi_pv = 1
+        self.multipv = 1
+        """Lines to look for, where there are so many moves."""
         self.clock = SearchClock(self.stop)
         self._stopped = threading.Event()
         self.game: tuple[str, tuple[str, ...]] = ("startpos", ())
@@ -131,8 +133,11 @@ class Engine(ABC):
         """Forget everything learnt."""
 
     @abstractmethod
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
-        """Search the position that was set; it has a legal move. Ends soon after `_stopped` is set, with a move."""
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+        """Search the position that was set; it has a legal move. The best lines, at most `multipv`, the best first.
+
+        Ends soon after `_stopped` is set, with a move.
+        """
 
     def set_position(self, sfen: str, moves: Sequence[str] = ()) -> None:
         """The position to search: `startpos` or an SFEN, perhaps with `moves ...`, and (more) moves since in USI.
@@ -144,6 +149,7 @@ class Engine(ABC):
         set_game(pos, *game, LONGEST_GAME)
         self.position, self.game = pos, game
 
+    @overload
     def analyse(
         self,
         sfen: str,
@@ -152,14 +158,51 @@ class Engine(ABC):
         nodes: int | None = None,
         depth: int | None = None,
         time_ms: int | None = None,
+        multipv: None = None,
         on_info: OnInfo | None = None,
-    ) -> Analysis:
-        """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12."""
+    ) -> Analysis: ...
+
+    @overload
+    def analyse(
+        self,
+        sfen: str,
+        moves: Sequence[str] = (),
+        *,
+        nodes: int | None = None,
+        depth: int | None = None,
+        time_ms: int | None = None,
+        multipv: int,
+        on_info: OnInfo | None = None,
+    ) -> list[Analysis]: ...
+
+    def analyse(
+        self,
+        sfen: str,
+        moves: Sequence[str] = (),
+        *,
+        nodes: int | None = None,
+        depth: int | None = None,
+        time_ms: int | None = None,
+        multipv: int | None = None,
+        on_info: OnInfo | None = None,
+    ) -> Analysis | list[Analysis]:
+        """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
+
+        The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
+        ValueError for a position or move that is not legal, and for a `multipv` below 1.
+        """
+        if multipv is not None and multipv < 1:
+            raise ValueError(f"multipv is {multipv}, but at least one line is to be looked for")
         self.set_position(sfen, moves)
         if nodes is None and depth is None and time_ms is None:
             depth = DEFAULT_DEPTH
         self.ready(None if time_ms is None else Budget(time_ms, time_ms))
-        return self.search(Limits(nodes, depth), on_info)
+        before, self.multipv = self.multipv, multipv or self.multipv
+        try:
+            lines = self.search_lines(Limits(nodes, depth), on_info)
+        finally:
+            self.multipv = before
+        return lines[0] if multipv is None else lines
 
     def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
         """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
@@ -181,12 +224,19 @@ class Engine(ABC):
     def search(
         self, limits: Limits | None = None, on_info: OnInfo | None = None, on_progress: OnProgress | None = None
     ) -> Analysis:
-        """Search the position that was set, after `ready`, until a limit, its budget or `stop` ends it.
+        """Search the position that was set, after `ready`, until a limit, its budget or `stop` ends it: the best line.
 
         `on_info` gets every line that is found, `on_progress` about once a second where none has been for so long.
         """
+        return self.search_lines(limits, on_info, on_progress)[0]
+
+    def search_lines(
+        self, limits: Limits | None = None, on_info: OnInfo | None = None, on_progress: OnProgress | None = None
+    ) -> list[Analysis]:
+        """As `search`: the best lines, at most `multipv`, the best first."""
         try:
-            return self._decided() or self._search(limits or Limits(), on_info, on_progress)
+            decided = self._decided()
+            return [decided] if decided else self._search(limits or Limits(), on_info, on_progress)
         finally:
             self.limit(None)
 

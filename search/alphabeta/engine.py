@@ -93,7 +93,7 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.record["stop"] = 1
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
         if self.rules != self._searched_rules:
@@ -117,10 +117,10 @@ class AlphaBetaEngine(Engine):
             helper.start()
         teller = _Teller(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
-            lines = min(self.multi_pv, len(roots))
+            lines = min(self.multipv, len(roots))
             last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
             if lines == 1:
-                return self._one_line(begun, last, on_info, teller)
+                return [self._one_line(begun, last, on_info, teller)]
             return self._lines(begun, last, lines, on_info, teller)
         finally:
             teller.end()
@@ -207,12 +207,13 @@ class AlphaBetaEngine(Engine):
         line = record["line"][: record["line_length"]]
         return self._report(begun, int(record["depth"]), line if len(line) else record["root_moves"][:1])
 
-    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> Analysis:
-        """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on."""
+    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> list[Analysis]:
+        """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on. Behind those of
+        a depth that was cut stand those of the depth before."""
         thread = self._threads[0]
         record = thread.record
         scores = [0] * lines
-        best = self._finished(begun)
+        best = [self._finished(begun)]
         for depth in range(1, last + 1):
             found = []
             for index in range(lines):
@@ -224,16 +225,21 @@ class AlphaBetaEngine(Engine):
             record["root_first"] = 0
             if found:
                 found = self._ranked(found, begun)
-                best = found[0]
                 scores[: len(found)] = [line.score for line in found]
-                _put_first(record, [line.pv[0] for line in found])
+                firsts = [line.pv[0] for line in found]
+                _put_first(record, firsts)
+                best = found + [line for line in best if line.depth and line.pv[0] not in firsts]
             if on_info is not None:
                 for line in found if len(found) == lines else found[:1]:
                     on_info(line)
-            if record["stop"] or self._enough(record, depth, best.score):
+            if record["stop"] or self._enough(record, depth, best[0].score):
                 break
             teller.begin()
-        return replace(best, nodes=self._nodes(), milliseconds=_since(begun))
+        nodes, milliseconds = self._nodes(), _since(begun)
+        return [
+            replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds)
+            for rank, line in enumerate(best[:lines], 1)
+        ]
 
     def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:
         """The lines of one depth, best first, all with the nodes and the time that they took together."""

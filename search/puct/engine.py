@@ -160,7 +160,7 @@ class PuctEngine(Engine):
 
     # The search
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> Analysis:
+    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         """`on_progress` is never called: lines are told often enough."""
         begun = time.perf_counter()
         nodes = limits.nodes
@@ -197,7 +197,7 @@ class PuctEngine(Engine):
                 on_info(line)
         if self.on_listing is not None:
             self.on_listing(list_root_moves(self.tree, int(self.position["turn"])))
-        return lines[0]
+        return lines
 
     def _enter_root(self, searchmoves: Sequence[str]) -> None:
         """Make the position that was set the tree's root, with what the tree knows of it."""
@@ -328,7 +328,7 @@ class PuctEngine(Engine):
         with self._turn:
             milliseconds = int((time.perf_counter() - begun) * 1000)
             turn = int(self.position["turn"])
-            return best_lines(self.tree, turn, self._wanted, self.multi_pv, milliseconds)
+            return best_lines(self.tree, turn, self._wanted, self.multipv, milliseconds)
 
     def _with_mate(self, found: Analysis) -> Analysis:
         """The line of a mate that a leaf's mate search has proved, to its end."""

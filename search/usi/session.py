@@ -183,7 +183,7 @@ class Session:
         # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
         colour = int(engine.position["turn"])
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
-        engine.multi_pv = self._options.number("MultiPV")
+        engine.multipv = self._options.number("MultiPV")
         numbers = (NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE)
         engine.rules = Rules(
             declaration=numbers[ENTERING_KING_RULES.index(self._options.text("EnteringKingRule"))],

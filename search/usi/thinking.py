@@ -153,7 +153,7 @@ class Thinking:
         from search.engine import Limits
 
         solver, nodes = self._root_mate, self._options.number("Mate_Root_Search")
-        if said.searchmoves or engine.multi_pv > 1 or not nodes:
+        if said.searchmoves or engine.multipv > 1 or not nodes:
             solver = None
         limits = Limits(
             self._limited(said.nodes, "NodesLimit"), self._limited(said.depth, "DepthLimit"), said.searchmoves
@@ -166,7 +166,7 @@ class Thinking:
         def tell(found: Analysis) -> None:
             nonlocal told
             told = found.nodes
-            self._info(found, engine.multi_pv)
+            self._info(found, engine.multipv)
 
         try:
             best = engine.search(limits, tell, self._progress)
@@ -175,7 +175,7 @@ class Thinking:
                 with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
         if mate is None or best.best_move in (None, "win"):
-            if best.nodes > told > 0 and engine.multi_pv == 1:
+            if best.nodes > told > 0 and engine.multipv == 1:
                 self._info(best, 1)  # what the last depth, which was cut, has cost and come to
             return best
         from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it

@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
@@ -38,7 +40,7 @@ def engine() -> AlphaBetaEngine:
 @pytest.fixture(autouse=True)
 def as_it_was(engine):
     yield
-    engine.rules, engine.multi_pv = Rules(), 1
+    engine.rules, engine.multipv = Rules(), 1
     engine.set_threads(1)
     engine.new_game()
 
@@ -81,7 +83,7 @@ def test_nodes_are_a_limit(engine):
 
 def test_every_line_that_is_reported_is_legal(engine):
     lines: list[Analysis] = []
-    engine.multi_pv = 3
+    engine.multipv = 3
     engine.analyse(MIDDLE, depth=6, on_info=lines.append)
     assert len(lines) == 18
     for index in range(0, 18, 3):
@@ -121,8 +123,36 @@ def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(eng
     assert times == sorted(times)
 
 
+def test_the_best_lines_are_those_told_last(engine):
+    told: list[Analysis] = []
+    lines = engine.analyse(MIDDLE, depth=6, multipv=3, on_info=told.append)
+    assert [(line.pv, line.score, line.rank) for line in lines] == [(one.pv, one.score, one.rank) for one in told[-3:]]
+    assert engine.multipv == 1
+    engine.new_game()
+    (alone,) = engine.analyse(MIDDLE, depth=6, multipv=1)
+    engine.new_game()
+    best = engine.analyse(MIDDLE, depth=6)
+    assert (alone.pv, alone.score, alone.nodes) == (best.pv, best.score, best.nodes)
+    with pytest.raises(ValueError, match="multipv is 0"):
+        engine.analyse(MIDDLE, multipv=0)
+
+
+@given(nodes=st.integers(1, 20_000), count=st.integers(1, 40))
+@settings(max_examples=30)
+def test_however_short_the_search_its_lines_are_different_legal_moves_in_order(engine, nodes, count):
+    lines = engine.analyse(MIDDLE, nodes=nodes, multipv=count)
+    assert [line.rank for line in lines] == list(range(1, len(lines) + 1))
+    assert len({line.best_move for line in lines}) == len(lines) <= count
+    for line in lines:
+        replay(MIDDLE, line.pv)
+        assert line.best_move == line.pv[0]
+    deep = [line for line in lines if line.depth == lines[0].depth]
+    assert lines[: len(deep)] == deep  # behind them those of the depth before
+    assert [line.score for line in deep] == sorted((line.score for line in deep), reverse=True)
+
+
 def test_more_lines_than_moves(engine):
-    engine.multi_pv = 500
+    engine.multipv = 500
     lines: list[Analysis] = []
     engine.analyse(ONE_MOVE, depth=2, on_info=lines.append)
     assert 1 <= len({line.pv[0] for line in lines}) < 5
@@ -327,7 +357,7 @@ from search.evaluation.static_evaluation import evaluate_sfens
 for network in (material_network(), "default"):
     engine = AlphaBetaEngine(network, 1, 2)
     for rule in range(4):
-        engine.rules, engine.multi_pv = Rules(rule, 300, (10, -10)), 1 + rule % 2
+        engine.rules, engine.multipv = Rules(rule, 300, (10, -10)), 1 + rule % 2
         engine.analyse("startpos", ["7g7f", "3c3d", "8h2b+"], depth=4)
         engine.analyse("8k/9/8G/9/9/9/9/9/K8 b G 1", depth=3)
         engine.ready()

@@ -338,7 +338,7 @@ def test_only_the_moves_that_are_asked_for(engine: PuctEngine) -> None:
 
 
 def test_several_lines(engine: PuctEngine) -> None:
-    engine.multi_pv = 3
+    engine.multipv = 3
     lines: list = []
     engine.analyse("startpos", nodes=300, on_info=lines.append)
     last = lines[-3:]
@@ -346,6 +346,11 @@ def test_several_lines(engine: PuctEngine) -> None:
     assert len({line.best_move for line in last}) == 3
     for line in last:
         play("startpos", line.pv)
+    assert engine.analyse("startpos", nodes=1, multipv=2)[0].rank == 1
+    again = engine.analyse("startpos", nodes=300, multipv=2)
+    assert [(line.rank, line.best_move) for line in again] == [
+        (rank, one.move) for rank, one in enumerate(engine.root_moves()[:2], 1)
+    ]
 
 
 def test_mated_and_forced(engine: PuctEngine) -> None:
