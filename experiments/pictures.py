@@ -174,11 +174,34 @@ JAPANESE_FONTS = (
     "MS Gothic",
 )
 """Those that look best, where there are several."""
+NOTATION_FONT = Path(__file__).with_name("fonts") / "shogi-notation.ttf"
+NOTATION = "Shogi Notation"
+"""Its name."""
 SCORE_LIMITS = (1000, 3000)
 """Centipawns where the picture's scores end: at least and at most. Mates are drawn at the edge."""
 
 
-def japanese_font() -> str | None:
+def japanese_fonts() -> list[str]:
+    """Fonts to look for each character in, in this order: a Japanese one, if the system has it, matplotlib's own, and
+    the one of this package, which has what moves and pieces are written in."""
+    from matplotlib import font_manager
+
+    manager = font_manager.fontManager
+    if NOTATION not in manager.get_font_names():
+        manager.addfont(NOTATION_FONT)
+    found = _system_font()
+    return [*([found] if found else []), "DejaVu Sans", NOTATION]
+
+
+def can_be_drawn(text: str, fonts: Sequence[str]) -> bool:
+    """Whether the fonts have all of its characters."""
+    from matplotlib import font_manager
+
+    found = [font_manager.get_font(font_manager.findfont(name)) for name in fonts]
+    return all(any(font.get_char_index(ord(character)) for font in found) for character in text)
+
+
+def _system_font() -> str | None:
     """The name of a font with Japanese characters, if the system has one."""
     from matplotlib import font_manager
 
@@ -189,7 +212,7 @@ def japanese_font() -> str | None:
             with contextlib.suppress(OSError, RuntimeError):
                 manager.addfont(path)
     # matplotlib's own last resort has an empty frame for every character.
-    found = {font.name: font.fname for font in manager.ttflist if not font.name.startswith("Last Resort")}
+    found = {font.name: font.fname for font in manager.ttflist if not font.name.startswith(("Last Resort", NOTATION))}
     for name in (*(name for name in JAPANESE_FONTS if name in found), *found):
         with contextlib.suppress(OSError, RuntimeError):
             font = font_manager.get_font(found[name])
@@ -198,11 +221,10 @@ def japanese_font() -> str | None:
     return None
 
 
-def draw_analysis(report: dict[str, Any], path: Path, font: str | None) -> None:
+def draw_analysis(report: dict[str, Any], path: Path, fonts: Sequence[str]) -> None:
     """A PNG of an analysed game: black's win rate and the scores over the moves, the bad moves of both sides marked.
 
-    `report` is what `experiments.analyse.analyse.figures` returns. Without a `font` with Japanese characters sides
-    stand for names in them, and moves are USI.
+    `report` is what `experiments.analyse.figures.figures` returns. Sides stand for names that the `fonts` cannot write.
     """
     import matplotlib
 
@@ -215,16 +237,17 @@ def draw_analysis(report: dict[str, Any], path: Path, font: str | None) -> None:
     told = [abs(found["score"]) for found in (report["first"], *rows) if found["score"] is not None]
     limit = max(SCORE_LIMITS[0], min(SCORE_LIMITS[1], -(-max(told, default=0) // 500) * 500))
     scores = [_drawn_score(found, limit) for found in (report["first"], *rows)]
-    with pyplot.rc_context({"font.family": [font, "DejaVu Sans"] if font else ["DejaVu Sans"]}):
+    with pyplot.rc_context({"font.family": list(fonts)}):
         figure, (top, bottom) = pyplot.subplots(
             2, 1, figsize=(11, 7), sharex=True, height_ratios=(3, 2), layout="constrained"
         )
         names = [
-            name if name and (name.isascii() or font) else side.capitalize()
+            name if name and can_be_drawn(name, fonts) else side.capitalize()
             for side, name in zip(("black", "white"), report["names"], strict=True)
         ]
         until = "" if report["complete"] else f" (analysed to move {plies[-1]})"
-        figure.suptitle(f"▲ {names[0]}   △ {names[1]}   {report['result']}{until}", fontsize=13)
+        handicap = "" if report["handicap"] in (None, "平手") else f"{report['handicap']}   "
+        figure.suptitle(f"▲ {names[0]}   △ {names[1]}   {handicap}{report['result']}{until}", fontsize=13)
 
         top.fill_between(plies, 0, rates, color=SIDES["black"], alpha=0.16, lw=0)
         top.fill_between(plies, rates, 100, color=SIDES["white"], alpha=0.16, lw=0)
@@ -234,7 +257,7 @@ def draw_analysis(report: dict[str, Any], path: Path, font: str | None) -> None:
         right = top.secondary_yaxis("right", functions=(lambda rate: 100 - rate, lambda rate: 100 - rate))
         right.set(ylabel="of white, %", yticks=range(0, 101, 25))
 
-        _mark_moves(top, rows, "move_name" if font else "move")
+        _mark_moves(top, rows)
         bottom.axhline(0, color="#999999", lw=0.8)
         bottom.plot(plies, scores, color="#1f6fb4", lw=1.4)
         bottom.set(
@@ -255,7 +278,7 @@ def _drawn_score(found: dict[str, Any], limit: int) -> int:
     return max(-limit, min(limit, int(found["score"])))
 
 
-def _mark_moves(axis: Any, rows: list[dict[str, Any]], move: str) -> None:
+def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
     """Markers on the bad moves, one legend entry a side and kind, and words at the worst ones."""
     for mark, (shape, size) in MARKERS.items():
         for side, colour in SIDES.items():
@@ -279,7 +302,7 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]], move: str) -> None:
         to_right = row["ply"] < 0.88 * last
         above = (row["side"] == "black") == to_right
         axis.annotate(
-            f"{row['ply']} {row[move]}",
+            f"{row['ply']} {row['move_name']}",
             (row["ply"], 100 * row["win_rate"]),
             xytext=(7 if to_right else -7, 5 if above else -5),
             textcoords="offset points",

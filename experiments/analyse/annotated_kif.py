@@ -2,9 +2,10 @@
 
 Under each move stand the lines for the position after it, under the headers those for the first position: a word on
 the situation, `#評価値=` in centipawns of black's view (or `#詰み=`), `#読み筋=` the best line from there on, `#深さ=`
-and `#エンジン=`; before them 【疑問手】 and the like where a move gave away too much of the win rate. Kifu for Windows,
-ShogiGUI and every other reader show them as comments. Comments that the game brings along stand above them, but for an
-earlier analysis of the same engine, which is replaced.
+and `#エンジン=`, where several lines were looked for also `#候補2=` and so on; before them 【疑問手】 and the like
+where a move gave away too much of the win rate. Kifu for Windows, ShogiGUI and every other reader show them as
+comments. Comments that the game brings along stand above them, but for an earlier analysis of the same engine, which is
+replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import cshogi
 from cshogi import KI2
 
 from lite.notation.game import UNFINISHED, Game
-from lite.notation.kif_writer import ANALYSIS, kif_text, score_comment
+from lite.notation.kif_writer import ANALYSIS, kif_text, score_comment, sides_of
 from lite.records.formats import BLACK_WINS, DRAW
 from search.engine import DECLARE
 from search.score import is_mate
@@ -28,7 +29,7 @@ MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手
 """How much of the win rate a move gives away at least, and what ShogiHome calls it."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
 _WRITTEN_HERE = re.compile(
-    r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 先手 |互角$|[先後]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
+    r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 [先下]手 |互角$|[先後上下]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
 )
 
 
@@ -44,6 +45,8 @@ class Judgement:
     nodes: int
     line: tuple[str, ...]
     """The best moves from here, USI."""
+    others: tuple[Judgement, ...] = ()
+    """The second line and those after it, where several were looked for."""
 
 
 def mark_of(loss: float) -> str:
@@ -54,7 +57,7 @@ def mark_of(loss: float) -> str:
 def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequence[float | None], engine: str) -> str:
     """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
     None where nothing was searched."""
-    board = cshogi.Board(game.start_sfen)
+    board, sides = cshogi.Board(game.start_sfen), sides_of(game.start_sfen)
     comments: dict[int, list[str]] = {}
     for number in range(len(game.moves) + 1):
         note = ""
@@ -65,11 +68,12 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
             board.push(board.move_from_move16(int(game.moves[number - 1])))
         comments[number], judgement = list(game.comments.get(number, [])), judgements[number]
         if judgement is not None:
-            comments[number] = _without_analysis(comments[number], engine) + _comment(judgement, note, board, engine)
+            found = _comment(judgement, note, board, engine, sides)
+            comments[number] = without_analysis(comments[number], engine) + found
     return kif_text(replace(game, comments=comments))
 
 
-def _without_analysis(lines: list[str], engine: str) -> list[str]:
+def without_analysis(lines: list[str], engine: str) -> list[str]:
     """A position's comments without what an earlier analysis of the engine wrote there."""
     kept: list[str] = []
     for line in lines:
@@ -80,27 +84,31 @@ def _without_analysis(lines: list[str], engine: str) -> list[str]:
     return kept
 
 
-def _comment(judgement: Judgement, note: str, board: cshogi.Board, engine: str) -> list[str]:
+def _comment(judgement: Judgement, note: str, board: cshogi.Board, engine: str, sides: tuple[str, str]) -> list[str]:
     """The comment's lines for the position on the board."""
     lines = [f"*{note}"] if note else []
     if not is_mate(judgement.score):
-        lines.append(f"*{situation(judgement.score)}")
+        lines.append(f"*{situation(judgement.score, sides)}")
     lines.append(score_comment(judgement.score, ANALYSIS))
     if judgement.line[:1] == (DECLARE,):
         lines.append("*入玉宣言で勝ち")
-    lines.append(f"*勝率 先手 {100 * judgement.win_rate:.1f}% 後手 {100 - 100 * judgement.win_rate:.1f}%")
+    rate = 100 * judgement.win_rate
+    lines.append(f"*勝率 {sides[0]} {rate:.1f}% {sides[1]} {100 - rate:.1f}%")
     if judgement.line:
         lines.append("*#読み筋=" + japanese(board, judgement.line))
     if judgement.depth:
         lines += [f"*#深さ={judgement.depth}", f"*#ノード数={judgement.nodes}"]
+    for number, other in enumerate(judgement.others, 2):
+        score = score_comment(other.score, ANALYSIS).removeprefix("*#")
+        lines.append(f"*#候補{number}={score} 読み筋={japanese(board, other.line)}")
     return [*lines, f"*#エンジン={engine}"]
 
 
-def situation(score: int) -> str:
+def situation(score: int, sides: tuple[str, str] = ("先手", "後手")) -> str:
     """A score of black's view in ShogiHome's words."""
     for least, name in _SITUATIONS:
         if abs(score) >= least:
-            return ("先手" if score > 0 else "後手") + name
+            return sides[score < 0] + name
     return "互角"
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.explain.explain import Explained
-from experiments.pictures import save_figure
-from search.evaluation.leave_one_out import Man
+from experiments.pictures import japanese_fonts, save_figure
 from search.rules.diagram import KANJI
 from search.rules.sfen import square_to_usi
 from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
@@ -20,12 +19,12 @@ COLOURS = "RdBu"
 KING_COLOUR = "#d8d4cc"
 
 
-def draw_contributions(found: Sequence[Explained], path: Path, font: str | None) -> None:
+def draw_contributions(found: Sequence[Explained], path: Path) -> None:
     """An .svg or .png of a board for each network: each square coloured by its piece's contribution, which is written
     below the piece, and beside the board the hands.
 
-    All boards have one scale, the square root of centipawns, so that pawns are seen beside rooks. Without a `font` with
-    Japanese characters pieces are the letters of an SFEN. In an SVG the square 2h is the element `square_2h`.
+    All boards have one scale, the square root of centipawns, so that pawns are seen beside rooks. In an SVG the square
+    2h is the element `square_2h`.
     """
     import matplotlib
 
@@ -35,13 +34,13 @@ def draw_contributions(found: Sequence[Explained], path: Path, font: str | None)
     largest = max(1, *(abs(value) for one in found for value in one.contributions))
     scale = colors.FuncNorm((_signed_root, _signed_square), vmin=-largest, vmax=largest)
     paint = cm.ScalarMappable(scale, COLOURS)
-    settings: Any = {"font.family": [font, "DejaVu Sans"] if font else ["DejaVu Sans"], "svg.hashsalt": "liteshogi"}
+    settings: Any = {"font.family": japanese_fonts(), "svg.hashsalt": "liteshogi"}
     with pyplot.rc_context(settings):
         figure, boards = pyplot.subplots(
             1, len(found), figsize=(7.6 * len(found) + 0.6, 6.6), squeeze=False, layout="constrained"
         )
         for number, (one, axes) in enumerate(zip(found, boards.flat, strict=True)):
-            _draw_board(axes, one, paint, font is not None, prefix="" if number == 0 else f"{number}_")
+            _draw_board(axes, one, paint, prefix="" if number == 0 else f"{number}_")
         steps = [largest * share for share in (-1, -0.25, -0.04, 0, 0.04, 0.25, 1)]
         bar = figure.colorbar(paint, ax=boards, fraction=0.03, shrink=0.9, ticks=steps, format="{x:+.0f}")
         bar.set_label("contribution, centipawns of Black's")
@@ -56,7 +55,7 @@ def _signed_square(value: Any) -> Any:
     return np.sign(value) * np.square(value)
 
 
-def _draw_board(axes: Any, one: Explained, paint: Any, japanese: bool, prefix: str) -> None:
+def _draw_board(axes: Any, one: Explained, paint: Any, prefix: str) -> None:
     """Files run from 9 to 1 and ranks downward, a square being 1 wide; hands stand at the sides that drop them."""
     worth = {man.square: value for man, value in zip(one.men, one.contributions, strict=True)}
     for square in range(SQUARES):
@@ -65,7 +64,7 @@ def _draw_board(axes: Any, one: Explained, paint: Any, japanese: bool, prefix: s
         colour = KING_COLOUR if king else paint.to_rgba(worth.get(square, 0))
         _draw_cell(axes, place, colour, f"{prefix}square_{square_to_usi(square)}")
         if piece != EMPTY:
-            _draw_piece(axes, place, piece, worth.get(square), colour, japanese)
+            _draw_piece(axes, place, piece, worth.get(square), colour)
     for colour_of_hand, side in enumerate((9.35, -1.35)):
         held = [
             (man, value)
@@ -77,11 +76,10 @@ def _draw_board(axes: Any, one: Explained, paint: Any, japanese: bool, prefix: s
             place = (side, number if colour_of_hand else 8 - number)
             colour = paint.to_rgba(value)
             _draw_cell(axes, place, colour, f"{prefix}hand_{man.letters}")
-            _draw_piece(axes, place, man.piece, value, colour, japanese, man.held)
+            _draw_piece(axes, place, man.piece, value, colour, man.held)
     for line in range(9):
         axes.text(8.5 - line, -0.12, str(line + 1), ha="center", va="bottom", fontsize=9)
-        rank = "一二三四五六七八九" if japanese else "abcdefghi"
-        axes.text(9.08, line + 0.5, rank[line], ha="left", va="center", fontsize=9)
+        axes.text(9.08, line + 0.5, "一二三四五六七八九"[line], ha="left", va="center", fontsize=9)
     figures = one.figures
     axes.set_title(
         f"{Path(figures['net']).name}: {figures['side_to_move']} to move, {figures['score_cp']:+d} cp, "
@@ -104,7 +102,6 @@ def _draw_piece(
     piece: int,
     value: int | None,
     colour: Any,
-    japanese: bool,
     held: int = 0,
 ) -> None:
     from matplotlib.colors import to_rgb
@@ -112,7 +109,7 @@ def _draw_piece(
     red, green, blue = to_rgb(colour)
     ink = "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "black"
     turned = 180 if piece >= KINDS else 0
-    name = KANJI[piece % KINDS] if japanese else Man(piece, None).letters.upper()
+    name = KANJI[piece % KINDS]
     middle = place[0] + (0.36 if held > 1 else 0.5)
     axes.text(middle, place[1] + 0.38, name, ha="center", va="center", fontsize=19, rotation=turned, color=ink)
     if held > 1:

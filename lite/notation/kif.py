@@ -13,6 +13,7 @@ move above them, an analysis's (`**解析 ... 候補1 ...`, `*#評価値=n`) of 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -309,6 +310,45 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What could have been played instead."""
+
+    first: int
+    """The number of its first move; those before it are the game's, or an earlier variation's."""
+    moves: tuple[int, ...]
+    """All 16-bit moves from the game's first position on."""
+    comments: Mapping[int, list[str]]
+    """As a game's."""
+
+
+def read_variations(game: Game) -> list[Variation]:
+    """A game's variations, in their order. Each leaves what stands before it, the main line or another variation, as
+    Kifu for Windows writes them. Raises GameError for one that cannot be read."""
+    found: list[Variation] = []
+    before = tuple(game.moves.tolist())
+    for block in re.split(r"^変化[：:]\s*", game.variations, flags=re.MULTILINE)[1:]:
+        head, *lines = block.split("\n")
+        place = f"{game.place}, variation {len(found) + 1}"
+        number = re.match(r"([0-9]{1,6})手", head)
+        first = int(number[1]) if number else 0
+        if not 1 <= first <= len(before) + 1:
+            raise GameError(f"{place}: cannot read 変化：{head[:20]!r}; correct the line, or take it out")
+        reader = _Reader(place, unfinished=True)
+        reader.builder = GameBuilder(place, game.start_sfen)
+        for move in before[: first - 1]:
+            reader.builder.play(move)
+        for line in filter(None, lines):
+            if match := _MOVE_LINE.fullmatch(line):
+                if _kif_line(reader, int(match.group(1)), match.group(2)):
+                    break
+            elif not reader.other_line(line):
+                raise GameError(f"{place}: cannot read the line {line[:30]!r}")
+        before = tuple(reader.builder.moves)
+        found.append(Variation(first, before, reader.builder.comments))
+    return found
 
 
 def _kif_line(reader: _Reader, number: int, text: str) -> bool:

@@ -14,7 +14,7 @@ from cshogi import KIF
 from lite.notation.game import UNFINISHED, Game, GameBuilder
 from lite.notation.kif import ENDINGS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
-from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE, START_SFEN
+from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
 
 PLAYER, ANALYSIS = "*", "#"
@@ -46,10 +46,10 @@ _ENDINGS = {
 def kif_text(game: Game) -> str:
     """The game with everything that it holds."""
     replay = GameBuilder(game.place, game.start_sfen)
-    sides, position = _position(game.start_sfen)
+    sides = sides_of(game.start_sfen)
     lines = ["#KIF version=2.0 encoding=UTF-8"]
     lines += [f"{key}：{value}" for key, value in game.headers.items()]
-    lines += position
+    lines += _position(game.start_sfen)
     lines += [f"{side}：{_one_line(name)}" for side, name in zip(sides, game.names, strict=True)]
     lines += ["手数----指手---------消費時間--", *game.comments.get(0, [])]
     clocks = _clocks(game)
@@ -80,14 +80,24 @@ def score_comment(score: int, whose: str) -> str:
     return f"*{whose}詰み={'先手' if score > 0 else '後手'}勝ち" + (f":{plies}手" if plies else "")
 
 
-def _position(sfen: str) -> tuple[tuple[str, str], list[str]]:
-    """What black and white are called, and the lines for the first position: a handicap's name, or a diagram."""
+def handicap_name(sfen: str) -> str | None:
+    """`平手`, `香落ち` and the like; None of a first position that has no such name."""
     placed = sfen.split()[:3]
     for name, start in KIF.Parser.HANDYCAP_SFENS.items():
         if start is not None and start.split()[:3] == placed:
-            sides = ("先手", "後手") if placed == START_SFEN.split()[:3] else ("下手", "上手")
-            return sides, [f"手合割：{name}"]
-    return ("先手", "後手"), KIF.board_to_bod(cshogi.Board(sfen)).split("\n")
+            return str(name)
+    return None
+
+
+def sides_of(sfen: str) -> tuple[str, str]:
+    """What black and white are called in a game with that first position."""
+    return ("先手", "後手") if handicap_name(sfen) in (None, "平手") else ("下手", "上手")
+
+
+def _position(sfen: str) -> list[str]:
+    """The lines for the first position: a handicap's name, or a diagram."""
+    name = handicap_name(sfen)
+    return KIF.board_to_bod(cshogi.Board(sfen)).split("\n") if name is None else [f"手合割：{name}"]
 
 
 def _move_text(replay: GameBuilder, move: int, before: int | None) -> str:

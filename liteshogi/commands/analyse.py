@@ -1,4 +1,4 @@
-"""`liteshogi analyse`: every position of a game searched; an annotated KIF, and a picture of the win rate."""
+"""`liteshogi analyse`: every position of games searched; annotated KIF, pages to step through, pictures."""
 
 from __future__ import annotations
 
@@ -9,34 +9,45 @@ from typing import Annotated, Any
 
 import tyro
 
-from experiments.analyse.analyse import IN_ENGLISH, MOVE_COLUMNS, Analysing, analyse_game
+from experiments.analyse.analyse import MOVE_COLUMNS, Analysing, analyse_games
+from experiments.analyse.figures import IN_ENGLISH
 from lite.notation.kif_writer import in_columns
 from liteshogi.commands.arguments import Json, Net
 
 
 @dataclass(frozen=True)
 class Command(Analysing):
-    """Search every position of a game; write it as KIF with scores and best lines, and draw the win rate.
+    """Search every position of games; write each as KIF with scores and best lines, as a page to step through, and as a
+    picture of the win rate.
 
-    Ctrl-C ends it, and what is done is written.
+    Ctrl-C ends it, and what is done is written; the same command goes on with the games of a folder.
     """
 
     net: Net
-    game: tyro.conf.Positional[Path]
+    games: tyro.conf.Positional[tuple[Path, ...]]
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     json: Json = False
 
     def run(self) -> None:
-        report = analyse_game(self)
-        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
-        if report["interrupted"]:
+        found = analyse_games(self)
+        print(json.dumps(found, ensure_ascii=False) if self.json else as_text(found))
+        if found["interrupted"]:
             raise KeyboardInterrupt
 
 
-def as_text(report: dict[str, Any]) -> str:
+def as_text(found: dict[str, Any]) -> str:
     """The figures for a reader."""
+    parts = [_game_as_text(report) for report in found["games"]]
+    if found["skipped"]:
+        parts.append(f"{len(found['skipped'])} games are done already; --overwrite analyses them anew")
+    parts += [f"refused: {why}" for why in found["refused"]]
+    return "\n".join(parts)
+
+
+def _game_as_text(report: dict[str, Any]) -> str:
+    handicap = "" if report["handicap"] in (None, "平手") else f" ({report['handicap']})"
     lines = [
-        f"{report['names'][0] or 'black'} - {report['names'][1] or 'white'}: {report['result']}",
+        f"{report['names'][0] or 'black'} - {report['names'][1] or 'white'}{handicap}: {report['result']}",
         "        moves  best move  mean loss  " + "  ".join(f"{mark:>8s}" for mark in IN_ENGLISH.values()),
     ]
     for side in ("black", "white"):
@@ -51,4 +62,4 @@ def as_text(report: dict[str, Any]) -> str:
         for row in worst
         if row["mark"]
     ]
-    return "\n".join([*lines, f"{report['kif']}", f"{report['picture']}"])
+    return "\n".join([*lines, report["kif"], report["page"], report["picture"]])

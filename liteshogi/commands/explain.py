@@ -40,9 +40,8 @@ class Command:
         differences = compare(*found) if self.compare else None
         if self.output is not None:
             from experiments.explain.picture import draw_contributions
-            from experiments.pictures import japanese_font
 
-            draw_contributions(found, self.output, japanese_font())
+            draw_contributions(found, self.output)
         if self.json:
             figures = found[0].figures
             if differences is not None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import cshogi
@@ -15,9 +16,10 @@ import numpy as np
 import pytest
 from cshogi import KIF
 
-from experiments.analyse.analyse import figures, find_game
-from experiments.analyse.annotated_kif import Judgement, mark_of, situation, write_kif
-from experiments.pictures import draw_analysis, japanese_font
+from experiments.analyse.annotated_kif import Judgement, japanese, mark_of, names_of_moves, situation, write_kif
+from experiments.analyse.chosen import choose
+from experiments.analyse.figures import figures
+from experiments.pictures import NOTATION, can_be_drawn, draw_analysis, japanese_fonts
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2
@@ -29,11 +31,19 @@ DATA = Path(__file__).parents[2] / "data"
 GAMES = ("wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu")
 
 
-def invented(game: Game, seed: int) -> list[Judgement]:
+def find_game(path: Path, number: int) -> Game:
+    """The game of that number in a file."""
+    (chosen,) = choose((path,), number, None)
+    assert isinstance(chosen.game, Game)
+    return chosen.game
+
+
+def invented(game: Game, seed: int, others: int = 0) -> list[Judgement]:
     """Judgements with random scores and legal random lines, of the kind that a search gives."""
     generator, board, found = random.Random(seed), cshogi.Board(game.start_sfen), []
-    for move in [*game.moves.tolist(), 0]:
-        line = []
+
+    def judgement(others: int) -> Judgement:
+        line: list[str] = []
         for _ in range(generator.randint(0, 9)):
             legal = list(board.legal_moves)
             if not legal:
@@ -43,8 +53,11 @@ def invented(game: Game, seed: int) -> list[Judgement]:
         for _ in line:
             board.pop()
         score = generator.choice((generator.randint(-2500, 2500), generator.randint(-2500, 2500), MATE - 5, 7 - MATE))
-        rate = generator.random()
-        found.append(Judgement(score, rate, generator.randint(1, 20), generator.randint(1, 10**6), tuple(line)))
+        rate, depth, nodes = generator.random(), generator.randint(1, 20), generator.randint(1, 10**6)
+        return Judgement(score, rate, depth, nodes, tuple(line), tuple(judgement(0) for _ in range(others)))
+
+    for move in [*game.moves.tolist(), 0]:
+        found.append(judgement(others))
         if move:
             board.push(board.move_from_move16(move))
     return found
@@ -146,6 +159,24 @@ def test_what_the_game_brings_along_stays(tmp_path):
     assert again.headers == {"開始日時": "2021/02/03 10:00:00", "棋戦": "第１回テスト杯：予選"}
     assert again.times.tolist() == [65_000, 2_000, 720_000, 3_000]
     assert again.variations == game.variations
+    assert "*勝率 下手 " in "\n".join(written)
+
+
+def test_further_lines_stand_below_the_first_and_are_no_scores(tmp_path):
+    game, path = find_game(DATA / "wcsc28.csa", 1), tmp_path / "game.kif"
+    judgements = invented(game, 10, others=2)
+    path.write_text(annotated(game, judgements), encoding="utf-8")
+    once = find_game(path, 1)
+    board = cshogi.Board(game.start_sfen)
+    for ply, judgement in enumerate(judgements):
+        lines = [line for line in once.comments[ply] if line.startswith(("*#候補2=", "*#候補3="))]
+        assert [line.split("読み筋=")[1] for line in lines] == [japanese(board, one.line) for one in judgement.others]
+        if ply < len(game.moves):
+            board.push(board.move_from_move16(int(game.moves[ply])))
+    alone = annotated(game, [replace(one, others=()) for one in judgements])
+    path.write_text(alone, encoding="utf-8")
+    assert find_game(path, 1).scores.tolist() == once.scores.tolist()
+    assert annotated(once, [replace(one, others=()) for one in judgements]) == alone
 
 
 def test_another_analysis_takes_the_place_of_the_first(tmp_path):
@@ -247,41 +278,48 @@ def test_the_picture_shows_the_game(tmp_path):
     from matplotlib import image
 
     game, path = find_game(DATA / "scored.csa", 1), tmp_path / "deep" / "picture.png"
-    draw_analysis(figures(game, invented(game, 4)), path, japanese_font())
+    draw_analysis(figures(game, invented(game, 4)), path, japanese_fonts())
     pixels = image.imread(path)
     assert pixels.shape[0] > 500
     assert pixels.shape[1] > 900
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
-    draw_analysis(figures(game, invented(game, 4)[:1]), path, None)  # nothing but the first position
+    draw_analysis(figures(game, invented(game, 4)[:1]), path, ["DejaVu Sans"])  # nothing but the first position
 
 
-def test_a_font_that_has_only_frames_for_japanese_is_none(monkeypatch):
+def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
     from matplotlib import font_manager, get_data_path
 
     own = [font for font in font_manager.fontManager.ttflist if font.fname.startswith(get_data_path())]
     assert len(own) > 10
     monkeypatch.setattr(font_manager.fontManager, "ttflist", own)
     monkeypatch.setattr(font_manager, "findSystemFonts", list)
-    assert japanese_font() is None
+    fonts = japanese_fonts()  # matplotlib's last resort has only frames for them
+    assert fonts == ["DejaVu Sans", NOTATION]
+    for name in GAMES:
+        game = find_game(DATA / name, 1)
+        assert all(can_be_drawn(move, fonts) for move in names_of_moves(game))
+    assert can_be_drawn("▲ きふわらべ", fonts)
+    assert not can_be_drawn("羽生", fonts)
 
 
 def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
-    Analyse("default", DATA / "wcsc28.ki2", output, nodes=300, hash=4, json=True).run()
-    report = json.loads(capsys.readouterr().out)
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, multipv=2, hash=4, json=True).run()
+    (report,) = json.loads(capsys.readouterr().out)["games"]
     assert report["complete"]
     assert report["result"] == "black wins"
     assert len(report["moves"]) == 49
     assert report["moves"][-1]["mate"] == 0
     assert report["moves"][-1]["win_rate"] == 1.0
     assert report["moves"][-2]["mate"] == 1
-    assert sorted(file.name for file in output.parent.iterdir()) == ["game.kif", "game.png"]
+    assert all(len(move["others"]) == 1 for move in report["moves"][:40])
+    assert sorted(file.name for file in output.parent.iterdir()) == ["game.html", "game.kif", "game.png"]
     assert find_game(output, 1).scored.all()
-    monkeypatch.setattr("experiments.analyse.analyse.japanese_font", lambda: None)
+    monkeypatch.setattr("experiments.analyse.analyse.japanese_fonts", lambda: ["DejaVu Sans"])
     with pytest.raises(ValueError, match=r"game\.kif: is there already; add --overwrite"):
-        Analyse("default", DATA / "wcsc28.ki2", output, nodes=300).run()
-    Analyse("default", DATA / "wcsc28.ki2", output, nodes=300, hash=4, overwrite=True).run()
+        Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300).run()
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True).run()
     printed = capsys.readouterr()
     assert "black wins" in printed.out
     assert "▲５二金" in printed.err
@@ -293,6 +331,9 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     ("options", "complaint"),
     [
         ({"number": 2}, "has no game number 2"),
+        ({"multipv": 0}, "must be at least 1"),
+        ({"games": (DATA / "wcsc28.kif", DATA / "wcsc28.csa"), "output": Path("one.kif")}, "name a folder"),
+        ({"games": (DATA / "networks",)}, "holds no .kif"),
         ({"number": 0}, "counts from 1"),
         ({"threads": 0}, "must be at least 1"),
         ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
@@ -302,7 +343,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
 )
 def test_what_cannot_be_done_is_said(options, complaint):
     with pytest.raises((ValueError, OSError), match=complaint):
-        Analyse(**{"net": "default", "game": DATA / "wcsc28.kif"} | options).run()
+        Analyse(**{"net": "default", "games": (DATA / "wcsc28.kif",)} | options).run()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -321,7 +362,9 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
         process.send_signal(signal.SIGINT)
         out, complaints = process.stdout.read(), process.stderr.read()
         assert process.wait(60) == 130
-    report = json.loads(out)
+    found = json.loads(out)
+    (report,) = found["games"]
+    assert found["interrupted"]
     searched = sum(move["win_rate"] is not None for move in report["moves"])
     assert not report["complete"]
     assert 5 <= searched < 49

@@ -155,12 +155,9 @@ def _squares(path: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
             yield name, (int(red, 16), int(green, 16), int(blue, 16))
 
 
-@pytest.mark.parametrize("font", [None, "found"])
-def test_the_picture_has_the_sides_colours(font: str | None, tmp_path: Path) -> None:
-    from experiments.pictures import japanese_font
-
+def test_the_picture_has_the_sides_colours(tmp_path: Path) -> None:
     found, path = explain("default", MIDDLE), tmp_path / "board.svg"
-    draw_contributions([found], path, japanese_font() if font else None)
+    draw_contributions([found], path)
     cells = list(_squares(path))
     assert len(cells) == len(dict(cells)) == 83
     colours = dict(cells)
@@ -175,7 +172,7 @@ def test_the_picture_has_the_sides_colours(font: str | None, tmp_path: Path) -> 
     assert enemy[0] - enemy[2] > 60
     assert len({colours[f"square_{square}"] for square in ("5e", "9d")}) == 1  # nothing stands there
     content = path.read_bytes()
-    draw_contributions([found], path, japanese_font() if font else None)
+    draw_contributions([found], path)
     assert path.read_bytes() == content
 
 

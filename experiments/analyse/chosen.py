@@ -1,0 +1,62 @@
+"""Which games are to be analysed, and where each one's files go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lite.notation.game import Game, GameError
+from lite.notation.games import game_format, read_games
+
+MADE = ".analysed"
+"""What stands before the suffix of the files that an analysis writes."""
+KIF_SUFFIXES = (".kif", ".kifu")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A game and the KIF to write for it, or why the game cannot be used."""
+
+    game: Game | GameError
+    output: Path
+    alone: bool
+    """It is the only one that was asked for."""
+
+
+def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> Iterator[Chosen]:
+    """The games of files, and of the game files anywhere in folders, but for those that an analysis has written.
+
+    number: which game of each file, from 1; None all of them. output: for one game the KIF, for several a folder, in
+    which the games of a folder keep their places; without it a KIF goes beside its game. Raises OSError or ValueError
+    in words.
+    """
+    if number is not None and number < 1:
+        raise ValueError("--number counts from 1")
+    files = [(path, path.parent) for path in paths if not path.is_dir()]
+    for folder in paths:
+        if folder.is_dir():
+            files += [(path, folder) for path in sorted(folder.rglob("*")) if _is_game(path)]
+    if not files:
+        raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
+    for path, folder in files:
+        games = list(read_games(path, unfinished=True))
+        if number is not None:
+            games = games[number - 1 : number]
+        if not games:
+            raise ValueError(f"{path}: has no game number {number or 1}")
+        alone = len(files) == len(games) == len(paths) and not paths[0].is_dir()
+        if output is not None and output.suffix in KIF_SUFFIXES and not alone:
+            raise ValueError(f"{output}: is one file, and there are several games; name a folder with -o")
+        for index, game in enumerate(games, 1):
+            name = f"{path.stem}-{index}" if len(games) > 1 else path.stem
+            place = path.with_name(f"{name}{MADE}.kif")
+            if output is not None and (output.is_dir() or not output.suffix):
+                place = output / place.relative_to(folder)
+            elif output is not None:
+                place = output
+            yield Chosen(game, place, alone)
+
+
+def _is_game(path: Path) -> bool:
+    return path.is_file() and game_format(path) is not None and not path.stem.endswith(MADE)

@@ -1,0 +1,155 @@
+"""An analysed game as a page with a board to step through: one HTML file that asks for nothing over a network.
+
+The board is shogiground, lishogi's (see `page/`); positions, moves' names and lines are made here, so that the page
+knows no rules.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import cshogi
+
+from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
+from experiments.analyse.figures import line_figures
+from experiments.pictures import NOTATION_FONT
+from lite.notation.game import Game, GameError
+from lite.notation.kif import read_variations
+from lite.notation.kif_writer import sides_of
+
+_PARTS = Path(__file__).with_name("page")
+_ROLES = {"P": "pawn", "L": "lance", "N": "knight", "S": "silver", "G": "gold", "B": "bishop", "R": "rook"}
+"""shogiground's words for what is dropped."""
+
+
+def as_page(
+    game: Game, report: dict[str, Any], judgements: Sequence[Judgement | None], searched: str, engine: str = "LiteShogi"
+) -> str:
+    """The page as HTML.
+
+    report: the game's `figures`. judgements: of the first position and after each move, None where nothing was
+    searched. searched: by what and how long, in words. engine: whose earlier comments are left out.
+    """
+    board = cshogi.Board(game.start_sfen)
+    branches = _branches(game)
+    steps: list[dict[str, Any]] = []
+    for ply in range(len(game.moves) + 1):
+        step: dict[str, Any] = {"sfen": board.sfen(), "name": "", "mark": None, "time": ""}
+        if ply:
+            row = report["moves"][ply - 1]
+            step |= {"name": row["move_name"], "squares": _squares(row["move"])}
+            step |= {"mark": row["mark"], "loss": row["loss"], "best": row["best_name"]}
+            if len(game.times) and game.times[ply - 1] >= 0:
+                minutes, seconds = divmod(int(game.times[ply - 1]) // 1000, 60)
+                step["time"] = f"{minutes}:{seconds:02d}"
+        comments = without_analysis(game.comments.get(ply, []), engine)
+        step["comments"] = [line[1:] for line in comments if line.startswith("*")]
+        step["variations"] = [_steps(board, line) for line in branches.get(ply, [])]
+        step["lines"] = _lines(judgements[ply], board)
+        steps.append(step)
+        if ply < len(game.moves):
+            board.push(board.move_from_move16(int(game.moves[ply])))
+    sides = sides_of(game.start_sfen)
+    names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, sides, strict=True)]
+    title = " ".join(names)
+    handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []
+    headers = [f"{key}：{value}" for key, value in game.headers.items()]
+    about = " · ".join([*handicap, report["result"], searched, *headers])
+    return _html(title, about, json.dumps({"steps": steps}, ensure_ascii=False, separators=(",", ":")))
+
+
+def _html(title: str, about: str, game: str) -> str:
+    def part(name: str) -> str:
+        return (_PARTS / name).read_text(encoding="utf-8")
+
+    font = base64.b64encode(NOTATION_FONT.read_bytes()).decode()
+    face = f'@font-face {{ font-family: "Shogi Notation"; src: url(data:font/ttf;base64,{font}) }}'
+    text = game.replace("<", "\\u003c")  # no tag of HTML begins in it
+    buttons = "".join(
+        f'<button id="{name}">{sign}</button>'
+        for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", ""))
+    )
+    return f"""<!doctype html>
+<html lang="ja">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>{escape(title)}</title>
+<style>{face}
+{part("viewer.css")}</style>
+</head>
+<body>
+<header><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
+<main>
+<div>
+<div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>
+<nav>{buttons}</nav>
+</div>
+<div><svg id="graph" preserveAspectRatio="none"></svg><div id="moves"></div><div id="said"></div></div>
+</main>
+<script type="application/json" id="game">{text}</script>
+<script>{part("shogiground.min.js")}</script>
+<script type="module">{part("viewer.js")}</script>
+</body>
+</html>
+"""
+
+
+def _branches(game: Game) -> dict[int, list[list[str]]]:
+    """The game's variations as USI moves, by the number of moves played before them. One that leaves another variation
+    stands where the main line was left, with all its moves. What cannot be read is said, and left out."""
+    found: dict[int, list[list[str]]] = {}
+    try:
+        variations = read_variations(game)
+    except GameError as error:
+        print(f"{error} (the page has no variations)", file=sys.stderr)
+        return found
+    main = game.moves.tolist()
+    for one in variations:
+        ply = next(
+            (ply for ply, (move, played) in enumerate(zip(one.moves, main, strict=False)) if move != played),
+            min(len(one.moves), len(main)),
+        )
+        board, line = cshogi.Board(game.start_sfen), []
+        for number, move in enumerate(one.moves):
+            full = board.move_from_move16(move)
+            if number >= ply:
+                line.append(cshogi.move_to_usi(full))
+            board.push(full)
+        if line:
+            found.setdefault(ply, []).append(line)
+    return found
+
+
+def _lines(judgement: Judgement | None, board: cshogi.Board) -> list[dict[str, Any]]:
+    if judgement is None:
+        return []
+    return [
+        line_figures(one) | {"steps": _steps(board, one.line[:LONGEST_LINE])} for one in (judgement, *judgement.others)
+    ]
+
+
+def _steps(board: cshogi.Board, moves: Iterable[str]) -> list[dict[str, Any]]:
+    """The positions after each of the USI moves, to the first that is none (a declaration)."""
+    steps: list[dict[str, Any]] = []
+    for usi in moves:
+        name = japanese(board, [usi])
+        if not name:
+            break
+        board.push_usi(usi)
+        steps.append({"sfen": board.sfen(), "name": name, "squares": _squares(usi)})
+    for _ in steps:
+        board.pop()
+    return steps
+
+
+def _squares(usi: str) -> list[str]:
+    """Where a move comes from, a square or the piece that is dropped, and where it goes."""
+    return [_ROLES[usi[0]] if usi[1] == "*" else usi[:2], usi[2:4]]

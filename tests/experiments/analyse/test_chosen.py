@@ -1,0 +1,91 @@
+"""Games of folders: which are analysed, where their files go, and that a run that was cut goes on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.analyse import analyse
+from experiments.analyse.analyse import Analysing, analyse_games
+from experiments.analyse.annotated_kif import Judgement
+from experiments.analyse.chosen import choose
+from lite.notation.game import GameError
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two games, four in one file, one that cannot be read, one that an analysis has written, and something else."""
+    place = tmp_path / "games"
+    (place / "deep").mkdir(parents=True)
+    shutil.copy(DATA / "wcsc28.csa", place)
+    shutil.copy(DATA / "scored.kifu", place / "deep")
+    shutil.copy(DATA / "games.usi", place)
+    (place / "broken.kif").write_text("手合割：平手\n   1 ７六歩(76)\n", encoding="utf-8")
+    (place / "wcsc28.analysed.kif").write_text("")
+    (place / "notes.md").write_text("no game")
+    return place
+
+
+def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> None:
+    found = list(choose((folder,), None, tmp_path / "out"))
+    places = [one.output.relative_to(tmp_path / "out").as_posix() for one in found]
+    assert places == [
+        "broken.analysed.kif",
+        "deep/scored.analysed.kif",
+        *(f"games-{number}.analysed.kif" for number in range(1, 5)),
+        "wcsc28.analysed.kif",
+    ]
+    assert [isinstance(one.game, GameError) for one in found] == [True, *[False] * 6]
+    assert not any(one.alone for one in found)
+    assert next(choose((folder / "games.usi",), 3, None)).output == folder / "games.analysed.kif"
+    (beside,) = choose((folder / "wcsc28.csa",), None, None)
+    assert (beside.output, beside.alone) == (folder / "wcsc28.analysed.kif", True)
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Whose positions were searched; every search finds nothing, and the fourth game is cut by Ctrl-C."""
+    places: list[str] = []
+
+    def found(game: Any, *_: Any) -> tuple[list[Judgement], bool]:
+        places.append(Path(game.place.split()[0]).name)
+        return [Judgement(0, 0.5, 1, 1, ())] * (len(game.moves) + 1), len(places) == 4
+
+    monkeypatch.setattr(analyse, "judge", found)
+    monkeypatch.setattr(analyse, "warm_up", lambda: None)
+    monkeypatch.setattr(analyse, "draw_analysis", lambda report, path, fonts: path.touch())
+    return places
+
+
+def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) -> None:
+    options = Analysing("default", (folder,), nodes=100, hash=4)
+    (folder / "wcsc28.analysed.kif").unlink()
+    first = analyse_games(options)
+    assert searched == ["scored.kifu", *["games.usi"] * 3]
+    assert first["interrupted"]
+    assert len(first["games"]) == 3
+    (refused,) = first["refused"]
+    assert "broken.kif" in refused
+    second = analyse_games(options)
+    assert searched[4:] == ["games.usi", "games.usi", "wcsc28.csa"]
+    assert len(second["skipped"]) == 3
+    assert not second["interrupted"]
+    assert len(analyse_games(options)["skipped"]) == 6
+    assert len(searched) == 7
+    analyse_games(Analysing("default", (folder,), nodes=100, hash=4, overwrite=True))
+    assert len(searched) == 13
+    for end in ("kif", "html", "png"):
+        assert len(list(folder.rglob(f"*.analysed.{end}"))) == 6
+
+
+def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:
+    with pytest.raises(GameError, match=r"broken\.kif"):
+        analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
+    with pytest.raises(ValueError, match="is there already"):
+        analyse_games(Analysing("default", (folder / "wcsc28.csa",), nodes=100))
+    assert searched == []

@@ -1,0 +1,154 @@
+"""The page: it needs nothing else, its positions are the game's, and a browser steps through it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import cshogi
+import pytest
+
+from experiments.analyse.annotated_kif import Judgement
+from experiments.analyse.figures import figures
+from experiments.analyse.page import as_page
+from lite.notation.game import Game
+from lite.notation.games import read_games
+
+KIF = """棋戦：</script><b>杯
+手合割：香落ち
+下手：弟子
+上手：師匠
+手数----指手---------消費時間--
+*対局前の一言
+   1 ３四歩(33)   ( 1:05/00:01:05)
+*#評価値=55
+*#エンジン=LiteShogi
+*定跡
+   2 ７六歩(77)   ( 0:02/00:00:02)+
+   3 ８八角成(22)   (12:00/00:13:05)
+   4 同　銀(79)
+   5 ４五角打
+   6 中断         ( 0:03/00:00:05)
+
+変化：4手
+   4 同　飛(28)
+   5 投了
+
+変化：2手
+   2 ２六歩(27)   ( 0:09/00:00:09)
+   3 ４四歩(43)
+"""
+LINE = ("7g7f", "4c4d", "2g2f")
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Game:
+    path = tmp_path_factory.mktemp("page") / "game.kif"
+    path.write_text(KIF, encoding="utf-8")
+    (found,) = read_games(path, unfinished=True)
+    assert isinstance(found, Game), found
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(game: Game) -> str:
+    other = Judgement(-30, 0.45, 5, 900, ("2g2f",))
+    judgements = [Judgement(20, 0.52, 6, 1000, ()), Judgement(40, 0.55, 6, 1000, LINE, (other,))]
+    every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
+    return as_page(game, figures(game, judgements), every, "LiteShogi, default, 1,000 nodes a position")
+
+
+def steps_of(page: str) -> list[dict[str, Any]]:
+    found = re.search(r'<script type="application/json" id="game">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return list(json.loads(found[1])["steps"])
+
+
+def test_the_page_holds_all_that_it_needs(page: str) -> None:
+    own = re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', own)
+    assert re.findall(r"url\((?!data:)", own) == []
+    assert "@import" not in own
+    assert "棋戦：&lt;/script&gt;&lt;b&gt;杯" in own
+    assert "香落ち" in own
+    assert page.count("</script>") == 3
+
+
+def test_positions_are_the_games_and_its_lines(page: str, game: Game) -> None:
+    steps, board = steps_of(page), cshogi.Board(game.start_sfen)
+    assert steps[0]["sfen"] == board.sfen()
+    for step, move in zip(steps[1:], game.moves.tolist(), strict=True):
+        board.push(board.move_from_move16(move))
+        assert step["sfen"] == board.sfen()
+    assert [step["name"] for step in steps] == ["", "△３四歩", "▲７六歩", "△８八角成", "▲同銀", "△４五角"]
+    assert steps[3]["squares"] == ["2b", "8h"]
+    assert steps[5]["squares"] == ["bishop", "4e"]
+    assert [step["time"] for step in steps] == ["", "1:05", "0:02", "12:00", "", ""]
+    assert steps[0]["comments"] == ["対局前の一言"]
+    assert steps[1]["comments"] == ["定跡"]  # not the earlier analysis
+    best, second = steps[1]["lines"]
+    assert [step["name"] for step in best["steps"]] == ["▲７六歩", "△４四歩", "▲２六歩"]
+    assert (second["score"], second["steps"][0]["squares"]) == (-30, ["2g", "2f"])
+    assert steps[2]["lines"] == []
+
+
+def test_variations_stand_where_they_leave_the_game(page: str) -> None:
+    found = {
+        ply: [[one["name"] for one in line] for line in step["variations"]] for ply, step in enumerate(steps_of(page))
+    }
+    assert {ply: lines for ply, lines in found.items() if lines} == {
+        1: [["▲２六歩", "△４四歩"]],
+        3: [["▲同飛"]],
+    }
+
+
+CLICKS = """
+<script type="module">
+const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+while (!document.documentElement.dataset.shown) await new Promise((done) => setTimeout(done, 20));
+const shown = [document.documentElement.dataset.shown];
+const act = (what) => { what(); shown.push(document.documentElement.dataset.shown); };
+act(() => document.querySelectorAll(".line")[0].querySelectorAll("button")[1].click());
+act(() => press("ArrowRight"));
+act(() => press("ArrowRight"));
+for (let back = 0; back < 3; back++) act(() => press("ArrowLeft"));
+act(() => press("End"));
+act(() => document.querySelectorAll("#moves tr")[3].click());
+act(() => document.getElementById("first").click());
+act(() => press("ArrowRight"));
+act(() => press("f"));
+document.body.dataset.told = shown.join(" ");
+</script>
+</body>"""
+
+
+def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium on this machine")
+    path = tmp_path / "page.html"
+    path.write_text(page.replace("</body>", CLICKS), encoding="utf-8")
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    flags += ["--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"]
+    done = subprocess.run(
+        [browser, *flags, path.as_uri() + "#1"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=250,
+        encoding="utf-8",
+    )
+    assert "CONSOLE" not in done.stderr
+    assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in done.stdout
+    pieces = re.findall(
+        r'<piece class="(sente|gote) ([a-z]+)"', done.stdout.split("<sg-pieces>")[1].split("</sg-pieces>")[0]
+    )
+    assert len(pieces) == 39
+    assert pieces.count(("gote", "lance")) == 1
+    assert "orientation-gote" in done.stdout
+    assert len(re.findall(r"<line [^>]*marker-end", done.stdout)) == 2  # the first moves of both lines
+    assert done.stdout.count("<tr") == 6
