@@ -20,7 +20,7 @@ from search.machine.jit import jit
 from search.machine.lanes import LANES, largest
 from search.rules.bitboard import BIT, NONE
 from search.rules.checks import write_check_squares
-from search.rules.movegen import QUIET, TACTICAL, generate
+from search.rules.movegen import KING_UNTESTED, QUIET, TACTICAL, generate, king_may_go
 from search.rules.position import in_check
 from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PROMOTE, PROMOTION, SQUARES
 
@@ -118,8 +118,9 @@ def _close_list(thread, ply, count):
 
 
 @jit
-def _take_best(thread, ply):
-    """The key and move (int64) of the best not taken yet and not the table's, and mark it taken; 0, 0 if none is left.
+def _take_best(pos, thread, ply):
+    """The key and move (int64) of the best not taken yet that is legal and not the table's, and mark it taken; 0, 0 if
+    none is left.
 
     A scan for the largest key is one vector instruction for 16 moves: cheaper than sorting what is never asked for.
     """
@@ -133,7 +134,7 @@ def _take_best(thread, ply):
         index = best & INDEX
         keys[index] = TAKEN
         move = np.int64(thread.moves[ply, index])
-        if move != table_move:
+        if move != table_move and king_may_go(pos, move):
             return best, move
 
 
@@ -157,12 +158,12 @@ def next_move(pos, thread, ply, tactical_only):
             thread.pick_stage[ply] = stage + 1
             return table_move
         if stage == MAKE_TACTICAL:
-            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL))
+            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | KING_UNTESTED))
             _score_tactical(pos, thread, ply, count)
             _close_list(thread, ply, count)
             thread.pick_stage[ply] = GOOD_TACTICAL
         elif stage == GOOD_TACTICAL:
-            best, move = _take_best(thread, ply)
+            best, move = _take_best(pos, thread, ply)
             if move == 0:
                 thread.pick_stage[ply] = MAKE_QUIET
                 if tactical_only:
@@ -177,14 +178,14 @@ def next_move(pos, thread, ply, tactical_only):
                 return np.int64(0)
             thread.pick_count[ply] = 0
             if not thread.pick_skip[ply]:
-                count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET))
+                count = generate(pos, thread.moves[ply], np.int64(0), np.int64(QUIET | KING_UNTESTED))
                 _score_quiets(pos, thread, ply, count)
                 _close_list(thread, ply, count)
             thread.pick_stage[ply] = QUIET_MOVES
             thread.pick_cursor[ply] = 0
         elif stage == QUIET_MOVES:
             if not thread.pick_skip[ply]:
-                best, move = _take_best(thread, ply)
+                best, move = _take_best(pos, thread, ply)
                 if move != 0:
                     if best >> INDEX_BITS > -thread.parameters.bad_quiet:
                         return move
@@ -200,11 +201,11 @@ def next_move(pos, thread, ply, tactical_only):
         elif stage == BAD_QUIETS:
             if thread.pick_skip[ply]:
                 return np.int64(0)
-            return _take_best(thread, ply)[1]
+            return _take_best(pos, thread, ply)[1]
         elif stage == MAKE_EVASIONS:
-            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | QUIET))
+            count = generate(pos, thread.moves[ply], np.int64(0), np.int64(TACTICAL | QUIET | KING_UNTESTED))
             _score_evasions(pos, thread, ply, count)
             _close_list(thread, ply, count)
             thread.pick_stage[ply] = EVASIONS
         else:
-            return _take_best(thread, ply)[1]
+            return _take_best(pos, thread, ply)[1]

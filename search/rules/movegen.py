@@ -1,4 +1,5 @@
-"""Strictly legal moves, straight from pins and check masks; no move is generated and then tested.
+"""Strictly legal moves, straight from pins and check masks; no move is generated and then tested, but for the king's
+where the caller sees to that (KING_UNTESTED): most of them are never tried, and each test takes as long as five moves.
 
 `generate` writes tactical moves (captures and pawn promotions) or quiet ones or both, so that the search can pick in
 stages. Moves that promotion makes pointless (a pawn, bishop or rook staying unpromoted, a lance on the second rank)
@@ -64,7 +65,7 @@ from search.rules.sliders import lance_attacks
 MAX_MOVES = 600
 """Room for the legal moves of any position: 593 at most with both kings on the board, 599 without the enemy's."""
 WORDS = 2
-TACTICAL, QUIET, INFERIOR = 1, 2, 4
+TACTICAL, QUIET, INFERIOR, KING_UNTESTED = 1, 2, 4, 8
 EVERY = TACTICAL | QUIET | INFERIOR
 _NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
 """The ninth rank in the seven files of a word."""
@@ -284,6 +285,28 @@ def has_unattacked(pos, colour, a, b, low, high):
 
 
 @jit
+def king_may_go(pos, move):
+    """Whether a move is not the king's, or takes it to a square where it would not be attacked."""
+    us = np.int64(pos.turn) & 1
+    king, origin, target = np.int64(pos.king[us]) & 127, (move >> 7) & 127, move & 127
+    if origin != king or king == NO_KING:
+        return True
+    low, high = occupied(pos)
+    # A slider sees through the square that the king leaves.
+    a, b = attackers(pos, 1 - us, target, low & ~BIT[king, 0], high & ~BIT[king, 1])
+    return (a | b) == NONE
+
+
+@jit
+def _untested_king_moves(pos, moves, count, goal_low, goal_high):
+    """As `king_moves`, but also to attacked squares."""
+    king = np.int64(pos.king[np.int64(pos.turn) & 1]) & 127
+    if king == NO_KING:
+        return count
+    return write_moves(moves, count, king << 7, STEP[KING, king, 0] & goal_low, STEP[KING, king, 1] & goal_high)
+
+
+@jit
 def king_moves(pos, moves, count, goal_low, goal_high):
     """Append the king's moves to the goal squares; returns the new count."""
     us = np.int64(pos.turn) & 1
@@ -366,7 +389,8 @@ def is_drop_pawn_mate(pos, square):
 def generate(pos, moves, count, which):
     """Append legal moves to `moves` (uint16 [>= MAX_MOVES]) from index `count`; returns the new count.
 
-    `which` (int64) is a sum of TACTICAL, QUIET and INFERIOR (which asks for more of what the others name).
+    `which` (int64) is a sum of TACTICAL, QUIET, INFERIOR (which asks for more of what the others name) and
+    KING_UNTESTED (which leaves it to the caller to ask `king_may_go` for each move of the king).
     """
     us = np.int64(pos.turn) & 1
     them = 1 - us
@@ -377,7 +401,10 @@ def generate(pos, moves, count, which):
         wanted_low, wanted_high = pos.colours[them, 0], pos.colours[them, 1]
     if which & QUIET:
         wanted_low, wanted_high = wanted_low | (ALL_LOW & ~low), wanted_high | (ALL_HIGH & ~high)
-    count = king_moves(pos, moves, count, wanted_low, wanted_high)
+    if which & KING_UNTESTED:
+        count = _untested_king_moves(pos, moves, count, wanted_low, wanted_high)
+    else:
+        count = king_moves(pos, moves, count, wanted_low, wanted_high)
     mask_low, mask_high = ALL_LOW, ALL_HIGH
     checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
     if (checkers_low | checkers_high) != NONE:
@@ -453,8 +480,7 @@ def is_legal(pos, move):
     if king == NO_KING:
         return True
     if kind == KING:
-        c, d = attackers(pos, 1 - us, target, low & ~BIT[king, 0], high & ~BIT[king, 1])
-        return (c | d) == NONE
+        return king_may_go(pos, move)
     pins_low, pins_high = pinned(pos, us)
     if ((BIT[origin, 0] & pins_low) | (BIT[origin, 1] & pins_high)) != NONE:
         line = DIRECTION[king, origin]
