@@ -17,7 +17,7 @@ from search.alphabeta.parameters import QUIET_CHECKS
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.alphabeta.thread import LOW_PLIES
 from search.machine.jit import jit
-from search.machine.lanes import LANES, largest
+from search.machine.lanes import LANES, add_rows, largest
 from search.rules.bitboard import BIT, NONE
 from search.rules.checks import write_check_squares
 from search.rules.movegen import KING_UNTESTED, QUIET, TACTICAL, generate, king_may_go
@@ -74,10 +74,35 @@ def _score_quiets(pos, thread, ply, count):
     write_check_squares(pos, checks)
     premium = np.int64(thread.parameters.check_premium) if thread.steps & QUIET_CHECKS else 0
     first_piece = (np.int64(pos.turn) & 1) * KINDS
+    drops = thread.drop_scores
+    scored = np.int64(-1)
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
         target, origin = move & 127, (move >> 7) & 127
-        kind = origin - DROP_ORIGIN if origin >= DROP_ORIGIN else np.int64(pos.board[origin]) - first_piece
+        if origin >= DROP_ORIGIN:
+            kind = origin - DROP_ORIGIN
+            if kind != scored:
+                scored = kind
+                first = np.uint64(2 * (first_piece + kind) * SQUARES)
+                add_rows(
+                    np.uint64(drops.ctypes.data),
+                    np.uint64(history[origin].ctypes.data),
+                    np.uint64(pawns.ctypes.data) + first,
+                    np.uint64(one.ctypes.data) + first,
+                    np.uint64(two.ctypes.data) + first,
+                    np.uint64(three.ctypes.data) + first,
+                    np.uint64(four.ctypes.data) + first,
+                    np.uint64(six.ctypes.data) + first,
+                )
+            score = np.int64(drops[target])
+            checking = (checks[kind, 0] & BIT[target, 0]) | (checks[kind, 1] & BIT[target, 1])
+            if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
+                score += premium
+            if ply < LOW_PLIES:
+                score += 8 * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
+            keys[index] = score << INDEX_BITS | index
+            continue
+        kind = np.int64(pos.board[origin]) - first_piece
         row = (first_piece + kind) * SQUARES + target
         score = 2 * (np.int64(history[origin, target]) + pawns[row])
         score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]

@@ -91,6 +91,7 @@ thread_dtype = record_dtype(
         ("cut_count", np.int32, PLIES),  # fail-highs among the nodes of the ply
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
         ("keys", np.int32, (PLIES, MAX_MOVES + 8)),  # ordering keys of `moves`, see picker.py
+        ("drop_scores", np.int32, 96),
         ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures put off because they lose material
         ("pick_stage", np.uint8, PLIES),  # see picker.py
         ("pick_table_move", np.uint16, PLIES),

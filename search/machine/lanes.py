@@ -29,3 +29,25 @@ def largest(context, address, blocks):
         return builder.sext(builder.call(reduce, [builder.load(best)]), i64)
 
     return types.int64(types.uint64, types.int64), emit
+
+
+@intrinsic
+def add_rows(context, target, a, b, c, d, e, f, g):
+    """Write six blocks of LANES int32 at an address (uint64): the sums of as many int16 at each of seven others, the
+    first two counted twice."""
+
+    def emit(context, builder, signature, arguments):
+        target, *rows = arguments
+        wide, narrow = vector(i32, LANES), vector(ir.IntType(16), LANES)
+        for block in range(6):
+            total = None
+            for number, row in enumerate(rows):
+                value = builder.sext(load(builder, row, ir.Constant(i64, 2 * LANES * block), narrow, 2), wide)
+                if number < 2:
+                    value = builder.add(value, value)
+                total = value if total is None else builder.add(total, value)
+            place = builder.inttoptr(builder.add(target, ir.Constant(i64, 4 * LANES * block)), wide.as_pointer())
+            builder.store(total, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, *[types.uint64] * 7), emit
