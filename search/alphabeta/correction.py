@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.history import pawn_hash, reward
+from search.alphabeta.history import reward
 from search.alphabeta.parameters import CORRECTION
 from search.alphabeta.thread import CORRECTION_BITS, LIKENESSES
 from search.machine.jit import jit
 from search.machine.memory import prefetch
-from search.rules.bitboard import GOLDS, GROUPS
-from search.rules.position import packed_hand
-from search.rules.shogi import KNIGHT, LANCE, SILVER
+from search.rules.position import PARTS
 from search.score import MAX_EVALUATION
 
 LIMIT = 1024
@@ -25,29 +23,9 @@ _WEIGHTS = np.array([12153, 8620, 12355, 12355, 8000, 7982, 7982], np.int64)
 """131072ths of a centipawn that a point of each likeness is worth."""
 _SHARES = np.array([128, 153, 187, 187, 128, 126, 63], np.int64)
 """128ths of an error that each likeness learns."""
-_MIX = np.array(
-    [
-        0x9E3779B97F4A7C15,
-        0xC2B2AE3D27D4EB4F,
-        0x165667B19E3779F9,
-        0xD6E8FEB86659FD93,
-        0xFF51AFD7ED558CCD,
-        0xC4CEB9FE1A85EC53,
-        0x94D049BB133111EB,
-        0xBF58476D1CE4E5B9,
-        0x2545F4914F6CDD1D,
-        0x9FB21C651E98DF25,
-    ],
-    np.uint64,
-)
-"""Odd numbers by which a group's bits are spread over a word."""
+_MIX = np.array([0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25, 0x94D049BB133111EB], np.uint64)
+"""Odd numbers by which a number's bits are spread over a word."""
 _SHIFT = np.uint64(64 - CORRECTION_BITS)
-_FOLD, _SIDE = np.uint64(29), np.uint64(17)
-
-
-@jit
-def _spread(low, high, group):
-    return low * _MIX[group] ^ (high * _MIX[group] >> _SIDE)
 
 
 @jit
@@ -58,28 +36,18 @@ def note_likenesses(pos, thread, ply):
     """
     if thread.steps & CORRECTION == 0:
         return
-    black_low, black_high = pos.colours[0, 0], pos.colours[0, 1]
-    small, black, white = np.uint64(0), np.uint64(0), np.uint64(0)
-    for group in range(1, GROUPS):
-        low, high = pos.groups[group, 0], pos.groups[group, 1]
-        of_black = _spread(low & black_low, high & black_high, group)
-        of_white = _spread(low & ~black_low, high & ~black_high, group)
-        black ^= of_black
-        white ^= of_white
-        if group == LANCE or group == KNIGHT or group == SILVER or group == GOLDS:
-            small ^= of_black ^ (of_white >> np.uint64(7)) * _MIX[0]
-    hands = packed_hand(pos, np.int64(0)) * _MIX[2] ^ packed_hand(pos, np.int64(1)) * _MIX[3]
+    parts = pos.part_keys[pos.ply]
+    held = pos.packed_hands[pos.ply]
+    hands = np.uint64(held[0]) * _MIX[0] ^ np.uint64(held[1]) * _MIX[1]
     last = np.uint64(thread.continuation[ply])
     two = np.uint64(thread.continuation[max(ply - 1, np.int64(0))])
     four = np.uint64(thread.continuation[max(ply - 3, np.int64(0))])
     index = thread.correction_index[ply]
-    index[0] = pawn_hash(pos) >> _SHIFT
-    index[1] = (small * _MIX[4]) >> _SHIFT
-    index[2] = ((black ^ black >> _FOLD) * _MIX[4]) >> _SHIFT
-    index[3] = ((white ^ white >> _FOLD) * _MIX[4]) >> _SHIFT
+    for part in range(PARTS):
+        index[part] = parts[part] >> _SHIFT
     index[4] = hands >> _SHIFT
-    index[5] = ((two * np.uint64(4096) + last) * _MIX[5]) >> _SHIFT
-    index[6] = ((four * np.uint64(4096) + last) * _MIX[6]) >> _SHIFT
+    index[5] = ((two * np.uint64(4096) + last) * _MIX[2]) >> _SHIFT
+    index[6] = ((four * np.uint64(4096) + last) * _MIX[3]) >> _SHIFT
     for likeness in range(LIKENESSES):
         row = thread.correction[likeness, pos.turn]
         prefetch(np.uint64(row.ctypes.data) + np.uint64(2) * np.uint64(index[likeness]))

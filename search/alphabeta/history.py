@@ -13,6 +13,7 @@ import numpy as np
 from search.alphabeta.moves import is_tactical, move_row, taken_kind
 from search.alphabeta.thread import LOW_PLIES, NO_CONTINUATION, PAWN_STRUCTURES
 from search.machine.jit import jit
+from search.rules.position import PAWNS
 from search.rules.shogi import KINDS, PAWN, SQUARES
 
 QUIET_LIMIT, PAWN_LIMIT, CONTINUATION_LIMIT, CAPTURE_LIMIT, TABLE_MOVE_LIMIT = 7200, 8192, 30000, 10700, 8192
@@ -20,7 +21,6 @@ _CONTINUATION_SHARES = np.array([0, 1157, 648, 288, 576, 140, 441], np.int64)
 """1024ths of a bonus for the continuation history of the move so many plies before."""
 _ALWAYS = 88
 """What a move behind the last one gains for being looked at."""
-_MIX_LOW, _MIX_HIGH, _MIX_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(50)
 
 
 @jit
@@ -31,16 +31,9 @@ def reward(value, bonus, limit):
 
 
 @jit
-def pawn_hash(pos):
-    """A word (uint64) of the pawns' squares and colours, its upper bits well mixed."""
-    low, high = pos.groups[PAWN, 0], pos.groups[PAWN, 1]
-    return low * _MIX_LOW ^ (high ^ (pos.colours[0, 0] & low)) * _MIX_HIGH
-
-
-@jit
 def pawn_structure(pos):
     """Row (int64) of the pawn history: positions with the same pawns share it."""
-    return np.int64(pawn_hash(pos) >> _MIX_SHIFT) & (PAWN_STRUCTURES - 1)
+    return np.int64(pos.part_keys[pos.ply, PAWNS]) & (PAWN_STRUCTURES - 1)
 
 
 @jit

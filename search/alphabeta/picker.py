@@ -17,7 +17,7 @@ from search.alphabeta.parameters import QUIET_CHECKS
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.alphabeta.thread import LOW_PLIES
 from search.machine.jit import jit
-from search.machine.lanes import LANES, add_rows, largest
+from search.machine.lanes import LANES, add_rows, fill_block, largest
 from search.rules.bitboard import BIT, NONE
 from search.rules.checks import write_check_squares
 from search.rules.movegen import KING_UNTESTED, QUIET, TACTICAL, generate, king_may_go
@@ -136,10 +136,9 @@ def _rank(thread, ply, index, score):
 
 @jit
 def _close_list(thread, ply, count):
-    """Note how many moves there are, and fill the keys behind them up to a whole vector."""
+    """Note how many moves there are, and fill the keys behind them: a whole vector at the least."""
     thread.pick_count[ply] = count
-    for index in range(count, (count + LANES - 1) // LANES * LANES):
-        thread.keys[ply, index] = TAKEN
+    fill_block(np.uint64(thread.keys[ply].ctypes.data) + np.uint64(4 * count), np.int32(TAKEN))
 
 
 @jit

@@ -90,7 +90,7 @@ thread_dtype = record_dtype(
         ("reduction", np.int32, PLIES),  # plies that the move under way is searched less deeply
         ("cut_count", np.int32, PLIES),  # fail-highs among the nodes of the ply
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
-        ("keys", np.int32, (PLIES, MAX_MOVES + 8)),  # ordering keys of `moves`, see picker.py
+        ("keys", np.int32, (PLIES, MAX_MOVES + 24)),  # ordering keys of `moves`, see picker.py
         ("drop_scores", np.int32, 96),
         ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures put off because they lose material
         ("pick_stage", np.uint8, PLIES),  # see picker.py

@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from search.machine.llvm import constant, external, i32, i64, load, vector
+from search.machine.llvm import constant, external, i16, i32, i64, load, splat, store, vector
 
 LANES = 16
 """Numbers in a block: a cache line of int32."""
@@ -32,22 +32,33 @@ def largest(context, address, blocks):
 
 
 @intrinsic
+def fill_block(context, address, number):
+    """Write LANES times an int32 from an address (uint64) on."""
+
+    def emit(context, builder, signature, arguments):
+        address, number = arguments
+        store(builder, address, 0, splat(builder, number, LANES))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.int32), emit
+
+
+@intrinsic
 def add_rows(context, target, a, b, c, d, e, f, g):
     """Write six blocks of LANES int32 at an address (uint64): the sums of as many int16 at each of seven others, the
     first two counted twice."""
 
     def emit(context, builder, signature, arguments):
         target, *rows = arguments
-        wide, narrow = vector(i32, LANES), vector(ir.IntType(16), LANES)
+        wide, narrow = vector(i32, LANES), vector(i16, LANES)
         for block in range(6):
             total = None
             for number, row in enumerate(rows):
-                value = builder.sext(load(builder, row, ir.Constant(i64, 2 * LANES * block), narrow, 2), wide)
+                value = builder.sext(load(builder, row, 2 * LANES * block, narrow, 2), wide)
                 if number < 2:
                     value = builder.add(value, value)
                 total = value if total is None else builder.add(total, value)
-            place = builder.inttoptr(builder.add(target, ir.Constant(i64, 4 * LANES * block)), wide.as_pointer())
-            builder.store(total, place, align=4)
+            store(builder, target, 4 * LANES * block, total)
         return context.get_dummy_value()
 
     return types.void(types.uint64, *[types.uint64] * 7), emit

@@ -59,6 +59,9 @@ from search.rules.sliders import bishop_attacks, lance_attacks, rook_attacks
 STACK = 2048
 """Plies that a record can hold: the game's moves and the search's on top."""
 NO_KING = 81
+PAWNS, SMALL, BLACKS, WHITES = range(4)
+"""Parts of a position: pawns, small pieces and golds, each side's pieces without its pawns."""
+PARTS = 4
 
 position_dtype = record_dtype(
     [
@@ -76,6 +79,7 @@ position_dtype = record_dtype(
         # per ply
         ("keys", np.uint64, STACK),
         ("board_keys", np.uint64, STACK),  # without hands
+        ("part_keys", np.uint64, (STACK, PARTS)),  # of some pieces alone, see PART_OF
         ("packed_hands", np.uint32, (STACK, 2)),
         ("check_runs", np.uint16, (STACK, 2)),  # plies of unbroken checks by each colour, counted by two
         ("all_checkers", np.uint64, (STACK, 2)),
@@ -94,6 +98,20 @@ PIECE_KEYS = _random.integers(0, 1 << 64, (2 * KINDS, SQUARES), np.uint64, endpo
 HAND_KEYS = _random.integers(0, 1 << 64, (2, HAND_KINDS, 19), np.uint64, endpoint=False)
 SIDE_KEY = _random.integers(0, 1 << 64, dtype=np.uint64, endpoint=False)
 HAND_KEYS[:, :, 0] = 0
+
+
+def _parts() -> np.ndarray:
+    """[piece, part]: all bits set where the piece belongs to the part."""
+    table = np.zeros((2 * KINDS, PARTS), np.uint64)
+    small = {int(GROUP[kind]) for kind in (LANCE, KNIGHT, SILVER, GOLD)}
+    for colour, own in enumerate((BLACKS, WHITES)):
+        for kind in range(KINDS):
+            parts = [PAWNS] if kind == PAWN else [own, SMALL] if int(GROUP[kind]) in small else [own]
+            table[colour * KINDS + kind, parts] = ~NONE
+    return table
+
+
+PART_OF = _parts()
 
 # A hand packed in 32 bits with a spare bit above each count, so that one subtraction compares all seven counts.
 _HAND_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint32)
@@ -387,6 +405,14 @@ def key_after(pos, move):
 
 
 @jit
+def write_parts(pos, ply, piece, square):
+    """Put a piece on a square into the part keys of a ply, or take it out."""
+    key = PIECE_KEYS[piece, square]
+    for part in range(PARTS):
+        pos.part_keys[ply, part] ^= key & PART_OF[piece, part]
+
+
+@jit
 def do_move(pos, move):
     """Play a legal move (16 bits)."""
     us = np.int64(pos.turn) & 1
@@ -397,6 +423,8 @@ def do_move(pos, move):
     key = pos.key ^ SIDE_KEY
     pos.packed_hands[ply, 0] = pos.packed_hands[ply - 1, 0]
     pos.packed_hands[ply, 1] = pos.packed_hands[ply - 1, 1]
+    for part in range(PARTS):
+        pos.part_keys[ply, part] = pos.part_keys[ply - 1, part]
     pos.removed[ply, 1] = NO_CODE
     pos.added[ply, 1] = NO_CODE
     captured = np.uint8(EMPTY)
@@ -419,6 +447,7 @@ def do_move(pos, move):
             kind = UNPROMOTED[taken % KINDS]
             toggle(pos, taken, target)
             change ^= PIECE_KEYS[taken, target]
+            write_parts(pos, ply, taken, target)
             pos.removed[ply, 1] = taken * SQUARES + target
             held = np.int64(pos.hands[us, kind]) + 1
             pos.hands[us, kind] = held
@@ -428,11 +457,13 @@ def do_move(pos, move):
         toggle(pos, moved, origin)
         pos.board[origin] = EMPTY
         change ^= PIECE_KEYS[moved, origin]
+        write_parts(pos, ply, moved, origin)
         if moved == us * KINDS + KING:
             pos.king[us] = target
     toggle(pos, piece, target)
     pos.board[target] = piece
     change ^= PIECE_KEYS[piece, target]
+    write_parts(pos, ply, piece, target)
     pos.added[ply, 0] = piece * SQUARES + target
     pos.captured[ply] = captured
     pos.moves[ply] = move
@@ -506,6 +537,8 @@ def do_null_move(pos):
     pos.moves[ply] = 0
     pos.captured[ply] = EMPTY
     write_no_change(pos, ply)
+    for part in range(PARTS):
+        pos.part_keys[ply, part] = pos.part_keys[ply - 1, part]
     for index in range(2):
         pos.packed_hands[ply, index] = pos.packed_hands[ply - 1, index]
         pos.checkers[index] = NONE

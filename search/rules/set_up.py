@@ -9,6 +9,7 @@ from search.rules.bitboard import GROUPS, NONE
 from search.rules.position import (
     HAND_KEYS,
     NO_KING,
+    PARTS,
     PIECE_KEYS,
     SIDE_KEY,
     attackers,
@@ -16,6 +17,7 @@ from search.rules.position import (
     packed_hand,
     toggle,
     write_no_change,
+    write_parts,
 )
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PIECES_IN_BOX, SQUARES, UNPROMOTED
 
@@ -72,6 +74,8 @@ def set_board(pos, board, hands, turn, game_ply):
             pos.groups[group, word] = NONE
     for square in range(SQUARES):
         pos.board[square] = EMPTY
+    for part in range(PARTS):
+        pos.part_keys[0, part] = NONE
     pos.ply = 0
     pos.game_ply = game_ply
     pos.plies_from_null = 0
@@ -96,6 +100,7 @@ def set_board(pos, board, hands, turn, game_ply):
             pos.king[colour] = square
         pos.board[square] = piece
         toggle(pos, np.int64(piece), square)
+        write_parts(pos, np.int64(0), np.int64(piece), square)
         board_key ^= PIECE_KEYS[piece, square]
     hand_key = NONE
     for colour in range(2):

@@ -21,6 +21,10 @@ from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import INFERIOR, MAX_MOVES, QUIET, TACTICAL, is_legal, list_moves
 from search.rules.perft import make_leaves, perft, timed_perft
 from search.rules.position import (
+    BLACKS,
+    PAWNS,
+    SIDE_KEY,
+    WHITES,
     do_move,
     do_null_move,
     gives_check,
@@ -44,7 +48,7 @@ VERDICTS = {
     5: cshogi.REPETITION_INFERIOR,
 }
 PER_PLY = ("keys", "board_keys", "packed_hands", "check_runs", "all_checkers", "moves", "captured", "null_distance")
-PER_PLY += ("removed", "added")
+PER_PLY += ("removed", "added", "part_keys")
 
 
 def snapshot(pos: np.void) -> list[bytes]:
@@ -155,6 +159,9 @@ def test_a_played_record_equals_one_set_up_afresh(play_random, roots, seed):
                 assert np.array_equal(pos[name], fresh[name]), name
             assert pos["board_keys"][pos["ply"]] == fresh["board_keys"][0]
             assert np.array_equal(pos["packed_hands"][pos["ply"]], fresh["packed_hands"][0])
+            parts = pos["part_keys"][pos["ply"]]
+            assert np.array_equal(parts, fresh["part_keys"][0])
+            assert parts[BLACKS] ^ parts[WHITES] ^ parts[PAWNS] ^ SIDE_KEY * pos["turn"] == fresh["board_keys"][0]
 
 
 @jit
