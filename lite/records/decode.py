@@ -30,10 +30,11 @@ from lite.records.formats import (
 from search.machine.bits import trailing_zeros
 from search.machine.jit import jit
 from search.rules import huffman
+from search.rules.attacks import attackers
 from search.rules.bitboard import GROUP, NONE
 from search.rules.huffman import HCP, decode_position
 from search.rules.movegen import is_legal
-from search.rules.position import NO_KING, attackers, do_move, in_check, new_position
+from search.rules.position import NO_KING, do_move, in_check, new_position
 from search.rules.set_up import BOARD_ERRORS, DEAD_PIECE, OPPONENT_IN_CHECK, TOO_MANY_PIECES, TWO_PAWNS, set_board
 from search.rules.shogi import (
     EMPTY,

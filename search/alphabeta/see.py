@@ -6,8 +6,9 @@ import numpy as np
 
 from search.evaluation.material import PIECE_VALUE
 from search.machine.jit import jit
+from search.rules.attacks import attackers_of_both, sliders_to
 from search.rules.bitboard import BIT, DRAGONS, GOLDS, GROUP, GROUPS, HORSES, NONE
-from search.rules.position import attackers_of_both, first_square, occupied, sliders_to
+from search.rules.position import first_square, occupied
 from search.rules.shogi import (
     BISHOP,
     DROP_ORIGIN,

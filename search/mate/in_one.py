@@ -6,20 +6,12 @@ import numpy as np
 
 from search.machine.bits import popcount
 from search.machine.jit import jit
+from search.rules.attacks import attackers, attacks
 from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, GROUP, GROUPS, NONE, ONE, STEP, words
 from search.rules.checks import empty_board_attacks, generate_checks
-from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate, pinned, unattacked
-from search.rules.position import (
-    NO_KING,
-    attackers,
-    attacks,
-    between,
-    do_move,
-    first_square,
-    occupied,
-    undo_move,
-    without_first,
-)
+from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate, unattacked
+from search.rules.pins import pinned
+from search.rules.position import NO_KING, between, do_move, first_square, occupied, undo_move, without_first
 from search.rules.shogi import (
     DRAGON,
     DROP_ORIGIN,

@@ -14,8 +14,9 @@ import numpy as np
 
 from search.machine.jit import jit
 from search.machine.metadata import parse_json
+from search.rules.attacks import attackers
 from search.rules.bitboard import NONE
-from search.rules.position import NO_KING, PIECE_KEYS, attackers, occupied, toggle
+from search.rules.position import NO_KING, PIECE_KEYS, occupied, toggle
 from search.rules.set_up import BOARD_ERRORS, TWO_PAWNS
 from search.rules.sfen import set_sfen
 from search.rules.shogi import EMPTY, KINDS, PAWN, PIECES_IN_BOX, PRO_PAWN

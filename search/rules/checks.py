@@ -12,6 +12,7 @@ import numpy as np
 
 from search.machine.bits import popcount
 from search.machine.jit import jit
+from search.rules.attacks import attacks
 from search.rules.bitboard import (
     ALL_HIGH,
     ALL_LOW,
@@ -34,8 +35,9 @@ from search.rules.bitboard import (
     S,
     words,
 )
-from search.rules.movegen import is_drop_pawn_mate, king_moves, pinned, single_blockers, write_moves
-from search.rules.position import NO_KING, attacks, between, first_square, occupied, without_first
+from search.rules.movegen import is_drop_pawn_mate, king_moves, write_moves
+from search.rules.pins import pinned, single_blockers
+from search.rules.position import NO_KING, between, first_square, occupied, without_first
 from search.rules.shogi import (
     BISHOP,
     DRAGON,

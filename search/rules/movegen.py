@@ -12,13 +12,13 @@ import numpy as np
 
 from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
+from search.rules.attacks import attackers, attacks
 from search.rules.bitboard import (
     ALL_HIGH,
     ALL_LOW,
     BIT,
     DEAD_ONE,
     DEAD_TWO,
-    DIAGONAL_LINES,
     DIRECTION,
     DRAGONS,
     FILES,
@@ -30,19 +30,9 @@ from search.rules.bitboard import (
     PROMOTION_ZONE,
     RAYS,
     STEP,
-    STRAIGHT_LINES,
-    N,
-    S,
 )
-from search.rules.position import (
-    NO_KING,
-    attackers,
-    attacks,
-    between,
-    first_square,
-    occupied,
-    without_first,
-)
+from search.rules.pins import pinned
+from search.rules.position import NO_KING, between, first_square, occupied, without_first
 from search.rules.shogi import (
     BISHOP,
     DROP_ORIGIN,
@@ -69,44 +59,6 @@ TACTICAL, QUIET, INFERIOR, KING_UNTESTED = 1, 2, 4, 8
 EVERY = TACTICAL | QUIET | INFERIOR
 _NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
 """The ninth rank in the seven files of a word."""
-
-
-@jit
-def single_blockers(pos, colour):
-    """Pieces of either colour that alone stand between the king of `colour` and a slider of the other: two words."""
-    king = np.int64(pos.king[colour]) & 127
-    found_low, found_high = NONE, NONE
-    if king == NO_KING:
-        return found_low, found_high
-    them = 1 - colour
-    g = pos.groups
-    snipers_low = (DIAGONAL_LINES[king, 0] & (g[BISHOP, 0] | g[HORSES, 0])) | (
-        STRAIGHT_LINES[king, 0] & (g[ROOK, 0] | g[DRAGONS, 0])
-    )
-    snipers_high = (DIAGONAL_LINES[king, 1] & (g[BISHOP, 1] | g[HORSES, 1])) | (
-        STRAIGHT_LINES[king, 1] & (g[ROOK, 1] | g[DRAGONS, 1])
-    )
-    front = N if colour == 0 else S
-    snipers_low = (snipers_low | (RAYS[front, king, 0] & g[LANCE, 0])) & pos.colours[them, 0]
-    snipers_high = (snipers_high | (RAYS[front, king, 1] & g[LANCE, 1])) & pos.colours[them, 1]
-    low, high = occupied(pos)
-    while (snipers_low | snipers_high) != NONE:
-        square = np.int64(first_square(snipers_low, snipers_high))
-        snipers_low, snipers_high = without_first(snipers_low, snipers_high)
-        a, b = between(king, square)
-        a &= low
-        b &= high
-        if popcount(a) + popcount(b) == ONE:
-            found_low |= a
-            found_high |= b
-    return found_low, found_high
-
-
-@jit
-def pinned(pos, colour):
-    """Pieces of `colour` that shield their own king from a slider: two words."""
-    low, high = single_blockers(pos, colour)
-    return low & pos.colours[colour, 0], high & pos.colours[colour, 1]
 
 
 @jit

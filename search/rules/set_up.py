@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.machine.jit import jit
+from search.rules.attacks import attackers
 from search.rules.bitboard import GROUPS, NONE
 from search.rules.position import (
     HAND_KEYS,
@@ -12,7 +13,6 @@ from search.rules.position import (
     PARTS,
     PIECE_KEYS,
     SIDE_KEY,
-    attackers,
     occupied,
     packed_hand,
     toggle,
