@@ -2,10 +2,14 @@
 
 A step that is left out makes other steps work harder, so the ratios do not multiply. Fewer nodes to a depth are not
 yet a stronger engine: a step may save nodes by overlooking things. That games must say; this shows what a step is for.
+Ratios are taken position by position and averaged by their logarithms: one position may take more nodes than all
+others together, and a sum would tell of that one alone.
 """
 
 from __future__ import annotations
 
+import math
+import statistics
 import sys
 import time
 from typing import Any
@@ -29,32 +33,42 @@ FULL_SEARCH = "full search"
 
 
 def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dict[str, Any]:
-    """{nodes, seconds, reached} over all positions, each with a fresh engine; `reached` counts those that came to the
+    """{nodes, seconds, reached}: nodes of each position, searched with everything empty; how many of them came to the
     depth before `most_nodes`."""
     from search.alphabeta.engine import AlphaBetaEngine
 
     engine = AlphaBetaEngine(network, HASH_MB)
     engine.steps = steps
-    nodes, reached, begun = 0, 0, time.thread_time()
+    nodes, reached, begun = [], 0, time.thread_time()
     for sfen in POSITIONS + MORE_POSITIONS:
         engine.new_game()
         result = engine.analyse(sfen, depth=depth, nodes=most_nodes)
-        nodes += result.nodes
+        nodes.append(result.nodes)
         reached += result.depth >= depth
     return {"nodes": nodes, "seconds": round(time.thread_time() - begun, 2), "reached": reached}
 
 
 def compare_steps(network: str = "default", depth: int = 12, most_nodes: int = 30_000_000) -> dict[str, Any]:
-    """{depth, positions, rows: figures of `nodes_to_depth` by the step that is left out, FULL_SEARCH first}.
+    """{depth, positions, rows: {nodes, ratio, error, seconds, reached} by what is left out, FULL_SEARCH first}.
+
+    `nodes` is a position's (geometric mean), `ratio` that to the full search's, `error` the standard error of its
+    logarithm.
 
     Says on standard error how far it has come. Raises ValueError for a depth beyond 1 to 60.
     """
     if not 1 <= depth <= 60 or most_nodes < 1:
         raise ValueError("--depth must be 1 to 60 and --most-nodes at least 1")
     nodes_to_depth(EVERY_STEP, network, 2, most_nodes)  # loads what is compiled
-    rows = {}
+    rows, full = {}, [1]
     for number, name in enumerate((FULL_SEARCH, *STEPS)):
         print(f"{number} of {len(STEPS)} steps: {name}", file=sys.stderr)
         steps = EVERY_STEP & ~(1 << number - 1) if number else EVERY_STEP
-        rows[name] = nodes_to_depth(steps, network, depth, most_nodes)
+        row = nodes_to_depth(steps, network, depth, most_nodes)
+        full = full if number else row["nodes"]
+        ratios = [math.log(nodes / most) for nodes, most in zip(row["nodes"], full, strict=True)]
+        rows[name] = row | {
+            "nodes": round(statistics.geometric_mean(row["nodes"])),
+            "ratio": math.exp(statistics.mean(ratios)),
+            "error": statistics.stdev(ratios) / math.sqrt(len(ratios)),
+        }
     return {"depth": depth, "positions": len(POSITIONS + MORE_POSITIONS), "rows": rows}

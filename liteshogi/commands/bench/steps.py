@@ -27,9 +27,9 @@ class Command:
             print(json.dumps(figures))
             return
         rows, count = figures["rows"], figures["positions"]
-        full = rows[FULL_SEARCH]
-        print(f"depth {self.depth}, {count} positions   nodes       ratio   seconds")
+        print(f"depth {self.depth}, {count} positions   nodes       ratio   error   seconds")
         for name, row in rows.items():
             given_up = "" if row["reached"] == count else f"  {count - row['reached']} given up"
-            label = name if row is full else f"without {name}"
-            print(f"{label:30} {row['nodes']:13,} {row['nodes'] / full['nodes']:9.2f} {row['seconds']:9.2f}{given_up}")
+            label = name if name == FULL_SEARCH else f"without {name}"
+            ratio = f"{row['ratio']:9.2f} {row['error']:6.0%}"
+            print(f"{label:30} {row['nodes']:13,} {ratio} {row['seconds']:9.2f}{given_up}")
