@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "match": (),
     "puct": (),
     "compare": (),
+    "sweep": (),
     "tune": (),
     "judge": ("moves", "positions", "refutations", "health"),
     "recipe": ("run", "draw"),
@@ -64,7 +65,7 @@ RESPELLED = {
 EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
-    **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert"), "experiments"),
+    **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert", "optuna"), "experiments"),
     "ray": "cluster",
 }
 """Which extra brings a missing module."""

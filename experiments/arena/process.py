@@ -121,7 +121,7 @@ def run_arena(directory: Path, *arguments: str, watch: Callable[[], None] = lamb
             # Out of the terminal's reach: a second signal would make it quit at once.
             process_group=0 if os.name == "posix" else None,
         )
-        with process, _ends_as_interrupts():
+        with process, ends_as_interrupts():
             try:
                 while process.poll() is None:
                     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -158,7 +158,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _ends_as_interrupts() -> Iterator[None]:
+def ends_as_interrupts() -> Iterator[None]:
     """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():

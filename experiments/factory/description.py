@@ -39,7 +39,7 @@ class Description:
         self._fixed: dict[str, Any] = {
             "verb": verb,
             "options": json.loads(json.dumps(dict(options), default=str)),
-            "sources": [_describe_data(path) for path in sources],
+            "sources": [describe_data(path) for path in sources],
             "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
         }
 
@@ -99,7 +99,7 @@ def _named(files: list[dict[str, Any]]) -> str:
     return ", ".join(f"{one.get('name')} (sha256 {str(one.get('sha256'))[:12]})" for one in files) or "none"
 
 
-def _describe_data(path: Path) -> dict[str, Any]:
+def describe_data(path: Path) -> dict[str, Any]:
     """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
     files = data_files((path,))
     digests = [_sha256(file) for file in files]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.factory.cut import cut_evenly
 from experiments.factory.description import Description
 from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
 from experiments.factory.expansion import Unmet
@@ -25,7 +26,6 @@ from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.machine.files import write_atomically
 from search.rules.huffman import HCP
 
 WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
@@ -38,18 +38,7 @@ SEARCHED_SOURCES = 4096
 
 def make_cut(data: Data, folder: Path) -> int:
     """A file of so many positions of hcpe sets, evenly over them all; how many. ValueError where there are fewer."""
-    parts = [
-        np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize)
-        for path in record_files([folder / name for name in data.cut])
-    ]
-    starts = np.cumsum([0, *map(len, parts)])
-    if data.positions > starts[-1]:
-        raise ValueError(f"{data.name}: {data.positions:,} positions are wanted of {starts[-1]:,} there are")
-    wanted = (np.arange(data.positions) * (starts[-1] / data.positions)).astype(np.int64)
-    edges = np.searchsorted(wanted, starts)
-    taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]
-    write_atomically(folder / data.name, np.concatenate(taken).tobytes())
-    return data.positions
+    return cut_evenly([folder / name for name in data.cut], data.positions, folder / data.name)
 
 
 def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.recipe.plan import Measures, Row
+from experiments.verb import Verbs
 from experiments.yardstick import measure_d1
 from export.fold import fold_file
 from lite.records.reader import Reader
@@ -26,19 +22,6 @@ from search.score import CP_PER_LOGIT
 THREADS = 2
 FOLDED_POSITIONS = 10_000
 """That say what rounding costs."""
-
-
-def liteshogi(words: list[str], folder: Path) -> tuple[str, dict[str, float]]:
-    """Run a verb in a folder; (what it prints, {seconds, cpu_seconds}). ValueError with its last words if it fails."""
-    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "liteshogi", *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        raise ValueError(f"liteshogi {' '.join(words)}: {done.stderr.strip()[-500:]}")
-    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return done.stdout, {"seconds": round(time.monotonic() - begun, 1), "cpu_seconds": round(used, 1)}
 
 
 def net_of(row: Row, seed: int, folder: Path) -> str:
@@ -67,7 +50,7 @@ def train(row: Row, shape: list[str], seed: int, folder: Path) -> dict[str, Any]
     elif run.exists():
         shutil.rmtree(run)
     resumed = words[-1] == "--resume"
-    _, taken = liteshogi(words, folder)
+    _, taken = Verbs().run(words, folder)
     log = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = max(line["step"] for line in log if "step" in line)
     options = json.loads((run / "config.json").read_text(encoding="utf-8"))
@@ -106,7 +89,7 @@ def play(name: str, net: str, measures: Measures, folder: Path) -> dict[str, Any
     words = ["match", net, measures.opponent, "-o", f"matches/{name}", "--json"]
     words += ["--nodes", str(measures.nodes), "--games", str(measures.games), "--win-score", str(measures.win_score)]
     words += ["--openings", measures.openings, "--parallel", str(THREADS)]
-    printed, taken = liteshogi(words, folder)
+    printed, taken = Verbs().run(words, folder)
     report = json.loads(printed)
     kept = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")
     return {key: report[key] for key in kept} | taken

@@ -11,8 +11,8 @@ import numpy as np
 
 from experiments.pictures import write_figure
 from experiments.recipe.plan import Plan
-from experiments.recipe.results import Results
 from experiments.recipe.tables import GAMES, KINDS, Measured, correlation, measured, name_of
+from experiments.results import Results
 
 matplotlib.use("Agg")
 from matplotlib import pyplot

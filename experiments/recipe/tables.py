@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.recipe.plan import Plan, Row
-from experiments.recipe.results import Line, Results
+from experiments.results import Line, Results
 from search.machine.files import write_atomically
 
 KINDS = {

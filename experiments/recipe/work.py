@@ -7,9 +7,10 @@ from pathlib import Path
 
 from experiments.factory.description import program
 from experiments.recipe.data import make_cut, make_searched, make_tree
-from experiments.recipe.measure import THREADS, liteshogi, measure, net_of, play, train
+from experiments.recipe.measure import THREADS, measure, net_of, play, train
 from experiments.recipe.plan import Plan, Row
-from experiments.recipe.results import Results
+from experiments.results import Results
+from experiments.verb import Verbs
 
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
@@ -36,7 +37,7 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
         make(source, plan, results, folder)
     begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
     if data.command:
-        _, taken = liteshogi([*data.command, "-o", name, "--json"], folder)
+        _, taken = Verbs().run([*data.command, "-o", name, "--json"], folder)
         results.add("data", name, 0, taken | program())
         return
     if data.cut:

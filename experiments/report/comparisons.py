@@ -9,12 +9,12 @@ from typing import Any
 from experiments.compare.compare import COLUMNS, as_markdown
 from experiments.recipe.pictures import PICTURES
 from experiments.recipe.plan import read_plan
-from experiments.recipe.results import Results
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
 from experiments.recipe.tables import as_markdown as recipe_table
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals, lines, pareto_front, points
 from experiments.report.games import standing_row
 from experiments.report.section import Origin, Section, Table, machine_of, program_of
+from experiments.results import Results
 
 PLAN, RESULTS = "plan.toml", "results.jsonl"
 ERROR = 1.96

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import read_plan
-from experiments.recipe.results import Results
 from experiments.recipe.tables import write_tables
+from experiments.results import Results
 from liteshogi.commands.arguments import Json
 
 

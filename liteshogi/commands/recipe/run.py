@@ -9,8 +9,8 @@ from pathlib import Path
 import tyro
 
 from experiments.recipe.plan import read_plan
-from experiments.recipe.results import Results
 from experiments.recipe.work import work_through
+from experiments.results import Results
 from liteshogi.commands.arguments import Json
 
 

@@ -12,8 +12,8 @@ from experiments.factory.study import SEARCH, STATIC, Studio
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import Data, Plan, read_plan
-from experiments.recipe.results import Results
 from experiments.recipe.tables import correlation, measured, write_tables
+from experiments.results import Results
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files

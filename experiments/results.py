@@ -11,16 +11,18 @@ Line = dict[str, Any]
 
 
 class Results:
-    """The lines of a file, by what they are of: (kind, name, seed), where kind is `data`, `net` or `games`."""
+    """The lines of a file, by what they are of: (kind, name, seed), kind being `data`, `net`, `games` or the like.
+
+    One process at a time adds to it; others may read meanwhile."""
 
     def __init__(self, path: Path) -> None:
         """Raises OSError, or ValueError for a file with other lines."""
         self._path = path
         self.lines: dict[tuple[str, str, int], Line] = {}
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole, _, torn = text.rpartition("\n")
-        if torn:  # cut while it was written
-            os.truncate(path, len(text.encode()) - len(torn.encode()))
+        whole, end, _ = text.rpartition("\n")
+        self._good = len((whole + end).encode())
+        """Bytes of whole lines: what is behind them was cut while it was written, or is being written."""
         for number, line in enumerate(whole.splitlines(), 1):
             try:
                 found = json.loads(line)
@@ -34,8 +36,11 @@ class Results:
     def add(self, kind: str, name: str, seed: int, figures: Line) -> None:
         """Keep a line, on the disk when this returns."""
         line = {"kind": kind, "name": name, "seed": seed, **figures}
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        text = (json.dumps(line, ensure_ascii=False) + "\n").encode()
+        with self._path.open("ab") as file:
+            file.truncate(self._good)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        self._good += len(text)
         self.lines[kind, name, seed] = line

@@ -1,0 +1,31 @@
+"""So many positions of record sets, evenly over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from lite.records.formats import HCPE, hcpe_dtype, record_files, record_format
+from search.machine.files import write_atomically
+
+
+def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
+    """Write an hcpe file of so many positions of hcpe sets, every so-many-th of all; how many.
+
+    Raises OSError, or ValueError where there are fewer, or for other formats.
+    """
+    files = record_files(sources)
+    for path in files:
+        if record_format(path) != HCPE:
+            raise ValueError(f"{path}: a part of a set is cut of hcpe alone; make one with `liteshogi convert`")
+    parts = [np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize) for path in files]
+    starts = np.cumsum([0, *map(len, parts)])
+    if positions > starts[-1]:
+        raise ValueError(f"{output.name}: {positions:,} positions are wanted of {starts[-1]:,} there are")
+    wanted = (np.arange(positions) * (starts[-1] / positions)).astype(np.int64)
+    edges = np.searchsorted(wanted, starts)
+    taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]
+    write_atomically(output, np.concatenate(taken).tobytes())
+    return positions

@@ -1,0 +1,1 @@
+"""Sweeps: nets trained over a space of configurations, measured alike."""

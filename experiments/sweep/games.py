@@ -1,0 +1,64 @@
+"""Games of the nets near the front: at equal nodes, and at equal time, against a common opponent.
+
+Equal time is told in nodes: each searches as many as its measured speed allows in the time that the opponent takes for
+its own. So a busy machine has no say, and equal commands play equal games.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.results import Line, Results
+from experiments.sweep.configuration import Measures, Play
+from experiments.timing import time_network
+from experiments.verb import Verbs
+
+NODES, TIME = "games", "timed games"
+"""Kinds of results."""
+OPPONENT = "opponent"
+KEPT = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")
+
+
+def near_front(nets: Sequence[Line], near: float) -> list[Line]:
+    """Those whose d1-RMSE is at most `near` above the best of all that cost no more, the cheapest first."""
+    ordered = sorted(nets, key=lambda net: (net["evaluation_ns"], net["d1_rmse"]))
+    found, best = [], float("inf")
+    for net in ordered:
+        best = min(best, net["d1_rmse"])
+        if net["d1_rmse"] <= best + near:
+            found.append(net)
+    return found
+
+
+def play_near_front(results: Results, play: Play, measures: Measures, folder: Path) -> None:
+    """The games of nets near the front that have not been played yet. Raises as `Verbs.run` does."""
+    nets = [line for (kind, _, _), line in results.lines.items() if kind == "net"]
+    verbs = Verbs()
+    for net in near_front(nets, play.near):
+        if net["net"] == play.opponent:
+            continue
+        if results.find(NODES, net["name"], net["seed"]) is None:
+            _play(NODES, net, play, play.nodes, results, folder, verbs)
+        if results.find(TIME, net["name"], net["seed"]) is None:
+            opponent = results.find(OPPONENT, play.opponent)
+            if opponent is None:
+                results.add(
+                    OPPONENT, play.opponent, 0, time_network(play.opponent, measures.repeats, measures.recorded)
+                )
+                opponent = results.lines[OPPONENT, play.opponent, 0]
+            _play(TIME, net, play, max(1, round(play.nodes * net["nps"] / opponent["nps"])), results, folder, verbs)
+
+
+def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder: Path, verbs: Verbs) -> None:
+    place = folder / "matches" / f"{net['name']}-{net['seed']}-{kind.replace(' ', '-')}"
+    words = ["match", net["net"], play.opponent, "-o", str(place), "--json", "--games", str(play.games)]
+    words += ["--nodes", str(nodes), "--second-nodes", str(play.nodes), "--win-score", str(play.win_score)]
+    words += ["--openings", play.openings] if play.openings else []
+    with verbs.alone_in(place):
+        pass  # what a killed sweep has left running there has ended
+    printed, taken = verbs.run(words)
+    report = json.loads(printed)
+    told = {"nodes": nodes, "opponent": play.opponent, "opponent_nodes": play.nodes}
+    results.add(kind, net["name"], net["seed"], {name: report[name] for name in KEPT} | told | taken)

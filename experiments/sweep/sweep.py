@@ -1,0 +1,180 @@
+"""A sweep: points side by side, each kept when it is done; called again, the same sweep goes on where it was cut."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.process import ends_as_interrupts
+from experiments.factory.cut import cut_evenly
+from experiments.factory.description import describe_data, program
+from experiments.factory.jobs import run_jobs
+from experiments.progress import Progress
+from experiments.results import Line, Results
+from experiments.sweep.configuration import Configuration, Measures, Point, read_configuration
+from experiments.sweep.games import play_near_front
+from experiments.sweep.sampler import Sampler
+from experiments.sweep.table import as_markdown
+from experiments.sweep.work import SweepTask, cut_of, parse_product
+from experiments.timing import machine_cores
+from lite.training.interrupt import interrupt_flag
+from search.machine.files import write_atomically
+from search.machine.folder_lock import FolderLock
+
+CONFIGURATION, RESULTS, TABLE = "sweep.toml", "points.jsonl", "table.md"
+"""In the folder of the sweep."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Which sweep, and where."""
+
+    configuration: Path
+    """TOML: options of all trainings, what they are measured on, and the points: a grid, a list, or samplers'."""
+    output: Path = Path("runs/sweep")
+    """Folder of the sweep: called again, it goes on."""
+    workers: int | None = None
+    """Points at a time: one for each core but that for timing, unless their trainings use more."""
+    ray: str | None = None
+    """Address of a Ray cluster whose machines work instead, or `auto`; they need LiteShogi installed, and to see the
+    same files by the same names."""
+    games: bool = True
+    """Play, when all points are done."""
+
+
+def run_sweep(sweep: Sweep) -> dict[str, Any]:
+    """Do what is not done yet; {folder, points, failed: {label: why}, table}.
+
+    Raises OSError or ValueError in words, KeyboardInterrupt when it was stopped: what is done is kept.
+    """
+    configuration = read_configuration(sweep.configuration)
+    workers = _workers(sweep, configuration)
+    with FolderLock(sweep.output):
+        results = Results(sweep.output / RESULTS)
+        _keep_configuration(sweep, configuration, results)
+        _describe(configuration, results)
+        failed = _work(sweep, configuration, workers, results)
+        if sweep.games and configuration.play is not None:
+            with ends_as_interrupts():
+                play_near_front(results, configuration.play, configuration.measures, sweep.output)
+        write_atomically(sweep.output / TABLE, as_markdown(results).encode())
+    points = sum(kind == "net" for kind, _, _ in results.lines)
+    return {
+        "folder": str(sweep.output),
+        "points": points,
+        "failed": failed,
+        "table": str(sweep.output / TABLE),
+    }
+
+
+def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Results) -> dict[str, str]:
+    """All points; why some failed, by their labels."""
+    failed: dict[str, str] = {}
+    tell, source = _points(configuration, sweep.output, results)
+    under_way: dict[int, Point] = {}
+
+    def jobs() -> Iterator[tuple[int, Point]]:
+        for number, point in enumerate(source):
+            try:
+                _cut(point, sweep.output)
+            except (OSError, ValueError) as error:
+                failed[point.label] = str(error)
+                tell(point, None)
+                continue
+            under_way[number] = point
+            yield number, point
+
+    def measure() -> tuple[int, str]:
+        done = sum(kind == "net" for kind, _, _ in results.lines)
+        return done, f"{done} points done, {len(failed)} failed"
+
+    task = SweepTask(sweep.output, configuration.measures)
+    with interrupt_flag(signal.SIGTERM) as interrupted, Progress(None, measure) as progress:
+        with closing(run_jobs(task, jobs(), workers, sweep.ray, interrupted)) as coming:
+            for number, product in coming:
+                point, line = under_way.pop(number), parse_product(product)
+                if "failed" in line:
+                    failed[point.label] = line["failed"]
+                    results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
+                else:
+                    results.add("net", point.name, point.seed, line)
+                tell(point, None if "failed" in line else line)
+                said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
+                print(f"{point.label}, seed {point.seed}: {said}", file=sys.stderr, flush=True)
+                progress.show()
+        if interrupted():
+            print(f"{sweep.output}: what is done is kept; the same command goes on", file=sys.stderr)
+            raise KeyboardInterrupt
+    return failed
+
+
+def _points(
+    configuration: Configuration, folder: Path, results: Results
+) -> tuple[Callable[[Point, Line | None], None], Iterator[Point]]:
+    """(Who is told what came of a point, those that are not done)."""
+    listed = [point for point in configuration.listed if results.find("net", point.name, point.seed) is None]
+    if configuration.search == "grid":
+        known = {(point.name, point.seed) for point in configuration.listed}
+        grid = {(point.name, point.seed): point for point in configuration.grid()}
+        rest = [point for key, point in grid.items() if key not in known and results.find("net", *key) is None]
+        return lambda *_: None, iter((*listed, *rest))
+    sampler = Sampler(configuration, folder, results)
+
+    def chosen() -> Iterator[Point]:
+        yield from listed
+        yield from sampler.points()
+
+    return sampler.tell, chosen()
+
+
+def _cut(point: Point, folder: Path) -> None:
+    """The positions that a point learns from, where they are a part of its data."""
+    if (cut := cut_of(point, folder)) is not None and not cut.exists():
+        cut_evenly([Path(name) for name in point.options["data"]], point.options["positions"], cut)
+
+
+def _workers(sweep: Sweep, configuration: Configuration) -> int:
+    if sweep.workers is not None:
+        if sweep.workers < 1:
+            raise ValueError(f"--workers {sweep.workers}: at least 1 is needed")
+        return sweep.workers
+    return max(1, len(machine_cores()[0]) // int(configuration.train.get("threads", 1)))
+
+
+def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Results) -> None:
+    """Beside the results; ValueError if those that are there were measured otherwise."""
+    kept = sweep.output / CONFIGURATION
+    if kept.exists() and results.lines:
+        before = read_configuration(kept)
+        for name in ("measures", "play"):
+            was, given = getattr(before, name), getattr(configuration, name)
+            if was is not None and was != given:
+                raise ValueError(f"{sweep.output}: its points were measured with {was}, not {given}; use another -o")
+    write_atomically(kept, sweep.configuration.read_bytes())
+
+
+def _describe(configuration: Configuration, results: Results) -> None:
+    """Digests of what is learnt from and measured on, and the program; once for each that is there."""
+    for name in dict.fromkeys((*_files(configuration.measures), *_data(configuration))):
+        if results.find("data", name) is None and Path(name).exists():
+            results.add("data", name, 0, {"of": describe_data(Path(name)), **program()})
+
+
+def _files(measures: Measures) -> Sequence[str]:
+    return (*measures.valid, *measures.yardstick, *([measures.recorded] if measures.recorded else []))
+
+
+def _data(configuration: Configuration) -> Iterator[str]:
+    """Every set that a point may learn from."""
+    found: list[Any] = [configuration.train.get("data", [])]
+    found += [point.options.get("data", []) for point in configuration.listed]
+    for space in configuration.spaces:
+        choices = space.get("data", ())
+        found += choices if isinstance(choices, tuple) else ()
+    for one in found:
+        yield from [one] if isinstance(one, str) else one

@@ -1,0 +1,323 @@
+"""Sweeps: which points there are, what is kept, that a killed one goes on, and that a point that fails stands alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.results import Results
+from experiments.sweep.configuration import Configuration, Point, read_configuration
+from experiments.sweep.games import near_front
+from experiments.sweep.sampler import Sampler
+from experiments.sweep.sweep import Sweep, run_sweep
+from experiments.sweep.work import SweepWorker
+from experiments.timing import sizes
+from experiments.verb import Verbs
+from search.evaluation.bench import random_network
+from search.machine.folder_lock import FolderLock
+
+SAMPLE = Path("experiments/sample").absolute()
+MEASURE = '[measure]\nvalid = ["v.hcpe3"]\nyardstick = ["y.hcpe"]\n'
+TRAIN = '[train]\nkind = "dense"\ndata = ["d.hcpe"]\nlambda = 1.0\n'
+GRID = "[[space]]\nwidth = [32, 64]\nhidden = [[8], [16, 16]]\nseed = [0, 1]\n"
+SPACES = (
+    '[[space]]\nkind = ["dense"]\nwidth = { low = 32, high = 256, step = 32 }\n'
+    '[[space]]\nkind = ["lite"]\ndims = [[4, 2, 8], [8, 4, 8]]\nlearning-rate = { low = 0.1, high = 1, log = true }\n'
+)
+
+
+def described(folder: Path, text: str) -> Path:
+    path = folder / "sweep.toml"
+    path.write_text(text)
+    return path
+
+
+def figures_of(point: Point) -> dict[str, Any]:
+    """Invented, the better the dearer."""
+    width = point.options.get("width") or 10 * point.options["dims"][0]
+    invented = {"d1_rmse": 1 / width, "d1_rmse_error": 0.001, "accuracy": 0.6, "log_loss": 0.6, "evaluation_ns": width}
+    maker = {"cpu": "One CPU", "kernel": "avx2", "version": "1", "commit": "a"}
+    told = {"label": point.label, "options": dict(point.options), "net": "n", "nps": 1000, "bytes": 1, "sha256": "0"}
+    return invented | maker | told | {"features": "piece_square", "shape": [width, 1], "multiply_adds": width}
+
+
+@pytest.fixture
+def invented(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Points that cost nothing; the labels of those that were done."""
+    done: list[str] = []
+
+    def measured(_: SweepWorker, point: Point) -> dict[str, Any]:
+        done.append(point.label)
+        if point.options.get("width") == 64:
+            raise ValueError("no net\nof this width")
+        return figures_of(point)
+
+    monkeypatch.setattr(SweepWorker, "_measured", measured)
+    return done
+
+
+def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path: Path) -> None:
+    configuration = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID))
+    points = list(configuration.grid())
+    assert [point.label for point in points[:3]] == [
+        "dense width 32 hidden 8 seed 0",
+        "dense width 32 hidden 8 seed 1",
+        "dense width 32 hidden 16,16 seed 0",
+    ]
+    assert len({(point.name, point.seed) for point in points}) == len(points) == 8
+    assert points[0].name == points[1].name
+    turned = configuration.point({"hidden": [8], "width": 32})
+    assert (turned.name, turned.seed) == (points[0].name, 0)
+    assert points[0].options["lambda"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a =", "not TOML"),
+        ("widths = 3", "unknown widths"),
+        ('search = "bayes"', "choose grid, random, tpe, nsga2"),
+        (TRAIN + "[measure]\nvalid = []\n", "measure: .*yardstick"),
+        (TRAIN + MEASURE, r"no \[\[space\]\]"),
+        (TRAIN + MEASURE + "[[space]]\nwidth = []\n", "no value to choose"),
+        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 2 }\n", "a grid's range needs a `step`"),
+        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 3, high = 2, step = 1 }\n", "goes up from"),
+        (TRAIN + MEASURE + '[[space]]\nkind = ["resnet"]\n', "kind 'resnet': a sweep's nets are"),
+        ('search = "tpe"\n' + TRAIN + MEASURE + GRID, "needs `points`"),
+        (TRAIN + MEASURE + '[[peer]]\nname = "a"\n', "has a name and a net"),
+    ],
+)
+def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_configuration(described(tmp_path, text))
+
+
+def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
+    sweep = Sweep(described(tmp_path, TRAIN + MEASURE + GRID), tmp_path / "out", workers=2)
+    report = run_sweep(sweep)
+    assert report["points"] == 4
+    assert set(report["failed"].values()) == {"no net of this width"}
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert "| dense width 32 hidden 8 seed 1" in table
+    assert "Failed: dense width 64 hidden 8 seed 0, seed 0: no net of this width" in table
+    assert len(invented) == 8
+    run_sweep(sweep)
+    assert Counter(invented) == {label: 1 + ("width 64" in label) for label in invented}
+    assert (tmp_path / "out" / "sweep.toml").read_bytes() == sweep.configuration.read_bytes()
+    described(tmp_path, TRAIN + MEASURE.replace("y.hcpe", "z.hcpe") + GRID)
+    with pytest.raises(ValueError, match="were measured with"):
+        run_sweep(sweep)
+
+
+@pytest.mark.parametrize("search", ["random", "tpe", "nsga2"])
+def test_samplers_choose_as_many_as_are_wanted(tmp_path: Path, invented: list[str], search: str) -> None:
+    pytest.importorskip("optuna")
+    text = f'search = "{search}"\npoints = %d\n[train]\ndata = ["d"]\n' + MEASURE + SPACES
+    sweep = Sweep(described(tmp_path, text % 6), tmp_path / "out", workers=1)
+    done = run_sweep(sweep)
+    assert done["points"] + len(done["failed"]) == 6
+    before = list(invented)
+    again = run_sweep(sweep)
+    assert again["points"] >= done["points"]
+    assert all("width 64" in label for label in invented[len(before) :]) or again["points"] == 6
+    described(tmp_path, text % 12)
+    more = run_sweep(sweep)
+    assert more["points"] + len(more["failed"]) == 12
+    assert max(Counter(label for label in invented if not label.endswith("width 64")).values()) == 1
+
+
+def test_what_was_under_way_comes_first(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    text = 'search = "tpe"\npoints = 5\n[train]\ndata = ["d"]\n' + MEASURE + SPACES
+    configuration: Configuration = read_configuration(described(tmp_path, text))
+    results = Results(tmp_path / "points.jsonl")
+    source = Sampler(configuration, tmp_path, results).points()
+    first, second = next(source), next(source)
+    results.add("net", first.name, first.seed, figures_of(first))  # killed before optuna was told
+    sampler = Sampler(configuration, tmp_path, results)
+    again = next(sampler.points())
+    assert (again.name, again.label) == (second.name, second.label)
+    trials = sampler._study.trials
+    assert [trial.values for trial in trials if trial.values] == [
+        [figures_of(first)[aim] for aim in ("d1_rmse", "evaluation_ns")]
+    ]
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from experiments.sweep import work
+from experiments.sweep.sweep import Sweep, run_sweep
+from tests.experiments.sweep.test_sweep import figures_of
+from experiments.sweep.work import SweepWorker
+place = Path(sys.argv[1])
+def step(name):
+    def make(self, point, *_):
+        with open(place / "said", "a") as file:
+            print(name, point.label, file=file, flush=True)
+        time.sleep(0.3)
+        return {}
+    return make
+def measured(self, point):
+    folder = work.folder_of(point, self._task.folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("trained", "timed"):
+        self._once(folder / name, lambda: step(name)(self, point))
+    return figures_of(point)
+SweepWorker._measured = measured
+run_sweep(Sweep(place / "sweep.toml", place / "out", workers=2))
+"""
+
+
+def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path) -> None:
+    described(tmp_path, TRAIN + MEASURE + GRID)
+    said = tmp_path / "said"
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stderr=subprocess.PIPE)
+
+    def lines() -> list[str]:
+        return said.read_text().splitlines() if said.exists() else []
+
+    with start() as process:
+        end = time.monotonic() + 200
+        while len(lines()) < 7:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.kill()
+    kept = {line["label"] for line in map(json.loads, (tmp_path / "out" / "points.jsonl").read_text().splitlines())}
+    assert 0 < len(kept) < 8
+    before = lines()
+    with start() as process:
+        assert process.wait(200) == 0
+    after = lines()[len(before) :]
+    assert not [line for line in after if line.partition(" ")[2] in kept]
+    assert len(Results(tmp_path / "out" / "points.jsonl").lines) == 8
+    # Of the two that were under way no step that had ended was done again.
+    assert max(Counter(lines()).values()) <= 2
+    assert sum(count - 1 for count in Counter(lines()).values()) <= 2
+
+
+def test_a_stopped_verb_ends_and_no_other_begins(tmp_path: Path) -> None:
+    from experiments.factory.jobs import Stopped
+
+    verbs = Verbs()
+    verbs.stop()
+    with pytest.raises(Stopped):
+        verbs.run(["--version"])
+    with FolderLock(tmp_path), pytest.raises(Stopped), verbs.alone_in(tmp_path):
+        pass
+
+
+def test_a_failing_verb_says_its_last_words() -> None:
+    with pytest.raises(ValueError, match=r"liteshogi sweeep: error: no verb 'sweeep'; did you mean sweep"):
+        Verbs().run(["sweeep"])
+    cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
+    printed, taken = Verbs(cores).run(["--version"])
+    assert printed.startswith("liteshogi ")
+    assert taken.keys() == {"seconds", "cpu_seconds"}
+
+
+def test_sizes_by_hand() -> None:
+    found = sizes(random_network("piece_square", 64, (16,), 2))
+    rows = found["bytes"] - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1)
+    assert rows == random_network("piece_square", 64, (16,), 2).rows.nbytes
+    assert (found["multiply_adds"], found["row_lanes"]) == (16 * 128 + 16, 128)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1), st.integers(0, 4))
+def test_near_the_front_is_what_little_money_does_not_beat(pairs: list[tuple[int, int]], near: int) -> None:
+    nets = [{"evaluation_ns": cost, "d1_rmse": float(loss)} for cost, loss in pairs]
+    found = near_front(nets, near)
+    for net in nets:
+        best = min(one["d1_rmse"] for one in nets if one["evaluation_ns"] <= net["evaluation_ns"])
+        assert (net in found) == (net["d1_rmse"] <= best + near)
+
+
+@pytest.fixture(scope="module")
+def yardstick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from experiments.factory.cut import cut_evenly
+
+    folder = tmp_path_factory.mktemp("yard")
+    subprocess.run(
+        [sys.executable, "-m", "liteshogi", "relabel", str(SAMPLE / "valid_sample.hcpe3"), "-o", str(folder / "all")],
+        check=True,
+        capture_output=True,
+    )
+    cut_evenly([folder / "all"], 100, folder / "yard.hcpe")
+    return folder / "yard.hcpe"
+
+
+REAL = """
+[train]
+data = ["{sample}/teacher_sample.hcpe3"]
+batch-size = 512
+epochs = 1
+[measure]
+valid = ["{sample}/valid_sample.hcpe3"]
+yardstick = ["{yard}"]
+repeats = 1
+[play]
+games = 2
+nodes = 50
+near = 1.0
+[[space]]
+kind = "dense"
+width = [32]
+hidden = [[8]]
+[[point]]
+kind = "lite"
+dims = [4, 2]
+[[peer]]
+name = "shipped"
+net = "dense-64-16"
+"""
+
+
+@pytest.mark.slow
+def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick: Path) -> None:
+    path = described(tmp_path, REAL.format(sample=SAMPLE, yard=yardstick))
+    report = run_sweep(Sweep(path, tmp_path / "out"))
+    assert report["points"] == 2
+    assert list(report["failed"]) == ["lite dims 4,2"]
+    results = Results(tmp_path / "out" / "points.jsonl")
+    kinds = Counter(kind for kind, _, _ in results.lines)
+    assert kinds == {"data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "opponent": 1}
+    dense = next(line for line in results.lines.values() if line.get("label", "").startswith("dense width"))
+    assert dense["shape"] == [32, 1, 8, 1]
+    assert dense["evaluation_ns"] > 0
+    assert dense["samples"] > 100_000
+    lines = dict(results.lines)
+    run_sweep(Sweep(path, tmp_path / "out"))
+    assert Results(tmp_path / "out" / "points.jsonl").lines == lines
+
+
+@pytest.mark.slow
+def test_a_stopped_training_saves_its_state_and_goes_on(tmp_path: Path, yardstick: Path) -> None:
+    text = REAL.format(sample=SAMPLE, yard=yardstick).replace("epochs = 1", "epochs = 40")
+    described(tmp_path, text[: text.index("[play]")] + text[text.index("[[space]]") : text.index("[[point]]")])
+    command = [sys.executable, "-m", "liteshogi", "sweep", str(tmp_path / "sweep.toml"), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while not list((tmp_path / "out").glob("points/*/run/log.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    assert any((tmp_path / "out").glob("points/*/run/state.safetensors"))
+    done = subprocess.run([*command, "--json"], check=True, capture_output=True)
+    assert json.loads(done.stdout)["points"] == 1
+    (line,) = [one for (kind, _, _), one in Results(tmp_path / "out" / "points.jsonl").lines.items() if kind == "net"]
+    assert line["resumed"]
