@@ -2,7 +2,13 @@
 
     from liteshogi import AlphaBetaEngine, evaluate_sfens, load_network
     evaluate_sfens(load_network("default"), ["startpos"])
-    AlphaBetaEngine("default").analyse("startpos", nodes=100_000)
+    AlphaBetaEngine("default").analyse("startpos", nodes=100_000, multipv=3)
+
+A verb of the command line is here one function, with one dataclass of its options where there are many: `convert`
+(`Conversion`), `train_value` (`ValueTraining` of a `LiteConfig`, a `DenseConfig` or another network), `judge`,
+`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`). Each returns its figures, raises OSError
+or ValueError with a line that names the file and the remedy, and has its units in its docstring. A notebook that goes
+through them is `docs/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """
@@ -13,6 +19,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from experiments.factory.selfplay import SelfPlay, self_play
+    from experiments.games.match import CountedMatch, play_counted_match
+    from experiments.nets import judge
+    from export.fold import fold_file
+    from lite.datasets.convert import Conversion, convert
+    from lite.networks.dense import DenseConfig
+    from lite.networks.lite_value import LiteConfig
+    from lite.training.options import ValueTraining
+    from lite.training.train import train_value
     from search.alphabeta.engine import AlphaBetaEngine
     from search.engine import Analysis, Engine
     from search.evaluation.network import EvalNetwork
@@ -24,22 +39,46 @@ __version__ = "0.1.0"
 __all__ = [
     "AlphaBetaEngine",
     "Analysis",
+    "Conversion",
+    "CountedMatch",
+    "DenseConfig",
     "Engine",
     "EvalNetwork",
+    "LiteConfig",
     "PuctEngine",
+    "SelfPlay",
+    "ValueTraining",
     "__version__",
+    "convert",
     "evaluate_sfens",
+    "fold_file",
+    "judge",
     "load_network",
+    "play_counted_match",
+    "self_play",
+    "train_value",
 ]
 
 _HOMES = {
     "AlphaBetaEngine": "search.alphabeta.engine",
     "Analysis": "search.engine",
+    "Conversion": "lite.datasets.convert",
+    "CountedMatch": "experiments.games.match",
+    "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
+    "LiteConfig": "lite.networks.lite_value",
     "PuctEngine": "search.puct.engine",
+    "SelfPlay": "experiments.factory.selfplay",
+    "ValueTraining": "lite.training.options",
+    "convert": "lite.datasets.convert",
     "evaluate_sfens": "search.evaluation.static_evaluation",
+    "fold_file": "export.fold",
+    "judge": "experiments.nets",
     "load_network": "search.evaluation.network_file",
+    "play_counted_match": "experiments.games.match",
+    "self_play": "experiments.factory.selfplay",
+    "train_value": "lite.training.train",
 }
 
 

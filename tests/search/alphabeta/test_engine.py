@@ -57,6 +57,7 @@ def test_the_names_of_the_package():
     assert liteshogi.AlphaBetaEngine is AlphaBetaEngine
     assert liteshogi.Analysis is Analysis
     assert set(liteshogi.__all__) <= set(dir(liteshogi))
+    assert all(getattr(liteshogi, name).__doc__ or name == "__version__" for name in liteshogi.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
         liteshogi.nonsense  # noqa: B018
 
