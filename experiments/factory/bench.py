@@ -123,8 +123,8 @@ def _measure_pipes(net: str) -> int:
         for number in range(PIPE_GAMES):
             for engine in (first, second):
                 engine.send("usinewgame")
-            moves = Openings(least=4, most=8).draw(np.random.default_rng(number))
-            position, begun = f"position sfen {moves} moves", time.perf_counter()
+            opening = Openings(least=4, most=8).draw(np.random.default_rng(number))
+            position, begun = f"position {opening}", time.perf_counter()
             while True:
                 engine = (first, second)[int(positions) % 2]
                 engine.send(position)

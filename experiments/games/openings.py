@@ -11,7 +11,7 @@ import numpy as np
 from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import do_move, new_position
-from search.rules.sfen import get_sfen
+from search.rules.sfen import move_to_usi
 
 TRIES = 1000
 """Random openings that are thrown away before it is said that none fits."""
@@ -37,14 +37,18 @@ class Openings:
         raise ValueError(f"of {TRIES} random openings none can be played from; allow fewer random moves")
 
     def play_on(self, line: str, random: np.random.Generator) -> str | None:
-        """The line with random moves played on, as an SFEN; None if there is no move then."""
+        """The line with random moves played on, its own still before them: repetitions count from where it began.
+        None if there is no move then."""
         left = int(random.integers(self.least, self.most + 1))
         pos = new_position()
-        set_game(pos, *split_moves(line))
+        start, played = split_moves(line)
+        set_game(pos, start, played)
         while moves := list_moves(pos):
             if left == 0:
-                return get_sfen(pos)
-            do_move(pos, np.int64(moves[int(random.integers(len(moves)))]))
+                return " moves ".join((start, " ".join(played))) if played else start
+            move = moves[int(random.integers(len(moves)))]
+            played = (*played, move_to_usi(move))
+            do_move(pos, np.int64(move))
             left -= 1
         return None
 

@@ -15,8 +15,8 @@ from experiments.factory.study import Stopped as StudyStopped
 from experiments.games.openings import Openings
 from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, PuctPlayer
 from search.rules.huffman import HCP, encode
+from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
-from search.rules.sfen import set_sfen
 from search.rules.shogi import BLACK, WHITE
 
 BALANCE_NODES = 2000
@@ -89,9 +89,9 @@ class PairWorker:
             raise Stopped from None
         return pair_product(games, begun)
 
-    def _is_balanced(self, sfen: str) -> bool:
+    def _is_balanced(self, opening: str) -> bool:
         pos = self._position
-        set_sfen(pos, sfen)
+        set_game(pos, *split_moves(opening))
         code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
         scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
         return bool(abs(int(scores[0])) <= self._task.balance)

@@ -160,6 +160,19 @@ def test_openings_are_read_line_by_line(tmp_path):
         start.draw(np.random.default_rng(0), lambda _: False)
 
 
+def test_an_opening_keeps_the_moves_before_it(player):
+    """A game that begins a move short of its fourth repetition may end by it."""
+    shuffle = "2h3h 8b7b 3h2h 7b8b"
+    line = f"startpos moves {shuffle} {shuffle} 2h3h 8b7b 3h2h"
+    assert Openings((line,)).draw(np.random.default_rng(1)) == line
+    longer = Openings((line,), 2, 2).draw(np.random.default_rng(1))
+    assert longer.startswith(line + " ")
+    assert len(longer.split()) == len(line.split()) + 2
+    eager = dataclasses.replace(player, draw_rates=(0.95, 0.95))
+    game = Duel(eager, player).play(line, WHITE)
+    assert (game.ending, len(game.moves)) == (SENNICHITE, 1)
+
+
 def test_each_player_weighs_draws_by_its_colour(player):
     """A repetition is worth to the search what its own option says while it has that colour."""
     eager = dataclasses.replace(player, draw_rates=(0.7, 0.4))
