@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +15,10 @@ from experiments.league.ratings import Meeting
 from experiments.league.table import standings
 from experiments.nets import as_player
 from experiments.pictures import draw_ratings
+from search.machine.files import write_atomically
 
-PICTURE = "ratings.png"
-"""In the folder of the run."""
+PICTURE, STANDINGS = "ratings.png", "league.json"
+"""In the folder of the run; the latter is the report, and the `names` of all players by their numbers."""
 
 
 def play_league(
@@ -34,6 +36,7 @@ def play_league(
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     report = standings(names, meetings)
     draw_ratings(report["players"], rules.output / PICTURE)
+    write_atomically(rules.output / STANDINGS, json.dumps({"names": names, **report}, ensure_ascii=False).encode())
     return {**report, "remarks": report["remarks"] + remarks, "folder": str(rules.output)}
 
 

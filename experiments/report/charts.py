@@ -113,14 +113,16 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str) -> Ch
 def points(
     title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, front: Sequence[Row] = ()
 ) -> Chart:
-    """A point for each row, with its interval from `y from` to `y to`, if it has one; a line through the `front`."""
+    """A point for each row, with its interval from `y from` to `y to`, if it has one; a line through the `front`,
+    for each machine one."""
     layers: list[Spec] = []
     if front:
         ordered = sorted((_told(row) for row in front), key=lambda row: row[x])
         mark = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.5}
-        layers.append(
-            {"data": {"values": ordered}, "mark": mark, "encoding": {"y": _measure(y), "color": {"value": "#999999"}}}
-        )
+        encoding: Spec = {"y": _measure(y), "color": {"value": "#999999"}}
+        if any(MACHINE in row for row in ordered):
+            encoding["detail"] = {"field": MACHINE}
+        layers.append({"data": {"values": ordered}, "mark": mark, "encoding": encoding})
     if any(f"{y} from" in row for row in rows):
         span = {"y": _measure(f"{y} from", y), "y2": {"field": f"{y} to"}}
         layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": _colour(rows, by)}})

@@ -12,17 +12,19 @@ from experiments.report.charts import draw_png
 from experiments.report.comparisons import comparison_section, is_comparison, is_recipe, recipe_section
 from experiments.report.games import is_counted_match, is_timed_match, match_section
 from experiments.report.judgements import is_judgement, judgement_section
+from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import is_loop, loop_section
 from experiments.report.page import as_page
 from experiments.report.section import Section
+from experiments.report.sweeps import is_sweep, sweep_section
 from experiments.report.training import is_training, training_section
 from lite.datasets.description import DESCRIPTION
 from search.machine.files import check_output, complaints_about, write_atomically
 from search.machine.metadata import parse_json
 
 KNOWN = (
-    "a folder of a training, a match, a loop or a recipe (plan.toml and results.jsonl), a file with what "
-    "`liteshogi compare --json` or `judge moves --json` prints, or a folder of such"
+    "a folder of a sweep, a training, a match, a league, a loop or a recipe (plan.toml and results.jsonl), a file with "
+    "what `liteshogi compare --json` or `judge moves --json` prints, or a folder of such"
 )
 
 
@@ -39,10 +41,12 @@ def _from_files(section: Callable[[Mapping[str, Any]], Section]) -> Callable[[Ma
 
 
 KINDS = (
+    Kind(is_sweep, sweep_section),
     Kind(is_recipe, recipe_section),
     Kind(lambda path: path.is_file() and is_comparison(_read_json(path)), _from_files(comparison_section)),
     Kind(is_training, training_section),
     Kind(is_loop, loop_section),
+    Kind(is_league, league_section),
     Kind(lambda path: is_counted_match(path) or is_timed_match(path), match_section),
     Kind(lambda path: path.is_file() and is_judgement(_read_json(path)), _from_files(judgement_section)),
 )

@@ -14,7 +14,7 @@ from liteshogi.commands.arguments import Json, Output, Overwrite
 
 @dataclass(frozen=True)
 class Command(Report):
-    """Make one self-contained HTML page of trainings, matches, loops, recipes, comparisons and judgements."""
+    """Make one self-contained HTML page of sweeps, trainings, matches, leagues, loops and more."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("report.html")

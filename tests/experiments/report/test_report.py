@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 from experiments.arena.strength import measure_strength
 from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
 from experiments.report.games import match_section
+from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table
+from experiments.report.sweeps import sweep_section
 from experiments.report.training import training_section
+from experiments.results import Results
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
@@ -113,8 +116,60 @@ def judgement(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(match: Path, training: Path, loop: Path, judgement: Path, tmp_path: Path) -> Path:
-    runs = (match, training, loop, judgement, DOCS / "recipe", DOCS / "compare")
+def sweep(tmp_path: Path) -> Path:
+    """Nets of two machines, one wider than the other; the widest have played."""
+    folder = tmp_path / "sweep"
+    folder.mkdir()
+    (folder / "sweep.toml").write_text("")
+    results = Results(folder / "points.jsonl")
+    for seed, width, cpu in ((0, 32, "A"), (0, 64, "A"), (1, 64, "A"), (0, 96, "A"), (0, 64, "B"), (0, 128, "B")):
+        net = {
+            "label": f"dense width {width}",
+            "options": {"kind": "dense", "width": 64, "seed": seed, "positions": 1000 * width},
+            "net": "net.safetensors",
+            "evaluation_ns": float(width + 10 * seed),
+            "nps": 1000,
+            "shape": [width, 1, 8, 1],
+            "features": "piece_square",
+            "multiply_adds": 8 * width,
+            "bytes": 1000,
+            "d1_rmse": 0.2 - width / 1000 if width != 96 else 0.19,
+            "d1_rmse_error": 0.001,
+            "accuracy": 0.6 + width / 1000,
+            "log_loss": 0.6,
+            "samples": 1000 * width,
+            "version": "1",
+            "commit": "a",
+            "cpu": cpu,
+            "kernel": "avx2",
+        }
+        results.add("net", f"{width}{cpu}", seed, net)
+    results.add("failed", "odd", 0, {"label": "dense width 33", "why": "no such width"})
+    games = {"games": 4, "wins": 3, "draws": 0, "losses": 1, "elo": 190.0, "elo_low": -90.0, "elo_high": 400.0}
+    results.add("games", "64A", 0, games)
+    results.add("timed games", "64A", 0, games | {"elo": 100.0})
+    return folder
+
+
+@pytest.fixture
+def league(tmp_path: Path) -> Path:
+    """Three players, of whom the first wins all, the second all others."""
+    folder = make_match(tmp_path / "league", MAKER)
+    description = json.loads((folder / "description.json").read_text())
+    description["options"] |= {"players": [{}, {}, {}], "gauntlet": False}
+    description["nets"] = [{"role": f"player {number}", "name": name} for number, name in enumerate("abc", 1)]
+    (folder / "description.json").write_text(json.dumps(description))
+    lines = [
+        {"job": job, "shard": 0, "start": job, "stop": job + 1, "counts": {"games": 2} | outcome_counts("wins", "wins")}
+        for job in range(30)
+    ]
+    (folder / "ledger.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def page(match: Path, training: Path, loop: Path, judgement: Path, sweep: Path, league: Path, tmp_path: Path) -> Path:
+    runs = (match, training, loop, judgement, sweep, league, DOCS / "recipe", DOCS / "compare")
     path = tmp_path / "page.html"
     report = write_report(Report(runs, path))
     assert report["page"] == str(path)
@@ -186,6 +241,38 @@ def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
     )
     assert "shape" not in alone
     assert both["shape"]["field"] == "machine"
+
+
+def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
+    section = sweep_section({"mine": sweep})
+    titles = [chart.title.removeprefix("mine: ") for chart in section.charts]
+    assert titles == [
+        "d1-RMSE over cost",
+        "accuracy on held-out games over cost",
+        "Elo at equal nodes over cost",
+        "Elo at equal time over cost",
+        "d1-RMSE over positions",
+    ]
+    front, *_ = section.charts[0].spec["layer"]
+    found = [(row["machine"], row["evaluation, ns"]) for row in front["data"]["values"]]
+    assert found == [("A, avx2", 32), ("A, avx2", 64), ("B, avx2", 64), ("B, avx2", 128)]
+    assert front["encoding"]["detail"] == {"field": "machine"}
+    assert [row["Elo"] for row in section.charts[3].spec["data"]["values"]] == [100]
+    grown = section.charts[4].spec["data"]["values"]
+    assert [row["million positions seen"] for row in grown] == [0.032, 0.064, 0.064, 0.096, 0.128]
+    assert section.origins[0].machine == "A, avx2; B, avx2"
+    assert section.origins[0].seed == "0, 1"
+
+
+def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -> None:
+    (chart,) = league_section({"mine": league}).charts
+    rows = chart.spec["data"]["values"]
+    assert [(row["player"], row["games"], row["wins"]) for row in rows] == [("a", 40, 40), ("b", 40, 20), ("c", 40, 0)]
+    assert rows[0]["Elo"] > rows[1]["Elo"] == pytest.approx(0, abs=1e-6)
+    (league / "league.json").write_text(json.dumps({"names": ["first", "second", "third"]}))
+    section = league_section({"mine": league})
+    assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
+    assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
 
 
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:

@@ -1,0 +1,120 @@
+"""Sweeps: what nets are worth by what an evaluation costs, with the front that none beats, and peers beside."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.report.charts import MACHINE, Chart, Row, interval, lines, pareto_front, points
+from experiments.report.games import standing_row
+from experiments.report.section import Origin, Section, Table, machine_of, program_of
+from experiments.results import Line, Results
+from experiments.sweep.games import NODES, TIME
+from experiments.sweep.sweep import CONFIGURATION, RESULTS
+from experiments.sweep.table import as_markdown, name_of, sweep_nets
+
+COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
+ELSEWHERE = "made elsewhere"
+ERROR = 1.96
+"""Standard errors that a 95 % interval reaches to either side."""
+
+
+def is_sweep(path: Path) -> bool:
+    return (path / CONFIGURATION).is_file() and (path / RESULTS).is_file()
+
+
+def sweep_section(runs: Mapping[str, Path]) -> Section:
+    """Runs by their names. Raises OSError, or ValueError in words for one that cannot be read."""
+    charts: list[Chart] = []
+    tables: list[Table] = []
+    origins: list[Origin] = []
+    for run, path in runs.items():
+        results = Results(path / RESULTS)
+        nets = sweep_nets(results)
+        if not nets:
+            raise ValueError(f"{path}: no net of this sweep is done yet; wait for the first, or leave it out")
+        charts += _drawn(run, nets)
+        tables.append(Table.of_markdown(as_markdown(results), run))
+        origins.append(
+            Origin(
+                run,
+                f"liteshogi sweep {path / CONFIGURATION}",
+                "; ".join(dict.fromkeys(map(program_of, nets))),
+                "; ".join(dict.fromkeys(map(machine_of, nets))),
+                ", ".join(sorted({str(net["seed"]) for net in nets})),
+            )
+        )
+    about = (
+        "A line leads through the nets that none beats in both: nanoseconds of an evaluation in the engine, and its "
+        "worth. d1-RMSE is how far one ply and quiescence are from long searches. At equal time a net has as many "
+        "nodes as its speed allows. Intervals are 95 %."
+    )
+    return Section("Sweeps", about, charts, tables, origins)
+
+
+def _drawn(run: str, nets: Sequence[Line]) -> Iterator[Chart]:
+    told = [_told(net) for net in nets]
+    rows = [
+        row | interval(D1, net["d1_rmse"], *_ends(net["d1_rmse"], ERROR * net["d1_rmse_error"]))
+        for row, net in zip(told, nets, strict=True)
+    ]
+    yield _over_cost(f"{run}: d1-RMSE over cost", rows, D1, lower=True)
+    yield _over_cost(f"{run}: accuracy on held-out games over cost", rows, ACCURACY)
+    for kind, words in ((NODES, "at equal nodes"), (TIME, "at equal time")):
+        played = [row | standing_row(net[kind]) for row, net in zip(told, nets, strict=True) if net[kind]]
+        if played := [row for row in played if "Elo" in row]:
+            yield _over_cost(f"{run}: Elo {words} over cost", played, "Elo")
+    if grown := _grown(nets):
+        yield lines(f"{run}: d1-RMSE over positions", grown, MILLIONS, D1, "net", log=True)
+
+
+def _over_cost(title: str, rows: Sequence[Row], worth: str, lower: bool = False) -> Chart:
+    """Nanoseconds of different machines do not compare: each has a front of its own."""
+    machines = dict.fromkeys(row[MACHINE] for row in rows)
+    front = [
+        row
+        for machine in machines
+        for row in pareto_front([row for row in rows if row[MACHINE] == machine], COST, worth, lower)
+    ]
+    return points(title, rows, COST, worth, "kind", True, front)
+
+
+def _told(net: Line) -> Row:
+    """What hovering tells of a net."""
+    return {
+        "net": name_of(net),
+        "kind": net["options"].get("kind", ELSEWHERE),
+        "shape": "-".join(map(str, net["shape"])),
+        COST: net["evaluation_ns"],
+        "nodes/s": net["nps"],
+        "multiply-adds": net["multiply_adds"],
+        "kilobytes": net["bytes"] / 1000,
+        D1: net["d1_rmse"],
+        ACCURACY: 100 * net["accuracy"],
+        MACHINE: machine_of(net),
+    }
+
+
+def _grown(nets: Sequence[Line]) -> list[Row]:
+    """Nets that differ in nothing but how many positions they have seen."""
+    groups: dict[str, list[Line]] = defaultdict(list)
+    for net in nets:
+        if "samples" in net:
+            groups[_alike(net["options"])].append(net)
+    rows = []
+    for group in groups.values():
+        if len({net["samples"] for net in group}) > 1:
+            shape = f"{group[0]['options']['kind']} {'-'.join(map(str, group[0]['shape']))}"
+            rows += [{"net": shape, MILLIONS: net["samples"] / 1e6, D1: net["d1_rmse"]} for net in group]
+    return sorted(rows, key=lambda row: row[MILLIONS])
+
+
+def _alike(options: Mapping[str, Any]) -> str:
+    return json.dumps({name: value for name, value in options.items() if name != "positions"}, sort_keys=True)
+
+
+def _ends(middle: float, error: float) -> tuple[float, float]:
+    return middle - error, middle + error
