@@ -69,6 +69,8 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
         f"// of {features.name}",
         f"constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride};",
         f"constexpr int CHECK_ROW = {check}, MISSING_ROW = {missing};  // -1: there is none",
+        f"constexpr int VIEW_INPUTS = {net.view_inputs}, SQUARE_OFFSET = {net.square_offset};  "
+        "// of a perspective; -1: no squares",
         f"constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
         f"constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
         f"constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "

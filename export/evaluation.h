@@ -413,7 +413,7 @@ inline void sum_blocks(Block (&sums)[COUNT], const std::uint8_t* inputs, const s
 // The network
 
 constexpr int padded(int count) { return (count + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK; }
-constexpr int true_inputs(int layer) { return layer == 0 ? WIDTH * PERSPECTIVES : SIZES[layer - 1]; }
+constexpr int true_inputs(int layer) { return layer == 0 ? VIEW_INPUTS * PERSPECTIVES : SIZES[layer - 1]; }
 constexpr int weight_place(int layer) {
     return layer == 0 ? 0 : weight_place(layer - 1) + padded(true_inputs(layer - 1)) * padded(SIZES[layer - 1]);
 }
@@ -466,9 +466,9 @@ class Network {
     }
 
     Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check) const {
-        alignas(64) std::uint8_t inputs[WIDTH * PERSPECTIVES];
+        alignas(64) std::uint8_t inputs[VIEW_INPUTS * PERSPECTIVES];
         activate(mover, CHECK_ROW >= 0 && in_check ? row_at(CHECK_ROW) : parts_->zeros, inputs);
-        if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + WIDTH);
+        if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + VIEW_INPUTS);
         return layers<0>(inputs);
     }
 
@@ -517,6 +517,9 @@ class Network {
             lanes.add(extra + LANES * i);
             lanes.template activate<INPUT_SHIFT>(target + LANES * i);
         });
+        if constexpr (SQUARE_OFFSET >= 0)
+            for (int i = 0; i < WIDTH; ++i)
+                target[SQUARE_OFFSET + i] = static_cast<std::uint8_t>((target[i] * target[i] + 64) >> 7);
     }
 
     template <int LAYER>

@@ -14,14 +14,23 @@ import numpy as np
 
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
-from search.evaluation.nnue_file import PROVENANCE, SHIFT, VERSION, Architecture, Header, padded_inputs, read_nnue
+from search.evaluation.nnue_file import (
+    NNUE_FEATURES,
+    PROVENANCE,
+    SHIFT,
+    VERSION,
+    Architecture,
+    Header,
+    padded_inputs,
+    read_nnue,
+)
 from search.machine.files import check_output, write_atomically
 
 
 def nnue_architecture(net: EvalNetwork) -> Architecture:
     """The layout that a network takes in an nn.bin. Raises ValueError in words for one that has no place there."""
     wanted = (
-        ("the feature set", net.feature_set.name, ("half_kp", "k_p")),
+        ("the feature set", net.feature_set.name, NNUE_FEATURES),
         ("perspectives", net.perspectives, (2,)),
         ("outputs", net.outputs, (("value",),)),
         ("the activation", net.activation, ("clipped_relu",)),

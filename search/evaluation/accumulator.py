@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
-from search.evaluation.kernels import activate, affine, affine_clipped, sum_rows
+from search.evaluation.kernels import activate, affine, affine_clipped, square, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
 from search.machine.bits import popcount, trailing_zeros
@@ -73,7 +73,7 @@ class Accumulators:
 
     def __init__(self, net: EvalNetwork) -> None:
         self.network = network_record(net)
-        widest = net.perspectives * net.width
+        widest = net.perspectives * net.view_inputs
         sums = aligned_zeros(SLOTS * 2 * net.width, np.int16)
         lists = aligned_zeros(2 * LIST, np.uint64)
         scratch = aligned_zeros(widest + (MAX_LAYERS + 4) * MAX_LAYER, np.uint8)
@@ -273,16 +273,23 @@ def update(pos, accumulators, net, perspective):
 
 
 @jit
+def _activate_view(sums, extra, net, inputs):
+    activate(sums, extra, net.input_shift, inputs, net.width)
+    if net.square_offset >= 0:
+        square(inputs, inputs + np.uint64(net.square_offset), net.width)
+
+
+@jit
 def forward(pos, accumulators, net):
     """Raw value output (int64) from sums that are up to date; the draw output goes to `accumulators.draw_output`."""
     mover = np.int64(pos.turn)
     slot = np.int64(pos.ply) & (SLOTS - 1)
     extra = net.check_row if in_check(pos) else net.zero_row
     inputs = accumulators.inputs
-    activate(sums_address(accumulators, slot, mover), extra, net.input_shift, inputs, net.width)
+    _activate_view(sums_address(accumulators, slot, mover), extra, net, inputs)
     if net.perspectives == 2:
         other = sums_address(accumulators, slot, 1 - mover)
-        activate(other, net.zero_row, net.input_shift, inputs + np.uint64(net.width), net.width)
+        _activate_view(other, net.zero_row, net, inputs + np.uint64(net.view_inputs))
     last = net.layer_count - 1
     for layer in range(last):
         target = accumulators.hidden[layer]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
-from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import EvalNetwork, Layer
+from search.evaluation.feature_sets import FeatureSet, feature_set
+from search.evaluation.network import CLIPPED, DUAL, EvalNetwork, Layer
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import DEFAULT, network_file
 from search.machine.jit import KERNEL, jit
@@ -111,19 +111,24 @@ def find_games(path: Path | None, count: int) -> Games:
 
 
 def random_network(
-    features: str, width: int, hidden: tuple[int, ...], perspectives: int, outputs: tuple[str, ...] = ("value",)
+    features: str | FeatureSet,
+    width: int,
+    hidden: tuple[int, ...],
+    perspectives: int,
+    outputs: tuple[str, ...] = ("value",),
+    activation: str = CLIPPED,
 ) -> EvalNetwork:
     """A network of given dimensions with random weights, the same at every call."""
     generator = np.random.default_rng(1)
-    chosen = feature_set(features)
+    chosen = feature_set(features) if isinstance(features, str) else features
     rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
-    layers, inputs = [], width * perspectives
+    layers, inputs = [], width * perspectives * (2 if activation == DUAL else 1)
     for count, shift in (*((size, 6) for size in hidden), (len(outputs), 0)):
         weight = generator.integers(-40, 41, (count, inputs), np.int8)
         layers.append(Layer(weight, generator.integers(-500, 501, count, np.int32), shift))
         inputs = count
     bias = generator.integers(0, 64, width, np.int16)
-    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives, outputs=outputs)
+    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives, outputs=outputs, activation=activation)
 
 
 @jit

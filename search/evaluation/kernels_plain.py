@@ -50,6 +50,14 @@ def activate(source, extra, shift, target, width):
 
 
 @jit
+def square(source, target, width):
+    """See `search.evaluation.kernels`."""
+    for lane in range(width):
+        value = np.int64(_load_uint8(source, lane))
+        _store_uint8(target, lane, np.uint8((value * value + 64) >> 7))
+
+
+@jit
 def _dot(inputs, input_count, row):
     total = np.int32(0)
     for index in range(input_count):

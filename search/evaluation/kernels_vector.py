@@ -123,6 +123,27 @@ def activate(source, extra, shift, target, width):
     _activate_blocks(source, extra, shift, target, width // BLOCK)
 
 
+@intrinsic
+def _square_blocks(context, source, target, blocks):
+    def emit(context, builder, signature, arguments):
+        source, target, blocks = arguments
+        bytes_, words = vector(i8, BLOCK), vector(i16, BLOCK)
+        with cgutils.for_range(builder, blocks) as loop:
+            place = builder.mul(loop.index, ir.Constant(i64, BLOCK))
+            value = builder.zext(load(builder, source, place, bytes_), words)
+            total = builder.add(builder.mul(value, value), constant(i16, BLOCK, 64))
+            store(builder, target, place, builder.trunc(builder.lshr(total, constant(i16, BLOCK, 7)), bytes_))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint64, types.int64), emit
+
+
+@jit
+def square(source, target, width):
+    """See `search.evaluation.kernels`."""
+    _square_blocks(source, target, width // BLOCK)
+
+
 def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:
     """Call `visit(turn, group)` for every group, UNROLL of them (a divisor of their count) a turn."""
     with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, UNROLL))) as loop:

@@ -2,6 +2,7 @@
 
     sum_p   = bias + rows of the perspective p's features            int16, wrapping (mover's also + check row)
     x       = clip(sum_p >> input_shift, 0, 127)                      u8, mover's lanes first, then the other side's
+              squared: (x * x + 64) >> 7; dual: of each side the clipped lanes, then their squares
     x       = clip((weight @ x + bias) >> shift, 0, 127)              each hidden layer: int8 weights, int32 sums
     output  = weight @ x + bias                                       int32: value, and optionally draw
     logit   = truncate(output / output_divisor) * logit_per_output    of the mover's win
@@ -30,6 +31,10 @@ MAX_LAYER = 1024
 MAX_LAYERS = 4
 ACTIVATION_LIMIT = 127
 OUTPUT_NAMES = (("value",), ("value", "draw"))
+CLIPPED, SQUARED, DUAL = ACTIVATIONS = ("clipped_relu", "squared_clipped_relu", "dual_clipped_relu")
+"""What is made of the rows' sums. All hidden layers are clipped."""
+SQUARE_SHIFT = 7
+"""Bits that the square of an activation is shifted by, with half a step added before: at most 126."""
 SCORE_SHIFT = 24
 """Centipawns per output are a fixed-point number with this many bits after the point."""
 _OUTPUT_LIMIT = 1 << 28
@@ -55,12 +60,12 @@ class EvalNetwork:
     bias: np.ndarray
     """int16 [N]."""
     layers: tuple[Layer, ...]
-    """Hidden layers in order, the output layer last; the first takes N inputs per perspective."""
+    """Hidden layers in order, the output layer last; the first takes `view_inputs` inputs per perspective."""
     perspectives: int = 1
     """1: the mover's view; 2: the mover's, then the other side's."""
     input_shift: int = 0
     outputs: tuple[str, ...] = ("value",)
-    activation: str = "clipped_relu"
+    activation: str = CLIPPED
     output_divisor: int = 1
     """The output is divided by this, truncating toward zero (FV_SCALE of an nn.bin)."""
     logit_per_output: float = 1.0 / 600
@@ -76,6 +81,16 @@ class EvalNetwork:
     def width(self) -> int:
         """N, the lanes of a row."""
         return int(self.rows.shape[1])
+
+    @property
+    def view_inputs(self) -> int:
+        """The first layer's inputs of each perspective."""
+        return self.width * (2 if self.activation == DUAL else 1)
+
+    @property
+    def square_offset(self) -> int:
+        """Where the lanes' squares begin among them; -1 where squares are none of them."""
+        return {CLIPPED: -1, DUAL: self.width}.get(self.activation, 0)
 
     @property
     def centipawns_per_output(self) -> int:
@@ -107,8 +122,8 @@ def _is_whole(number: Any, low: int, high: int) -> bool:
 def _check(net: EvalNetwork) -> None:
     """All that must hold for the kernels to be safe and exact."""
     require(
-        net.activation == "clipped_relu",
-        f"the activation {net.activation!r} cannot be evaluated: this program knows clipped_relu",
+        net.activation in ACTIVATIONS,
+        f"the activation {net.activation!r} cannot be evaluated: this program knows {', '.join(ACTIVATIONS)}",
     )
     require(_is_whole(net.perspectives, 1, 2), f"perspectives must be 1 or 2, found {net.perspectives!r}")
     require(_is_whole(net.input_shift, 0, 15), f"input_shift must be 0 to 15, found {net.input_shift!r}")
@@ -136,7 +151,7 @@ def _check(net: EvalNetwork) -> None:
         isinstance(net.layers, tuple) and 1 <= len(net.layers) <= MAX_LAYERS,
         f"{len(net.layers)} layers after the rows: 1 to {MAX_LAYERS} can be evaluated",
     )
-    inputs = width * net.perspectives
+    inputs = net.view_inputs * net.perspectives
     for number, layer in enumerate(net.layers, 1):
         last = number == len(net.layers)
         name = f"layer {number}"
@@ -162,6 +177,15 @@ def _sums(net: EvalNetwork, rows: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) + net.bias
 
 
+def _activate(net: EvalNetwork, sums: np.ndarray) -> np.ndarray:
+    """A perspective's inputs of the first layer (B, view_inputs) from its sums int16 (B, N)."""
+    x = np.clip(sums >> net.input_shift, 0, ACTIVATION_LIMIT)
+    if net.activation == CLIPPED:
+        return x
+    squares = (x * x + (1 << SQUARE_SHIFT - 1)) >> SQUARE_SHIFT
+    return squares if net.activation == SQUARED else np.concatenate((x, squares), 1)
+
+
 def _affine(layer: Layer, x: np.ndarray) -> np.ndarray:
     """int32 (B, outputs), wrapping. The products are summed in float64, where all of them are exact."""
     sums = x.astype(np.float64) @ layer.weight.T.astype(np.float64)
@@ -177,7 +201,7 @@ def evaluate_reference(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, 
     sums = [_sums(net, features.active_rows(pieces, hands, view)) for view in range(net.perspectives)]
     if features.check_row is not None:
         sums[0] = sums[0] + np.asarray(in_check, np.int16)[:, None] * net.rows[features.check_row]
-    x = np.clip(np.concatenate(sums, 1) >> net.input_shift, 0, ACTIVATION_LIMIT)
+    x = np.concatenate([_activate(net, one) for one in sums], 1)
     for layer in net.layers[:-1]:
         x = np.clip(_affine(layer, x) >> layer.shift, 0, ACTIVATION_LIMIT)
     return _affine(net.layers[-1], x)

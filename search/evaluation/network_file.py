@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import MAX_LAYERS, EvalNetwork, Layer, require
+from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
@@ -23,7 +23,8 @@ from search.machine.metadata import parse_json, sort_header
 
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"
-VERSION = "1"
+VERSIONS = ("1", "2")
+"""What is evaluated by the first one's arithmetic keeps that number, so that older programs read it."""
 _LONGEST_COMPLAINT = 250
 """Characters: what a forged file holds is repeated no further."""
 
@@ -65,7 +66,8 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
 def save_network(net: EvalNetwork, path: Path | str) -> None:
     """Write the file whole or not at all; equal networks give equal bytes."""
     tensors, data = _tensors(net), json.dumps(_description(net), sort_keys=True)
-    header = {"format": FORMAT, "version": VERSION, "data": data, "checksum": _checksum(tensors, data)}
+    version = VERSIONS[net.activation != CLIPPED]
+    header = {"format": FORMAT, "version": version, "data": data, "checksum": _checksum(tensors, data)}
     write_atomically(Path(path), sort_header(save(tensors, header)))
 
 
@@ -76,8 +78,9 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         if found != FORMAT:
             remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
             raise ValueError(f"this is {found}, not a {FORMAT}{remedy}")
-        if header.get("version") != VERSION:
-            raise ValueError(f"a network file of version {header.get('version')}; this program reads version {VERSION}")
+        if header.get("version") not in VERSIONS:
+            known = " and ".join(VERSIONS)
+            raise ValueError(f"a network file of version {header.get('version')}; this program reads versions {known}")
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     if header["checksum"] != _checksum(tensors, header["data"]):
         raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")

@@ -33,6 +33,8 @@ network_dtype = record_dtype(
         ("lane_bytes", np.int64),  # of the table: 2 for int16, 1 for int8
         ("perspectives", np.int64),
         ("input_shift", np.int64),
+        ("view_inputs", np.int64),  # first layer's inputs of a perspective
+        ("square_offset", np.int64),  # where the lanes' squares begin among them, -1 if they are none
         ("layer_count", np.int64),
         ("weights", np.uint64, MAX_LAYERS),  # addresses
         ("biases", np.uint64, MAX_LAYERS),
@@ -70,9 +72,10 @@ def order_lanes(net: EvalNetwork) -> EvalNetwork:
     rows = features.active_rows(start["board"], start["hands"])[0]
     sums = net.bias + net.rows[rows[rows < features.rows]].sum(0, dtype=np.int16)
     order = np.argsort(-sums.astype(np.int64), kind="stable")
-    columns = np.concatenate([view * net.width + order for view in range(net.perspectives)])
-    first = replace(net.layers[0], weight=net.layers[0].weight[:, columns])
-    return replace(net, rows=np.take(net.rows, order, axis=1), bias=net.bias[order], layers=(first, *net.layers[1:]))
+    first = range(0, net.layers[0].weight.shape[1], net.width)
+    columns = np.concatenate([place + order for place in first])
+    layer = replace(net.layers[0], weight=net.layers[0].weight[:, columns])
+    return replace(net, rows=np.take(net.rows, order, axis=1), bias=net.bias[order], layers=(layer, *net.layers[1:]))
 
 
 def _make_record(net: EvalNetwork) -> np.void:
@@ -98,8 +101,10 @@ def _make_record(net: EvalNetwork) -> np.void:
     record["king_offsets"] = np.stack((own, np.append(own[:NO_KING][::-1], own[NO_KING])))
     record["width"], record["lane_bytes"] = width, lane_bytes
     record["perspectives"], record["input_shift"] = net.perspectives, net.input_shift
+    record["view_inputs"] = net.view_inputs
+    record["square_offset"] = net.square_offset
     record["layer_count"] = len(net.layers)
-    inputs = width * net.perspectives
+    inputs = net.view_inputs * net.perspectives
     for index, layer in enumerate(net.layers):
         outputs = padded_outputs(len(layer.bias))
         record["weights"][index] = place(pack_weights(layer.weight, inputs), arrays)

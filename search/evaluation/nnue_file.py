@@ -40,6 +40,7 @@ MAX_FV_SCALE = 1024
 
 _KNOWN = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8), "k_p": ("K+P", 0x3F5717FF)}
 """By our feature set: YaneuraOu's name, and its hash."""
+NNUE_FEATURES = tuple(_KNOWN)
 _MAX_WORDS = 1 << 16
 _PADDING = 32
 _HEADER = struct.Struct("<3I")

@@ -31,6 +31,8 @@ NETS = {
     "half_kp, one view": ("half_kp", 32, (7,), 1),
     "king buckets": ("king_piece_square", 128, (48,), 2),
     "draw": ("piece_square", 64, (16,), 1, ("value", "draw")),
+    "squared": ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
+    "dual": ("king_piece_square", 64, (9, 5), 2, ("value", "draw"), "dual_clipped_relu"),
 }
 
 

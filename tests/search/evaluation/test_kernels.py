@@ -51,6 +51,14 @@ for width in (32, 64, 96, 128, 160, 256, 544):
         assert (out[:width] == np.clip((rows[1] + rows[2]) >> shift, 0, 127)).all(), ("activate", width, shift)
         assert (out[width:] == 99).all()
 
+    lanes = aligned(generator.integers(0, 128, width).astype(np.uint8))
+    expected = (lanes.astype(INT) ** 2 + 64) >> 7
+    out = aligned(np.full(width + 64, 99, np.uint8))
+    for source in (lanes, out):  # out of place, then in place
+        kernels.square(address(source), address(out), INT(width))
+        assert (out[:width] == expected).all() and (out[width:] == 99).all(), ("square", width)
+        out[:width] = lanes
+
 for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
     for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
         # All the extremes: weights of -128 with inputs of 127.
@@ -89,7 +97,9 @@ for one, held in zip(pieces, hands):
 checks = generator.random(60) < 0.3
 for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
              ("k_p", 64, (20, 9, 40), 2, ("value", "draw")), ("half_kp", 32, (3,), 2),
-             ("king_piece_square", 160, (32, 32), 1), ("k_p", 192, (32,), 2)):
+             ("king_piece_square", 160, (32, 32), 1), ("k_p", 192, (32,), 2),
+             ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
+             ("king_piece_square", 64, (8,), 2, ("value",), "dual_clipped_relu")):
     net = random_network(*spec)
     for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
         found = evaluate_batch(case, pieces, hands, checks)

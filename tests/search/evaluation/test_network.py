@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from search.evaluation.bench import random_network
 from search.evaluation.feature_sets import king_piece_square
-from search.evaluation.network import EvalNetwork, Layer, centipawns_reference, evaluate_reference
+from search.evaluation.network import ACTIVATIONS, EvalNetwork, Layer, centipawns_reference, evaluate_reference
 from search.evaluation.network_file import FORMAT, _checksum, _description, _tensors, load_network, save_network
 
 SMALL = ("k_p", 32, (8,), 2)
@@ -42,6 +43,7 @@ def same(first: EvalNetwork, second: EvalNetwork) -> bool:
         "perspectives",
         "input_shift",
         "outputs",
+        "activation",
         "output_divisor",
         "logit_per_output",
         "cp_per_logit",
@@ -140,6 +142,19 @@ def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
     found = load_network(tmp_path / "net.safetensors")
     assert (found.feature_set.king_bucket == features.king_bucket).all()
     assert found.outputs == ("value", "draw")
+
+
+@pytest.mark.parametrize(("activation", "version"), zip(ACTIVATIONS, "122", strict=True))
+def test_older_programs_read_what_they_can_evaluate(tmp_path: Path, activation: str, version: str) -> None:
+    net, path = random_network(*SMALL, activation=activation), tmp_path / "net.safetensors"
+    save_network(net, path)
+    with safe_open(path, "numpy") as file:
+        header = file.metadata()
+    assert header["version"] == version
+    assert same(load_network(path), net)
+    save_file(_tensors(net), path, header | {"version": "3"})
+    with pytest.raises(ValueError, match="a network file of version 3; this program reads versions 1 and 2"):
+        load_network(path)
 
 
 def refused(tmp_path: Path, content: bytes) -> str:
