@@ -17,6 +17,7 @@ from export.quantise_nnue import quantise_nnue
 from lite.training.checkpoint import json_safe, load_model
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
+from search.evaluation.nnue_file import NNUE_FEATURES
 from search.machine.files import check_output
 from search.score import CP_PER_LOGIT
 
@@ -51,7 +52,7 @@ def fold_file(
     priced = sample.part(0, positions)
     scale = cp_per_logit or float(training.get("cp_per_logit", CP_PER_LOGIT))
     provenance = {"network": model.config, "training": training, "program": _versions()}
-    if model.activation == "clipped_relu":
+    if folded.feature_set.name in NNUE_FEATURES:
         net = quantise_nnue(folded, scale, json_safe(provenance))
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))

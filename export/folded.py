@@ -17,35 +17,48 @@ import torch
 from safetensors.numpy import save
 
 from export.positions import Sample
-from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet, feature_set
+from lite.networks.activation import ACTIVATIONS, Activation
+from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet
 from search.machine.files import write_atomically
 from search.machine.metadata import sort_header
 from search.rules.shogi import GOLD, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, PROMOTION, SQUARES
 
-LIMITS = {"relu": np.inf, "clipped_relu": 1.0}
-"""Where a net's activation is cut off."""
 _CHUNK = 512
 """Positions whose rows are gathered at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedNetwork:
-    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; ReLU between,
-    cut off at `limit`."""
+    """rows f8 [features, N], bias f8 [N], layers (weight f8 [out, in], bias f8 [out]), output last; between the rows
+    and the first layer the activation of that name in `ACTIVATIONS`, between layers ReLU, cut where that one is."""
 
     feature_set: FeatureSet
     rows: np.ndarray
     bias: np.ndarray
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     perspectives: int
-    limit: float = np.inf
+    activation: str = "relu"
+
+    @property
+    def activates(self) -> Activation:
+        """What the name of the activation stands for."""
+        return ACTIVATIONS[self.activation]
+
+    @property
+    def limit(self) -> float:
+        """Where activations are cut off."""
+        return self.activates.ceiling
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
-        """Each layer's inputs f8 (B, in), the first layer's after its ReLU, then the outputs (B, out)."""
-        return self.activations_from(np.clip(self._sums(sample), 0, self.limit))
+        """Each layer's inputs f8 (B, in), then the outputs (B, out)."""
+        inputs = []
+        for sums in np.split(self._sums(sample), self.perspectives, 1):
+            cut = np.clip(sums, 0, self.limit)
+            inputs += [cut] * self.activates.clipped + [cut * cut] * self.activates.squared
+        return self.activations_from(np.concatenate(inputs, 1))
 
     def activations_from(self, first: np.ndarray) -> list[np.ndarray]:
-        """The same of a first layer's f8 (B, in) after its ReLU."""
+        """The same of the first layer's inputs f8 (B, in)."""
         found = [first]
         for weight, bias in self.layers[:-1]:
             found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
@@ -120,10 +133,10 @@ class FoldedNetwork:
 
 def fold(model: Any) -> FoldedNetwork:
     """The folded form of any net that obeys `lite.networks`' protocol. Raises ValueError for what cannot be folded."""
-    if model.activation not in LIMITS:
-        known = " and ".join(LIMITS)
+    if model.activation not in ACTIVATIONS:
+        known = ", ".join(ACTIVATIONS)
         raise ValueError(f"the activation {model.activation!r} cannot be folded: this program knows {known}")
-    features = feature_set(model.feature_set)
+    features: FeatureSet = model.feature_set
     rows, bias = (np.asarray(array, np.float64) for array in model.first_layer())
     layers = tuple((np.asarray(weight, np.float64), np.asarray(bias, np.float64)) for weight, bias in model.layers())
     if rows.shape[0] != features.rows:
@@ -131,7 +144,7 @@ def fold(model: Any) -> FoldedNetwork:
     for array in (rows, bias, *(part for layer in layers for part in layer)):
         if not np.isfinite(array).all():
             raise ValueError("the network holds numbers that are not finite: its training went wrong")
-    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), LIMITS[model.activation])
+    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), model.activation)
 
 
 def module_outputs(model: Any, sample: Sample) -> np.ndarray:
@@ -143,7 +156,7 @@ def module_outputs(model: Any, sample: Sample) -> np.ndarray:
     with torch.no_grad():
         for at in range(0, len(sample.pieces), _CHUNK):
             part = sample.part(at, at + _CHUNK)
-            if model.feature_set == "piece_square":
+            if model.listed:
                 outputs = exact(*listed_inputs(part.pieces, part.hands, part.in_check))
             else:
                 outputs = exact.outputs(part.pieces, part.hands, part.in_check)

@@ -26,8 +26,8 @@ def export_onnx(model: Any, path: Path, sample: Sample) -> float:
 
     Raises ValueError, and leaves no file, if the exporter is not installed or the file differs by more than TOLERANCE.
     """
-    if model.feature_set != "piece_square":
-        raise ValueError(f"ONNX export takes nets over piece_square, this one is over {model.feature_set}")
+    if not model.listed:
+        raise ValueError(f"ONNX export takes nets over piece_square, this one is over {model.feature_set.name}")
     checked = sample.part(0, CHECKED)
     inputs = dict(zip(INPUTS, listed_inputs(checked.pieces, checked.hands, checked.in_check), strict=True))
     return write_onnx(copy.deepcopy(model).float().eval(), path, inputs, (OUTPUT,), TOLERANCE)

@@ -6,6 +6,9 @@ layer whose inputs have units u, weights w*u are divided by a unit v for each ne
 then have unit v and its activations, after a shift of s bits, v*2^s. The last v is the logit's unit. int16 rows bound a
 lane's unit from below: no position's sum may leave int16. Shifts round down, so half a step is put into the biases. The
 shifts themselves are tried out: of all combinations the one whose win rates are nearest on a sample is kept.
+
+An activation that training cuts at 1 does mind: 127 stands for 1 then, or for less where the sample stays below. The
+square of a lane with unit u has the unit 128 u^2.
 """
 
 from __future__ import annotations
@@ -20,10 +23,23 @@ from export.folded import FoldedNetwork
 from export.positions import Sample
 from lite.training.metrics import log_losses
 from lite.training.targets import sigmoid
-from search.evaluation.network import ACTIVATION_LIMIT, LANES, MAX_LAYER, MAX_LAYERS, EvalNetwork, Layer
+from search.evaluation.network import (
+    ACTIVATION_LIMIT,
+    CLIPPED,
+    DUAL,
+    LANES,
+    MAX_LAYER,
+    MAX_LAYERS,
+    SQUARE_SHIFT,
+    SQUARED,
+    EvalNetwork,
+    Layer,
+)
 from search.evaluation.static_evaluation import evaluate_batch
 from search.score import CP_PER_LOGIT
 
+ACTIVATION_NAMES = {"relu": CLIPPED, "clipped": CLIPPED, "squared": SQUARED, "dual": DUAL}
+"""What the search calls the activations of training."""
 MIN_ROW_SCALE = 16
 MAX_ROW_SCALE = 2048
 INT16, INT32 = (1 << 15) - 1, (1 << 31) - 1
@@ -31,6 +47,8 @@ ROUNDING = 64
 """Integers by which the rounding of forty rows, a bias and half a shift can exceed the bound of a sum."""
 WEIGHT_LIMIT = 127
 INPUT_SHIFTS = range(2, 8)
+CUT_INPUT_SHIFTS = range(6)
+"""Where training cuts activations: 127 stands for 1 then, and int16 holds no more than a few hundred times that."""
 EXTRA_SHIFTS = range(-2, 2)
 """Steps tried around the shift that lets half of a layer's neurons fill both int8 and 0..127."""
 RANGE_QUANTILE = 0.9999
@@ -63,10 +81,16 @@ def _ranges(inputs: np.ndarray, margin: float) -> np.ndarray:
 
 
 def _quantise_layer(
-    weight: np.ndarray, bias: np.ndarray, units: np.ndarray, ranges: np.ndarray | None, extra_shift: int, number: int
+    weight: np.ndarray,
+    bias: np.ndarray,
+    units: np.ndarray,
+    ranges: np.ndarray | None,
+    limit: float,
+    extra_shift: int,
+    number: int,
 ) -> tuple[Layer, np.ndarray]:
     """A layer in integers, and the units of its outputs. units: of the inputs; ranges: of the outputs' activations,
-    None at the output layer, whose rows share one unit."""
+    which are cut at the limit; None at the output layer, whose rows share one unit."""
     weight = weight * units
     largest = np.abs(weight).max(1)
     largest = np.maximum(largest, max(float(largest.max()), 1e-9) / 1024)
@@ -76,7 +100,8 @@ def _quantise_layer(
     else:
         wanted = ranges / ACTIVATION_LIMIT
         shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))))) + extra_shift
-        shift = max(0, min(SHIFT_LIMIT, shift))
+        most = int(np.floor(min(SHIFT_LIMIT, np.log2(limit / largest.max()))))  # beyond it 127 is more than the limit
+        shift = max(0, min(most, shift))
         sum_units = np.maximum(wanted / (1 << shift), largest / WEIGHT_LIMIT)
     integer = np.rint(weight / sum_units[:, None])
     constant = np.rint(bias / sum_units) + ((1 << shift) >> 1)
@@ -91,11 +116,19 @@ def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
     width = folded.rows.shape[1]
     extra = -width % LANES
     weight, bias = folded.layers[0]
-    views = weight.reshape(len(weight), folded.perspectives, width)
-    padded = np.pad(views, ((0, 0), (0, 0), (0, extra))).reshape(len(weight), -1)
+    parts = weight.reshape(len(weight), -1, width)
+    padded = np.pad(parts, ((0, 0), (0, 0), (0, extra))).reshape(len(weight), -1)
     rows, first_bias = np.pad(folded.rows, ((0, 0), (0, extra))), np.pad(folded.bias, (0, extra))
     layers = ((padded, bias), *folded.layers[1:])
-    return FoldedNetwork(folded.feature_set, rows, first_bias, layers, folded.perspectives)
+    return FoldedNetwork(folded.feature_set, rows, first_bias, layers, folded.perspectives, folded.activation)
+
+
+def _clipped_lanes(folded: FoldedNetwork, inputs: np.ndarray) -> np.ndarray:
+    """The clipped sums f8 (B, perspectives * N) behind a first layer's inputs."""
+    if not folded.activates.clipped:
+        return np.sqrt(inputs)
+    parts = inputs.reshape(len(inputs), folded.perspectives, folded.activates.parts, -1)
+    return parts[:, :, 0].reshape(len(inputs), -1)
 
 
 def _quantise_at(
@@ -104,11 +137,13 @@ def _quantise_at(
     """Integers at given scales of the lanes [N], ranges of the hidden layers and shifts."""
     rows = np.rint(folded.rows * scales).astype(np.int16)
     bias = (np.rint(folded.bias * scales) + ((1 << input_shift) >> 1)).astype(np.int16)
-    units = np.tile((1 << input_shift) / scales, folded.perspectives)
+    activates, unit = folded.activates, (1 << input_shift) / scales
+    of_view = [unit] * activates.clipped + [unit**2 * (1 << SQUARE_SHIFT)] * activates.squared
+    units = np.tile(np.concatenate(of_view), folded.perspectives)
     layers = []
     for number, (weight, constant) in enumerate(folded.layers, 1):
         hidden = ranges[number - 1] if number < len(folded.layers) else None
-        layer, units = _quantise_layer(weight, constant, units, hidden, extra_shift, number)
+        layer, units = _quantise_layer(weight, constant, units, hidden, folded.limit, extra_shift, number)
         layers.append(layer)
     return EvalNetwork(
         folded.feature_set,
@@ -118,6 +153,7 @@ def _quantise_at(
         folded.perspectives,
         input_shift,
         ("value", "draw")[: len(folded.layers[-1][1])],
+        ACTIVATION_NAMES[folded.activation],
         logit_per_output=float(units[0]),
         **rest,
     )
@@ -188,14 +224,22 @@ def quantise(
     rate = sigmoid(outputs[:, 0])
     margin = 1.0 if sample.result is not None else UNSEEN_MARGIN
     rest = {"cp_per_logit": float(cp_per_logit), "provenance": provenance or {}}
-    first, *ranges = (_ranges(inputs, margin) for inputs in hidden)
+    hidden[0] = _clipped_lanes(folded, hidden[0])
+    first, *ranges = (np.minimum(_ranges(inputs, margin), folded.limit) for inputs in hidden)
     lane_range = first.reshape(folded.perspectives, -1).max(0)
     best: tuple[float, EvalNetwork] | None = None
-    for input_shift, extra_shift in product(INPUT_SHIFTS, EXTRA_SHIFTS if ranges else (0,)):
+    # What is cut at a limit needs rows as fine at least as its activations.
+    cut = [shift for shift in CUT_INPUT_SHIFTS if (ACTIVATION_LIMIT << shift) / folded.limit <= largest.min()]
+    shifts = INPUT_SHIFTS if folded.limit == np.inf else cut
+    for input_shift, extra_shift in product(shifts, EXTRA_SHIFTS if ranges else (0,)):
         scales = np.minimum(largest, (ACTIVATION_LIMIT << input_shift) / lane_range)
         net = _quantise_at(folded, scales, input_shift, extra_shift, ranges, **rest)
         error = float(((sigmoid(quantised_logits(net, sample)) - rate) ** 2).mean())
         if best is None or error < best[0]:
             best = error, net
-    assert best is not None
+    if best is None:
+        raise ValueError(
+            f"overflow: int16 rows hold a position's largest sum at {largest.min():.0f} to one, and an activation that "
+            f"is cut at 1 needs {ACTIVATION_LIMIT}; train with weight decay, or with the activation relu"
+        )
     return best[1]

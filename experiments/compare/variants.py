@@ -14,6 +14,7 @@ import torch
 
 from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
 from experiments.resnet.train import ResnetRun, ResnetTraining
+from export.quantise import ACTIVATION_NAMES
 from lite.records.reader import Reader
 from lite.training.options import TrainingOptions, ValueTraining
 from lite.training.run import Run
@@ -76,10 +77,10 @@ class ValueVariant(Variant):
     def evaluation_us(self) -> float:
         """Of the engine's update and layers, along games, with random weights of the network's dimensions."""
         network = self.options.network.build()
-        hidden = [len(bias) for _, bias in network.layers()[:-1]]
-        inputs = network.layers()[0][0].shape[1]
-        width = -(-inputs // network.perspectives // 32) * 32
-        random = random_network(network.feature_set, width, tuple(hidden), network.perspectives)
+        hidden = tuple(len(bias) for _, bias in network.layers()[:-1])
+        lanes = len(network.first_layer()[1])
+        width, activation = -(-lanes // 32) * 32, ACTIVATION_NAMES[network.activation]
+        random = random_network(network.feature_set, width, hidden, network.perspectives, activation=activation)
         figures = measure_evaluation(random, find_games(None, 200), ROUNDS)
         return float(figures["update_ns"] + figures["forward_ns"]) / 1000
 

@@ -20,9 +20,10 @@ LINES = 9
 def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | None, str]:
     """The units of a trained network on a position (row 0 of `left`): {files, ranks}, or None and why there are none.
 
-    Each line in Black's coordinates: {name, activations, contribution_cp}. activations: of its C channels after the
-    ReLU, the mover's view, then that of the other side where the network has two. contribution_cp: the mover's value
-    less the value with all of the line's units silent (0). Raises OSError or ValueError as `load_model`.
+    Each line in Black's coordinates: {name, activations, contribution_cp}. activations: of its C channels (of a dual
+    activation the clipped ones, then the squared), the mover's view, then that of the other side where the network has
+    two. contribution_cp: the mover's value less the value with all of the line's units silent (0). Raises OSError or
+    ValueError as `load_model`.
     """
     from export.folded import fold
     from export.positions import Sample
@@ -32,17 +33,20 @@ def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | Non
     model, training = load_model(net)
     if not isinstance(model, LiteValueNetwork) or model.layout != "board":
         return None, "the network has no units of files and ranks"
+    if model.kings.mirrored:
+        return None, "the network's units of files are of one wing or the other, by where the king stands"
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
     folded = fold(model)
     first = folded.activations(Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, net))[0]
-    # In the order of the outputs: view, ranks before files, channel, line; then lines as Black counts them.
-    units = first.reshape(model.perspectives, 2, model.channels, LINES).copy()
+    # In the order of the outputs: view, part, ranks before files, channel, line; then lines as Black counts them.
+    shape = (model.perspectives, model.activates.parts, len(model.directions), model.channels, LINES)
+    units = first.reshape(shape).copy()
     whites_view = slice(0, 1) if turn == WHITE else slice(1, 2)
     units[whites_view] = units[whites_view, ..., ::-1]
     silenced = np.repeat(units[None], 2 * LINES, 0)
     for number in range(2 * LINES):
         axis, line = divmod(number, LINES)
-        silenced[number, :, axis, :, line] = 0
+        silenced[number, :, :, axis, :, line] = 0
     silenced[:, whites_view] = silenced[:, whites_view, ..., ::-1]
     (value,) = folded.activations_from(first)[-1][:, 0]
     without = folded.activations_from(silenced.reshape(2 * LINES, -1))[-1][:, 0].reshape(2, LINES)
@@ -51,7 +55,7 @@ def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | Non
         lines[kind] = [
             {
                 "name": name,
-                "activations": [round(one, 4) for one in units[:, axis, :, line].ravel().tolist()],
+                "activations": [round(one, 4) for one in units[:, :, axis, :, line].ravel().tolist()],
                 "contribution_cp": round(float(value - without[axis, line]) * scale),
             }
             for line, name in enumerate(names)

@@ -9,9 +9,12 @@ from typing import ClassVar, Literal
 import torch
 from torch import nn
 
+from lite.networks.activation import ACTIVATIONS, ActivationName
 from lite.networks.first_layer import ROWS
+from lite.networks.kings import KING_NAMES, KingName
 from lite.networks.limits import check_choice, check_hidden, check_size
-from lite.networks.value_network import NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
+from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
+from search.evaluation.feature_sets import PIECE_SQUARE_ROWS
 from search.evaluation.network import MAX_WIDTH
 from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
 
@@ -30,26 +33,41 @@ class DenseConfig(NetworkConfig):
     """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
     draw: bool = False
     """A second output, the logit of a draw."""
+    activation: ActivationName = "relu"
+    """Of the sums. clipped: cut at 1, as the hidden layers are then; squared: that squared; dual: both side by side."""
+    king: KingName = "none"
+    """What rows know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square itself."""
 
     def check(self) -> None:
         check_size("width", self.width, MAX_WIDTH)
         check_hidden(self.hidden)
         check_choice("perspectives", self.perspectives, (1, 2))
+        check_choice("activation", self.activation, tuple(ACTIVATIONS))
+        check_choice("king", self.king, KING_NAMES)
 
     def build(self) -> DensePieceSquareNetwork:
-        return DensePieceSquareNetwork(self.width, self.hidden, self.perspectives, self.draw)
+        return DensePieceSquareNetwork(**vars(self))
 
 
 class DensePieceSquareNetwork(ValueNetwork):
-    """A row of `width` free numbers per feature, batch normalisation, ReLU, hidden layers: NNUE without kings."""
+    """A row of `width` free numbers per feature, batch normalisation, activation, hidden layers: NNUE without kings."""
 
     def __init__(
-        self, width: int = 64, hidden: tuple[int, ...] = (32,), perspectives: Literal[1, 2] = 1, draw: bool = False
+        self,
+        width: int = 64,
+        hidden: tuple[int, ...] = (32,),
+        perspectives: Literal[1, 2] = 1,
+        draw: bool = False,
+        activation: ActivationName = "relu",
+        king: KingName = "none",
     ) -> None:
-        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw), perspectives)
+        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw, activation, king), perspectives)
+        self.activation = activation
         self.table = nn.Parameter(torch.randn(ROWS, width) / 6)
+        if self.kings.buckets > 1:
+            self.king_table = nn.Parameter(torch.zeros(self.kings.buckets, PIECE_SQUARE_ROWS, width))
         self.norm = nn.BatchNorm1d(width)
-        sizes = [width * perspectives, *hidden, 1 + draw]
+        sizes = [width * perspectives * self.activates.parts, *hidden, 1 + draw]
         self.linear = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes))
 
     def norms(self) -> list[nn.Module]:
@@ -59,14 +77,21 @@ class DensePieceSquareNetwork(ValueNetwork):
         return list(self.linear)  # type: ignore[arg-type]
 
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.table, self.table.new_zeros(self.table.shape[1])
+        table: torch.Tensor = self.table
+        if self.kings.buckets > 1:
+            board, check = table[:PIECE_SQUARE_ROWS], table[PIECE_SQUARE_ROWS:]
+            table = torch.cat(((board + self.king_table).flatten(0, 1), check))
+        return table, table.new_zeros(table.shape[1])
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        nothing = torch.zeros(1, self.table.shape[1], dtype=self.table.dtype)
-        table = torch.cat((self.table, nothing))
-        squares = torch.arange(SQUARES)
-        board = torch.where(x1 == EMPTY, ROWS, x1 * SQUARES + squares)
-        rows = torch.cat((board, x2 + HAND_CODES), 1)
+        table = self.rows()[0]
+        checks, none = len(table) - 1, len(table)
+        table = torch.cat((table, table.new_zeros(1, table.shape[1])))
+        x1, bucket = self.kings.of_boards(x1)
+        offset = (bucket * PIECE_SQUARE_ROWS)[:, None]
+        board = torch.where(x1 == EMPTY, none, x1 * SQUARES + torch.arange(SQUARES) + offset)
+        held = torch.where(x2 < HAND_PADDING - 1, x2 + HAND_CODES + offset, x2 - (HAND_PADDING - 1) + checks)
+        rows = torch.cat((board, held), 1)
         if exporting():
-            return torch.relu(self.norm(sum_rows_to_export(table, rows, ROWS)))
-        return torch.relu(self.norm(nn.functional.embedding_bag(rows, table, mode="sum")))
+            return self.activates.inputs(self.norm(sum_rows_to_export(table, rows, none)))
+        return self.activates.inputs(self.norm(nn.functional.embedding_bag(rows, table, mode="sum")))

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lite.networks.activation import ACTIVATIONS, Activation
 from lite.networks.line_sums import LineSums
 from lite.networks.normalisation import Scaling, activate, batch_scaling, by_channel, pass_gradient, unscaled
 from lite.networks.parts import at_once, part_bounds
@@ -56,27 +57,31 @@ class _Activation:
     mean: np.ndarray
     deviation: np.ndarray
     ceiling: Any
+    square_offset: int
+    inputs: int
+    """Of the next layer, for each sample."""
 
     @classmethod
-    def of(cls, scaling: Scaling, ceiling: float, dtype: Any) -> _Activation:
+    def of(cls, scaling: Scaling, activation: Activation, dtype: Any) -> _Activation:
         of_channels = (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
         scale, shift, mean, deviation = (values[scaling.channel_of].astype(dtype) for values in of_channels)
-        return cls(scaling, scale, shift, mean, deviation, dtype.type(ceiling))
+        offset, inputs = activation.square_offset(len(scale)), activation.parts * len(scale)
+        return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, inputs)
 
     def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
-        """Blocks of a part as (positions, samples, activated sums (positions, perspectives * N)); the memory of the
-        activated sums is used again for the next block."""
+        """Blocks of a part as (positions, samples, activated sums (positions, perspectives * inputs)); the memory of
+        these is used again for the next block, and may be before."""
         positions, samples = part.last - part.first, len(part.sums)
         if not positions:
             return
         views = samples // positions
-        most = max(32, _NEAR // (views * len(self.scale)))
-        memory = torch.empty(min(most, positions) * views, len(self.scale), dtype=part.sums.dtype)
+        most = max(32, _NEAR // (views * self.inputs))
+        memory = torch.empty(min(most, positions) * views, self.inputs, dtype=part.sums.dtype)
         for first in range(0, positions, most):
             last = min(first + most, positions)
             of_block = slice(views * first, views * last)
             activated = memory[: views * (last - first)]
-            arrays = (part.sums.numpy(), self.scale, self.shift, self.ceiling)
+            arrays = (part.sums.numpy(), self.scale, self.shift, self.ceiling, self.square_offset)
             activate(*arrays, of_block.start, of_block.stop, activated.numpy())
             yield slice(first, last), of_block, activated.view(last - first, -1)
 
@@ -101,7 +106,7 @@ class _Outputs(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, positions: int, lists: Callable[[int, int], Lists], first_layer: FirstLayer,
-        norms: Sequence[nn.Module], training: bool, ceiling: float, threads: int | None, workers: Workers,
+        norms: Sequence[nn.Module], training: bool, kind: Activation, threads: int | None, workers: Workers,
         gamma: torch.Tensor, beta: torch.Tensor, *tensors: torch.Tensor,
     ) -> torch.Tensor:  # fmt: skip
         linear = tensors[len(first_layer.tensors) :]
@@ -122,7 +127,7 @@ class _Outputs(torch.autograd.Function):
             for block, _, activated in activation.blocks(part):
                 torch.addmm(bias, activated, weight.t(), out=outputs[block])
             for weight, bias in others:
-                part.hidden.append(outputs.clamp_(0, ceiling))
+                part.hidden.append(outputs.clamp_(0, kind.ceiling))
                 outputs = torch.addmm(bias, outputs, weight.t())
             found[part.first : part.last] = outputs
 
@@ -134,7 +139,7 @@ class _Outputs(torch.autograd.Function):
             if training:
                 moments, samples = _of_all(workers, moments, samples)
             scaling = batch_scaling(norms, training, moments, samples, first_layer.channel_of(len(gamma)))
-        activation = _Activation.of(scaling, ceiling, arrays[-1].dtype)
+        activation = _Activation.of(scaling, kind, arrays[-1].dtype)
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
         ctx.parts, ctx.activation, ctx.first_layer, ctx.workers = parts, activation, first_layer, workers
@@ -155,10 +160,10 @@ class _Outputs(torch.autograd.Function):
             moments = np.zeros((2, width))
             for block, samples, activated in activation.blocks(part):
                 of_weight.addmm_(gradient[block].t(), activated)
-                torch.mm(gradient[block], weights[0], out=of_sums[samples].view(activated.shape))
-                arrays = (activated.view(-1, width).numpy(), part.sums.numpy(), activation.mean, activation.deviation)
-                bounds = (activation.ceiling, samples.start, samples.stop)
-                pass_gradient(*arrays, *bounds, of_sums.numpy(), moments)
+                of_inputs = torch.mm(gradient[block], weights[0], out=activated).view(-1, activation.inputs)
+                of_lanes = (activation.scale, activation.shift, activation.mean, activation.deviation)
+                bounds = (activation.ceiling, activation.square_offset, samples.start, samples.stop)
+                pass_gradient(of_inputs.numpy(), part.sums.numpy(), *of_lanes, *bounds, of_sums.numpy(), moments)
             return of_sums, moments, [of_weight, gradient.sum(0), *of_linear]
 
         def to_rows(part: _Part, of_sums: torch.Tensor) -> list[np.ndarray]:
@@ -207,22 +212,23 @@ def fused_outputs(
     norms: Sequence[nn.Module],
     training: bool,
     linear: Sequence[tuple[torch.Tensor, torch.Tensor]],
-    ceiling: float = float("inf"),
+    activation: Activation = ACTIVATIONS["relu"],
     threads: int | None = None,
     workers: Workers = ALONE,
 ) -> torch.Tensor:
     """Outputs (positions, outputs) of a net whose first layer is a sum of table rows; float32 or float64.
 
     `lists(first, last)` lists the active rows of the samples of the positions first..last, one or two for a position.
-    Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and cut to 0..ceiling; then come
-    the layers (weight, bias) of `linear`, the hidden ones cut likewise. Differentiable in the first layer's tensors,
-    the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if None; the same
-    number of them gives the same bits. Each of `workers` brings its share of one batch, over all of which the norms go.
+    Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and activated; then come the
+    layers (weight, bias) of `linear`, the hidden ones cut at the activation's ceiling. Differentiable in the first
+    layer's tensors, the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if
+    None; the same number of them gives the same bits. Each of `workers` brings its share of one batch, over all of
+    which the norms go.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))
     tensors = (gamma, beta, *first_layer.tensors, *(tensor for layer in linear for tensor in layer))
     outputs: torch.Tensor = _Outputs.apply(  # type: ignore[no-untyped-call]
-        positions, lists, first_layer, norms, training, ceiling, threads, workers, *tensors
+        positions, lists, first_layer, norms, training, activation, threads, workers, *tensors
     )
     return outputs

@@ -21,15 +21,13 @@ from search.evaluation.feature_sets import (
     NO_KING,
     NO_ROW,
     FeatureSet,
-    feature_set,
 )
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, NO_CODE, SQUARES
 
 
 @cache
-def _tables(name: str, device: torch.device) -> tuple[FeatureSet, dict[str, torch.Tensor]]:
-    """A feature set, and on a device what finds its rows."""
-    features = feature_set(name)
+def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tensor]:
+    """On a device what finds a feature set's rows."""
     arrays = {
         "square": torch.arange(SQUARES),
         "slot": HAND_CODES + torch.arange(2 * HAND_SLOTS),
@@ -39,18 +37,18 @@ def _tables(name: str, device: torch.device) -> tuple[FeatureSet, dict[str, torc
         "row": torch.from_numpy(features.codes_to_rows).long(),
         "bucket": torch.from_numpy(features.king_bucket).long(),
     }
-    return features, {part: array.to(device) for part, array in arrays.items()}
+    return {part: array.to(device) for part, array in arrays.items()}
 
 
 def gather_active_rows(
-    name: str, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor, perspective: int
+    features: FeatureSet, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor, perspective: int
 ) -> torch.Tensor:
     """The rows int64 (B, columns) of a feature set's active features, filled up with the number of all rows.
 
     `FeatureSet.active_rows` on a device, with the check row: pieces u1 (B, 81), hands u1 (B, 14) and in_check bool
     (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's.
     """
-    features, tables = _tables(name, pieces.device)
+    tables = _tables(features, pieces.device)
     pieces, hands = pieces.long(), hands.long()
     none = torch.full((), features.rows, device=pieces.device)
     board = torch.where(pieces == EMPTY, NO_CODE, pieces * SQUARES + tables["square"])

@@ -1,13 +1,14 @@
-"""Sums of rows that are zero but for two lines: the first layer of the lite network and of the untied one.
+"""Sums of rows that are zero but for a few lines: the first layer of the lite network and of the untied one.
 
-A piece on a square reaches the C outputs of its rank, by the convolution along the files, and the C outputs of its
-file, by the one along the ranks. Of a row's 18 C numbers the other 16 C are zero, and are neither kept nor added here.
-Outputs stand line by line: the ranks 0..8, then the files 0..8, each with its C channels.
+A piece on a square reaches the C outputs of its rank, by the convolution along the files, the C outputs of its file, by
+the one along the ranks, and those of its line in each further direction. Of the 9 C numbers that a row has for a
+direction the other 8 C are zero, and are neither kept nor added here. Outputs stand line by line: the ranks 0..8, the
+files 0..8, then the lines of the further directions, each with its C channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from lite.networks.lines import LINES
 from lite.networks.row_sums import add_moments
 from search.machine.jit import jit
 from search.machine.llvm import i64, load, store, vector
-from search.rules.shogi import HAND_CODES, SQUARES
-
-LINES = 18
-_RANK_LINE = (np.arange(HAND_CODES) % SQUARES % 9).astype(np.uint8)
-_FILE_LINE = (9 + np.arange(HAND_CODES) % SQUARES // 9).astype(np.uint8)
+from search.rules.shogi import SQUARES
 
 
 def lanes_of(channels: int) -> int:
@@ -67,14 +65,15 @@ def _add_line(target, place, source, origin, lanes):
 
 
 @jit
-def _sum_lines(board, hands, base, rows, start, sums, moments):
+def _sum_lines(columns, board, hands, base, rows, start, sums, moments):
     """`sums[s] = base + ` what the rows of sample s add, and each column's moments as in `TableSums.sum`.
 
-    board (2268, 2 * lanes): of each piece and square the rank's numbers, then the file's, each with zeros behind its C
-    channels, for they are added to the next line's, too. hands (57, N). sums: room for SPARE numbers must follow.
+    columns [directions, 81]: where the line of each square begins among the N. board (pieces * 81, directions * lanes):
+    of each piece and square the numbers of its line in each direction, with zeros behind its C channels, for they are
+    added to the next line's, too. hands (other rows, N). sums: room for SPARE numbers must follow.
     """
-    flat, lanes, width = board.reshape(-1), board.shape[1] // 2, len(base)
-    channels = width // LINES
+    flat, row_lanes, width, directions = board.reshape(-1), board.shape[1], len(base), len(columns)
+    lanes = row_lanes // directions
     target = sums.reshape(-1)
     for sample in range(len(start) - 1):
         place = sample * width
@@ -82,51 +81,60 @@ def _sum_lines(board, hands, base, rows, start, sums, moments):
             target[place + output] = base[output]
         for nth in range(start[sample], start[sample + 1]):
             row = np.int64(rows[nth])
-            if row < HAND_CODES:
-                _add_line(target, place + _RANK_LINE[row] * channels, flat, 2 * lanes * row, lanes)
-                _add_line(target, place + _FILE_LINE[row] * channels, flat, 2 * lanes * row + lanes, lanes)
+            if row < len(board):
+                square = np.uint8(row % SQUARES)
+                for direction in range(directions):
+                    origin = row_lanes * row + lanes * direction
+                    _add_line(target, place + columns[direction, square], flat, origin, lanes)
             else:
                 for output in range(width):
-                    target[place + output] += hands[row - HAND_CODES, output]
+                    target[place + output] += hands[row - len(board), output]
         add_moments(sums, sample, moments)
 
 
 @jit
-def _scatter_lines(gradient, rows, start, first, last, board, hands):
+def _scatter_lines(columns, gradient, rows, start, first, last, board, hands):
     """Adds the gradient of each sample to that of its rows; of board's numbers after the C channels it is senseless.
 
     gradient: room for SPARE numbers must follow.
     """
-    flat, lanes, width = board.reshape(-1), board.shape[1] // 2, gradient.shape[1]
-    channels = width // LINES
+    flat, row_lanes, width, directions = board.reshape(-1), board.shape[1], gradient.shape[1], len(columns)
+    lanes = row_lanes // directions
     source = gradient.reshape(-1)
     for sample in range(first, last):
         origin = (sample - first) * width
         for nth in range(start[sample], start[sample + 1]):
             row = np.int64(rows[nth])
-            if row < HAND_CODES:
-                _add_line(flat, 2 * lanes * row, source, origin + _RANK_LINE[row] * channels, lanes)
-                _add_line(flat, 2 * lanes * row + lanes, source, origin + _FILE_LINE[row] * channels, lanes)
+            if row < len(board):
+                square = np.uint8(row % SQUARES)
+                for direction in range(directions):
+                    target = row_lanes * row + lanes * direction
+                    _add_line(flat, target, source, origin + columns[direction, square], lanes)
             else:
                 for output in range(width):
-                    hands[row - HAND_CODES, output] += gradient[sample - first, output]
+                    hands[row - len(board), output] += gradient[sample - first, output]
 
 
 class LineSums:
-    """A first layer as the board's rows of two lines each, (2268, 2 * lanes), the hands' and the check's rows (57, N),
-    and the base [N]."""
+    """A first layer as the board's rows of one line in each direction, (pieces * 81, directions * lanes), the hands'
+    and the check's rows (other rows, N), and the base [N]. lines: the line of each square [81], by direction."""
 
-    def __init__(self, board: torch.Tensor, hands: torch.Tensor, base: torch.Tensor) -> None:
+    def __init__(
+        self, lines: Sequence[np.ndarray], board: torch.Tensor, hands: torch.Tensor, base: torch.Tensor
+    ) -> None:
         self.tensors = (board, hands, base)
+        channels = len(base) // (LINES * len(lines))
+        self.columns = channels * (LINES * np.arange(len(lines))[:, None] + np.stack(lines))
 
     def channel_of(self, channels: int) -> np.ndarray:
-        """The channel of each column: the first half of them owns the ranks' columns, the other the files'."""
-        line, channel = np.divmod(np.arange(LINES * channels // 2), channels // 2)
-        return np.asarray(channel + channels // 2 * (line >= LINES // 2))
+        """The channel of each column: a direction's channels own its columns."""
+        of_direction = channels // len(self.columns)
+        line, channel = np.divmod(np.arange(LINES * channels), of_direction)
+        return np.asarray(channel + of_direction * (line // LINES))
 
     def sum(self, arrays: list[np.ndarray], rows: np.ndarray, start: np.ndarray, sums: np.ndarray, moments: np.ndarray):
-        _sum_lines(*arrays, rows, start, sums, moments)
+        _sum_lines(self.columns, *arrays, rows, start, sums, moments)
 
     def scatter(self, gradients: list[np.ndarray]) -> Callable[..., None]:
         board, hands, _ = gradients
-        return lambda *samples: _scatter_lines(*samples, board, hands)
+        return lambda *samples: _scatter_lines(self.columns, *samples, board, hands)

@@ -12,15 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import nn
 
+from lite.networks.activation import ACTIVATIONS, ActivationName
 from lite.networks.fused_step import FirstLayer
+from lite.networks.kings import KING_NAMES, KingName
 from lite.networks.limits import briefly, check_choice, check_size
 from lite.networks.line_sums import LineSums, lanes_of
+from lite.networks.lines import FURTHER_LINES, LINES, LineName, directions_of
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
-from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
+from search.rules.shogi import EMPTY
 
 MAX_EMBEDDING = 1024
 Layout = Literal["board", "blog"]
@@ -33,26 +37,37 @@ class LiteConfig(NetworkConfig):
     name: ClassVar[str] = "lite"
 
     dims: tuple[int, int, int] = (16, 4, 32)
-    """Embedding, channels of each of the two convolutions (18 outputs each pair), hidden layer."""
+    """Embedding, channels of the convolution in each direction (9 outputs each), hidden layer."""
     layout: Layout = "board"
     """board: kernels run along files and ranks; blog: the listing's scrambled view of the board."""
     perspectives: Literal[1, 2] = 1
     """1: the mover's view; 2: the mover's and the opponent's view side by side, through the same first layer."""
     draw: bool = False
     """A second output, the logit of a draw."""
+    activation: ActivationName = "relu"
+    """Of the sums. clipped: cut at 1, as the hidden layer is then; squared: that squared; dual: both side by side."""
+    lines: tuple[LineName, ...] = ()
+    """Directions beside ranks and files, with as many channels each: both diagonals, blocks of 3x3 squares."""
+    king: KingName = "none"
+    """What embeddings know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square."""
 
     def check(self) -> None:
         check_choice("layout", self.layout, ("board", "blog"))
         check_choice("perspectives", self.perspectives, (1, 2))
+        check_choice("activation", self.activation, tuple(ACTIVATIONS))
         if not isinstance(self.dims, tuple) or len(self.dims) != 3:
             raise ValueError(f"dims {briefly(self.dims)}: three numbers are needed: embedding, channels, hidden")
-        for name, size, most in zip(
-            ("embedding", "channels", "hidden"), self.dims, (MAX_EMBEDDING, MAX_WIDTH // 18, MAX_LAYER), strict=True
-        ):
-            check_size(f"dims: {name}", size, most)
+        if not isinstance(self.lines, tuple) or len(set(self.lines)) < len(self.lines):
+            raise ValueError(f"lines {briefly(self.lines)}: name each direction once")
+        for line in self.lines:
+            check_choice("lines", line, FURTHER_LINES)
+        check_choice("king", self.king, KING_NAMES)
+        most = (MAX_EMBEDDING, MAX_WIDTH // LINES // len(directions_of(self.lines)), MAX_LAYER)
+        for name, size, limit in zip(("embedding", "channels", "hidden"), self.dims, most, strict=True):
+            check_size(f"dims: {name}", size, limit)
 
     def build(self) -> LiteValueNetwork:
-        return LiteValueNetwork(self.dims, self.layout, self.perspectives, self.draw)
+        return LiteValueNetwork(**vars(self))
 
 
 class LiteValueNetwork(ValueNetwork):
@@ -66,17 +81,29 @@ class LiteValueNetwork(ValueNetwork):
         layout: Layout = "board",
         perspectives: Literal[1, 2] = 1,
         draw: bool = False,
+        activation: ActivationName = "relu",
+        lines: tuple[LineName, ...] = (),
+        king: KingName = "none",
     ) -> None:
-        super().__init__(self.kind(dims, layout, perspectives, draw), perspectives)
+        super().__init__(self.kind(dims, layout, perspectives, draw, activation, lines, king), perspectives)
+        self.activation = activation
         embedding, channels, hidden = dims
         self.layout = layout
         self.channels = channels
+        self.directions = directions_of(lines)
         self.l1_1 = nn.Embedding(29, embedding, padding_idx=EMPTY)
         self.l1_2 = nn.EmbeddingBag(HAND_PADDING + 1, embedding, mode="sum", padding_idx=HAND_PADDING)
         self.l2_1, self.l2_2 = self.line_convolutions(embedding, channels)
         self.bn2_1 = nn.BatchNorm2d(channels)
         self.bn2_2 = nn.BatchNorm2d(channels)
-        self.l3 = nn.Linear(channels * 18 * perspectives, hidden)
+        further = range(2, len(self.directions))
+        self.further_lines = nn.ModuleList(self.line_convolutions(embedding, channels)[1] for _ in further)
+        self.further_norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in further)
+        if self.kings.buckets > 1:
+            self.king_pieces = nn.Parameter(torch.zeros(self.kings.buckets, EMPTY, embedding))
+            self.king_hands = nn.Parameter(torch.zeros(self.kings.buckets, HAND_PADDING - 1, embedding))
+        width = channels * LINES * len(self.directions)
+        self.l3 = nn.Linear(width * perspectives * self.activates.parts, hidden)
         self.l4 = nn.Linear(hidden, 1 + draw)
 
     def line_convolutions(self, embedding: int, channels: int) -> tuple[nn.Module, nn.Module]:
@@ -85,57 +112,88 @@ class LiteValueNetwork(ValueNetwork):
         return along_files, nn.Conv2d(embedding, channels, (1, 9), bias=False)
 
     def norms(self) -> list[nn.Module]:
-        return [self.bn2_1, self.bn2_2]
+        return [self.bn2_1, self.bn2_2, *self.further_norms]
 
     def hidden_layers(self) -> list[nn.Linear]:
         return [self.l3, self.l4]
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
+        x1, bucket = self.kings.of_boards(x1)
         embedded = self.l1_1(x1)
+        hands = sum_rows_to_export(self.l1_2.weight, x2, HAND_PADDING) if exporting() else self.l1_2(x2)
+        if self.kings.buckets > 1:
+            embedded = embedded + nn.functional.pad(self.king_pieces, (0, 0, 0, 1))[bucket[:, None], x1]
+            hands = hands + nn.functional.pad(self.king_hands, (0, 0, 0, 2))[bucket[:, None], x2].sum(1)
         if self.layout == "board":
             embedded = embedded.permute(0, 2, 1)
-        hands = sum_rows_to_export(self.l1_2.weight, x2, HAND_PADDING) if exporting() else self.l1_2(x2)
         board = embedded.reshape(-1, self.l1_1.embedding_dim, 9, 9) + hands[:, :, None, None]
-        lines = (self.bn2_1(self.l2_1(board)), self.bn2_2(self.l2_2(board)))
-        return torch.relu(torch.cat([line.flatten(1) for line in lines], 1))
+        lines = [self.bn2_1(self.l2_1(board)), self.bn2_2(self.l2_2(board))]
+        further = zip(self.directions[2:], self.further_lines, self.further_norms, strict=True)
+        for (line, place), convolution, norm in further:
+            in_order = torch.from_numpy(np.argsort(line * LINES + place))
+            lines.append(norm(convolution(board.flatten(2)[:, :, in_order].unflatten(2, (LINES, LINES)))))
+        return self.activates.inputs(torch.cat([line.flatten(1) for line in lines], 1))
 
-    def _line_matrix(self) -> torch.Tensor:
-        """Both convolutions as one linear map [D, 9, 9, N] from the feature map to the N = 18 C outputs."""
-        weights: list[Any] = [self.l2_1.weight, self.l2_2.weight]
-        unit = torch.eye(9, dtype=weights[0].dtype, device=weights[0].device)
-        along_files = torch.einsum("ocfr,ri->cfroi", weights[0].expand(-1, -1, -1, 9), unit)
-        along_ranks = torch.einsum("ocfr,fi->cfroi", weights[1].expand(-1, -1, 9, -1), unit)
-        return torch.cat([along.reshape(*along.shape[:3], -1) for along in (along_files, along_ranks)], 3)
+    def _square_weights(self) -> list[torch.Tensor]:
+        """By direction (C, D, 81): the weights by which a square reaches its line."""
+        first: list[Any] = [self.l2_1.weight, self.l2_2.weight]
+        weights = [weight.expand(-1, -1, 9, 9).flatten(2) for weight in first]
+        for (line, place), module in zip(self.directions[2:], self.further_lines, strict=True):
+            convolution: Any = module
+            of_places = convolution.weight.expand(-1, -1, LINES, LINES).flatten(2)
+            weights.append(of_places[:, :, torch.from_numpy(line * LINES + place).to(of_places.device)])
+        return weights
 
-    def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        lines = self._line_matrix()
-        depth, width = lines.shape[0], lines.shape[3]
-        if self.layout == "blog":
-            # The view without a permute: place sq*D + d of a position's embedding is read as channel, file, rank.
-            by_square = lines.reshape(SQUARES, depth, width)
-        else:
-            by_square = lines.reshape(depth, SQUARES, width).permute(1, 0, 2)
+    def _lines_of_squares(self, like: torch.Tensor) -> list[torch.Tensor]:
+        """By direction (81, 9): 1 where a square lies in a line."""
+        found = (nn.functional.one_hot(torch.from_numpy(line), LINES) for line, _ in self.directions)
+        return [one.to(like) for one in found]
+
+    def _embeddings(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Of the pieces (buckets, 28, D), less that of an empty square, of the hands (buckets, 56, D), and of an empty
+        square (D,)."""
         pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
         # The padding row is zero after any training, yet a loaded net may hold something else there; rows are then
         # differences to an empty square, and the constant is the empty board.
-        board = torch.einsum("pd,sdn->psn", pieces - empty, by_square).reshape(HAND_CODES, width)
-        hands = self.l1_2.weight[:HAND_PADDING] @ lines.sum((1, 2))
-        return torch.cat((board, hands)), torch.einsum("d,sdn->n", empty, by_square)
+        of_pieces, of_hands = (pieces - empty)[None], self.l1_2.weight[None, : HAND_PADDING - 1]
+        if self.kings.buckets > 1:
+            of_pieces, of_hands = of_pieces + self.king_pieces, of_hands + self.king_hands
+        return of_pieces, of_hands, empty
+
+    def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
+        pieces, hands, empty = self._embeddings()
+        weights = zip(self._square_weights(), self._lines_of_squares(empty), strict=True)
+        # All convolutions as one linear map [D, 81, N] from the feature map to the outputs, channel by channel.
+        lines = torch.cat([torch.einsum("ods,sl->dsol", *pair).flatten(2) for pair in weights], 2)
+        depth, squares, width = lines.shape
+        if self.layout == "blog":
+            # The view without a permute: place sq*D + d of a position's embedding is read as channel, file, rank.
+            by_square = lines.reshape(squares, depth, width)
+        else:
+            by_square = lines.permute(1, 0, 2)
+        of_hands = lines.sum(1)
+        board = torch.einsum("bpd,sdn->bpsn", pieces, by_square).flatten(1, 2)
+        check = self.l1_2.weight[HAND_PADDING - 1 : HAND_PADDING] @ of_hands
+        table = torch.cat((torch.cat((board, hands @ of_hands), 1).flatten(0, 1), check))
+        return table, torch.einsum("d,sdn->n", empty, by_square)
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
         if self.layout == "blog":
             return super().summed_layers()  # whose scrambled board makes rows that are zero nowhere
-        weights: list[Any] = [self.l2_1.weight, self.l2_2.weight]
-        pieces, empty = self.l1_1.weight[:EMPTY], self.l1_1.weight[EMPTY].detach()
+        pieces, hands, empty = self._embeddings()
+        weights = self._square_weights()
         spare = lanes_of(self.channels) - self.channels
-        reached = [torch.einsum("pd,odfr->pfro", pieces - empty, weight).expand(-1, 9, 9, -1) for weight in weights]
+        reached = [torch.einsum("bpd,ods->bpso", pieces, weight) for weight in weights]
         board = torch.cat([nn.functional.pad(numbers, (0, spare)) for numbers in reached], 3)
-        of_files, of_ranks = (weight.expand(-1, -1, 9, 9) for weight in weights)
-        lines = torch.cat((of_files.sum(2), of_ranks.sum(3)), 2)
-        hands = torch.einsum("hd,odl->hlo", self.l1_2.weight[:HAND_PADDING], lines)
+        of_lines = zip(weights, self._lines_of_squares(empty), strict=True)
+        lines = torch.cat([torch.einsum("ods,sl->odl", *pair) for pair in of_lines], 2)
+        held = torch.cat((hands.flatten(0, 1), self.l1_2.weight[HAND_PADDING - 1 : HAND_PADDING]))
+        of_hands = torch.einsum("hd,odl->hlo", held, lines)
         base = torch.einsum("d,odl->lo", empty, lines)
         # The module's outputs stand channel by channel, these line by line.
-        by_channel = self.l3.weight.view(-1, self.perspectives, 2, self.channels, 9)
-        hidden: tuple[torch.Tensor, torch.Tensor] = (by_channel.transpose(3, 4).flatten(1), self.l3.bias)
-        first_layer = LineSums(board.reshape(HAND_CODES, -1), hands.flatten(1), base.flatten())
+        by_channel = self.l3.weight.view(len(self.l3.bias), -1, self.channels, LINES)
+        hidden: tuple[torch.Tensor, torch.Tensor] = (by_channel.transpose(2, 3).flatten(1), self.l3.bias)
+        first_layer = LineSums(
+            [line for line, _ in self.directions], board.flatten(3).flatten(0, 2), of_hands.flatten(1), base.flatten()
+        )
         return first_layer, [hidden, (self.l4.weight, self.l4.bias)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -54,6 +55,7 @@ HIDDEN_LIMIT = 127 / WEIGHT_SCALE
 OUTPUT_LIMIT = 127 / (OUTPUT_SCALE / ACTIVATION_SCALE)
 """Largest weights that int8 holds at these scales."""
 
+_features = cache(feature_set)
 _BOARD_START = 90
 """BonaPiece numbers from here on are pieces on squares."""
 _SPAN = 17
@@ -229,18 +231,16 @@ class KpConfig(NnueConfig):
 class NnueNetwork(ValueNetwork):
     """Both perspectives' `width` sums, clipped to 0..1, side by side, then `hidden` layers and the output (a logit)."""
 
-    activation = "clipped_relu"
-    ceiling = 1
+    activation = "clipped"
+    listed = False
 
     def __init__(self, features: Features = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)) -> None:
         config = HalfKpConfig if features == "half_kp" else KpConfig
         super().__init__(config(width, tuple(hidden)), perspectives=2)
-        self.feature_set = features
-        self._features = feature_set(features)
         factored = features == "half_kp"
         sizes = [SQUARES, BONA_END, RELATIVE_ROWS] if factored else [0, 0, 0]
         self.bias = nn.Parameter(torch.full((width,), 0.5))
-        self.table = nn.Parameter(torch.zeros(self._features.rows, width))
+        self.table = nn.Parameter(torch.zeros(self.feature_set.rows, width))
         self.king, self.piece, self.relative = (nn.Parameter(torch.zeros(size, width)) for size in sizes)
         nn.init.normal_(self.piece if factored else self.table, std=0.1 / MEN**0.5)
         self.linear = nn.ModuleList(nn.Linear(into, out) for into, out in pairwise([2 * width, *hidden, 1]))
@@ -250,6 +250,10 @@ class NnueNetwork(ValueNetwork):
             with torch.no_grad():
                 layer.bias.copy_(0.5 - 0.5 * layer.weight.sum(1))
 
+    @property
+    def feature_set(self) -> FeatureSet:
+        return _features(self.network_config.name)
+
     def hidden_layers(self) -> list[nn.Linear]:
         return list(self.linear)  # type: ignore[arg-type]
 
@@ -258,12 +262,14 @@ class NnueNetwork(ValueNetwork):
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """The listing's inputs do not tell more than eight pawns in hand, which NNUE counts: ValueError."""
-        raise ValueError(f"a {self.feature_set} network has no form with the lite network's inputs, so none in ONNX")
+        raise ValueError(
+            f"a {self.network_config.name} network has no form with the lite network's inputs, so none in ONNX"
+        )
 
     def outputs(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
         """Outputs (B, 1) from a batch's arrays; `in_check` is no input of NNUE. In training the weights are clipped
         first: they always are where the gradient is taken, whatever the optimiser did to them."""
-        rows, start = list_feature_rows(self._features, pieces, hands)
+        rows, start = list_feature_rows(self.feature_set, pieces, hands)
         table: torch.Tensor = self.table
         if len(self.king):
             # Few of a large table's rows are in a batch: those get numbers of their own.
@@ -277,7 +283,7 @@ class NnueNetwork(ValueNetwork):
             return rows[part[0] : part[-1]], part - part[0]
 
         first_layer = TableSums(table, self.bias)
-        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, self._linear(), self.ceiling)
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, self._linear(), self.activates)
         return fused_outputs(*arguments, self.threads)
 
     def norms(self) -> list[nn.Module]:

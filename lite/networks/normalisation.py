@@ -17,25 +17,44 @@ from search.machine.jit import jit
 
 
 @jit
-def activate(sums, scale, shift, ceiling, first, last, result):
-    """Scaled and shifted sums of the samples first..last, cut to 0..ceiling."""
-    for sample in range(first, last):
-        for output in range(sums.shape[1]):
-            value = sums[sample, output] * scale[output] + shift[output]
-            value = value if value > 0 else value - value  # 0, but a NaN stays one
-            result[sample - first, output] = ceiling if value > ceiling else value
+def _cut(value, ceiling):
+    value = value if value > 0 else value - value  # 0, but a NaN stays one
+    return ceiling if value > ceiling else value
 
 
 @jit
-def pass_gradient(activated, sums, mean, deviation, ceiling, first, last, gradient, moments):
-    """Makes the gradient zero where the activation was cut, and adds to moments f8 [2, N] each column's gradient, plain
-    and times the normalised sum: the gradients of the normalisation's bias and weight."""
-    plain, normalised = moments[0], moments[1]
+def activate(sums, scale, shift, ceiling, square_offset, first, last, result):
+    """Scaled and shifted sums of the samples first..last, cut to 0..ceiling; their squares from the column
+    `square_offset` on, in place of them if that is 0 and not at all if it is -1."""
     for sample in range(first, last):
         for output in range(sums.shape[1]):
-            value = activated[sample - first, output]
+            value = sums[sample, output] * scale[output] + shift[output]
+            result[sample - first, output] = _cut(value, ceiling)
+        if square_offset >= 0:
+            for output in range(sums.shape[1]):
+                value = result[sample - first, output]
+                result[sample - first, square_offset + output] = value * value
+
+
+@jit
+def pass_gradient(
+    of_inputs, sums, scale, shift, mean, deviation, ceiling, square_offset, first, last, gradient, moments
+):
+    """From the gradient of what `activate` gave (last - first, inputs), which it spoils, that of the scaled sums; and
+    adds to moments f8 [2, N] each column's gradient, plain and times the normalised sum: the gradients of the
+    normalisation's bias and weight."""
+    plain, normalised = moments[0], moments[1]
+    for sample in range(first, last):
+        own = of_inputs[sample - first]
+        if square_offset >= 0:
+            for output in range(sums.shape[1]):
+                value = _cut(sums[sample, output] * scale[output] + shift[output], ceiling)
+                of_square = (value + value) * own[square_offset + output]
+                own[output] = of_square if square_offset == 0 else own[output] + of_square
+        for output in range(sums.shape[1]):
+            value = sums[sample, output] * scale[output] + shift[output]
             passes = (value > 0) & (value < ceiling)
-            gradient[sample, output] = gradient[sample, output] if passes else np.float32(0)
+            gradient[sample, output] = own[output] if passes else np.float32(0)
         for output in range(sums.shape[1]):
             passed = np.float64(gradient[sample, output])
             plain[output] += passed

@@ -18,7 +18,7 @@ class UntiedConfig(LiteConfig):
     name: ClassVar[str] = "untied"
 
     def build(self) -> UntiedNetwork:
-        return UntiedNetwork(self.dims, self.layout, self.perspectives, self.draw)
+        return UntiedNetwork(**vars(self))
 
 
 class UntiedNetwork(LiteValueNetwork):

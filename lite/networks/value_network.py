@@ -16,15 +16,21 @@ import numpy as np
 import torch
 from torch import nn
 
+from lite.networks.activation import ACTIVATIONS, Activation
 from lite.networks.first_layer import list_active_rows
 from lite.networks.fused_step import FirstLayer, fused_outputs
 from lite.networks.gathered import gather_active_rows, gather_sums, normalise
+from lite.networks.kings import Kings, kings
+from lite.networks.line_sums import LineSums
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
+from search.evaluation.feature_sets import FeatureSet
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
+_UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none"}
+"""Fields that a network file leaves out where they say so: files are the same as before there were these fields."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,9 @@ class NetworkConfig:
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
-        """The kind and its fields, as they stand in a network file; no draw output is not worth a word."""
+        """The kind and its fields, as they stand in a network file, but for those of `_UNSAID` that say so."""
         named = {"network": self.name} | asdict(self)
-        if not named.get("draw"):
-            named.pop("draw", None)
-        return named
+        return {name: value for name, value in named.items() if name not in _UNSAID or value != _UNSAID[name]}
 
 
 class ValueNetwork(nn.Module):
@@ -56,10 +60,10 @@ class ValueNetwork(nn.Module):
     A subclass gives `rows()`, `norms()`, `hidden_layers()` and the reference path `_outputs(x1, x2)`.
     """
 
-    feature_set = "piece_square"
+    listed = True
+    """Whether `forward` takes the listing's inputs."""
     activation = "relu"
-    ceiling = float("inf")
-    """Where activations are cut, from above."""
+    """Of the first layer, by its name in `ACTIVATIONS`."""
     threads: int | None = None
     """Parts of a batch that `logits` takes at once; None: as many as torch has threads."""
     workers = ALONE
@@ -81,8 +85,19 @@ class ValueNetwork(nn.Module):
         """What `lite.networks.build` needs to make this net again, as JSON."""
         return self.network_config.as_json()
 
+    @property
+    def kings(self) -> Kings:
+        """How rows depend on the own king's square."""
+        return kings(getattr(self.network_config, "king", "none"))
+
+    @property
+    def feature_set(self) -> FeatureSet:
+        """Of the folded rows."""
+        return self.kings.feature_set
+
     def rows(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The table [2325, N] before normalisation, and the constant [N] that every sum starts from."""
+        """The table [rows, N] before normalisation, and the constant [N] that every sum starts from: PIECE_SQUARE_ROWS
+        for each bucket of `kings`, then "in check"."""
         raise NotImplementedError
 
     def norms(self) -> list[nn.Module]:
@@ -94,13 +109,18 @@ class ValueNetwork(nn.Module):
         raise NotImplementedError
 
     def _outputs(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
-        """The first layer's (B, N) after its activation, by the reference path."""
+        """The first layer's (B, inputs of the next) after its activation, by the reference path."""
         raise NotImplementedError
+
+    @property
+    def activates(self) -> Activation:
+        """What the name of the activation stands for."""
+        return ACTIVATIONS[self.activation]
 
     def _head(self, outputs: torch.Tensor) -> torch.Tensor:
         *hidden, last = self.hidden_layers()
         for layer in hidden:
-            outputs = torch.relu(layer(outputs))
+            outputs = self.activates.cut(layer(outputs))
         result: torch.Tensor = last(outputs)
         return result
 
@@ -135,12 +155,15 @@ class ValueNetwork(nn.Module):
         Equal to `forward` in value, gradient and running statistics, and more than ten times as fast.
         """
 
+        first_layer, linear = self.summed_layers()
+        hands_apart = isinstance(first_layer, LineSums)
+
         def lists(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
             part = slice(first, last)
-            return list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
+            rows, start = list_active_rows(pieces[part], hands[part], in_check[part], self.perspectives)
+            return self.kings.place(rows, start, hands_apart)
 
-        first_layer, linear = self.summed_layers()
-        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear)
+        arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear, self.activates)
         return fused_outputs(*arguments, threads=self.threads, workers=self.workers)
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
@@ -154,21 +177,22 @@ class ValueNetwork(nn.Module):
         sums = self.gathered_sums(torch.cat(rows))
         if norms := self.norms():
             sums = normalise(sums, norms, self.training, self.workers)
-        outputs = torch.cat(sums.chunk(self.perspectives), 1)
-        for weight, bias in self._linear():
-            outputs = nn.functional.linear(outputs.clamp(0, self.ceiling), weight, bias)
-        return outputs
+        outputs = torch.cat(self.activates.inputs(sums).chunk(self.perspectives), 1)
+        *hidden, last = self._linear()
+        for weight, bias in hidden:
+            outputs = self.activates.cut(nn.functional.linear(outputs, weight, bias))
+        return nn.functional.linear(outputs, *last)
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
         """The first layer's sums (samples, N) before normalisation, of rows as `gather_active_rows` gives them."""
         table, base = self.rows()
-        return base + gather_sums(table, rows)
+        return base + gather_sums(self.kings.unfold(table), rows)
 
     def _linear(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         return [(layer.weight, layer.bias) for layer in self.hidden_layers()]
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows f8 [2325, N] and bias f8 [N] before the ReLU, batch normalisation folded in."""
+        """Rows f8 [features, N] and bias f8 [N] before the activation, batch normalisation folded in."""
         exact = copy.deepcopy(self).double()
         with torch.no_grad():
             rows, base = exact.rows()
@@ -180,12 +204,14 @@ class ValueNetwork(nn.Module):
             shifts.append(module.bias - scale * module.running_mean)
         group = rows.shape[1] // sum(map(len, scales))
         scale, shift = (torch.cat(parts).repeat_interleave(group) for parts in (scales, shifts))
-        return (rows * scale).detach().numpy(), (base * scale + shift).detach().numpy()
+        return self.kings.unfold(rows * scale).detach().numpy(), (base * scale + shift).detach().numpy()
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """(weight f8 [out, in], bias f8 [out]) of every later layer, the output last; ReLU between them.
+        """(weight f8 [out, in], bias f8 [out]) of every later layer, the output last; between them ReLU, cut where the
+        activation is.
 
-        With two perspectives the first N inputs are the mover's view, the next N the opponent's.
+        With two perspectives the first half of the inputs is the mover's view, the other the opponent's; of a dual
+        activation the clipped N of a view stand before their squares.
         """
         return [
             (layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy())

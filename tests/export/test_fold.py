@@ -43,14 +43,19 @@ def test_what_cannot_be_folded_is_refused(make_net) -> None:
     rows, bias = net.first_layer()
 
     def pretend(**changes):
-        parts = {"activation": "relu", "feature_set": "piece_square", "perspectives": 1, "layers": net.layers}
+        parts = {
+            "activation": "relu",
+            "feature_set": feature_set("piece_square"),
+            "perspectives": 1,
+            "layers": net.layers,
+        }
         return SimpleNamespace(**(parts | {"first_layer": lambda: (rows, bias)} | changes))
 
     assert fold(pretend()).rows.shape == rows.shape
     with pytest.raises(ValueError, match="'screlu' cannot be folded"):
         fold(pretend(activation="screlu"))
     with pytest.raises(ValueError, match="feature set k_p has 1710"):
-        fold(pretend(feature_set="k_p"))
+        fold(pretend(feature_set=feature_set("k_p")))
     with pytest.raises(ValueError, match="not finite"):
         fold(pretend(first_layer=lambda: (rows * np.nan, bias)))
 

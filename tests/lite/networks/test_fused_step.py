@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lite.networks.activation import ACTIVATIONS
 from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
 from lite.networks.fused_step import fused_outputs
@@ -32,18 +33,18 @@ class Layers:
         hidden=(5, 3),
         views=1,
         norms=1,
-        ceiling=float("inf"),
+        activation="relu",
         dtype=torch.float64,
         outputs=1,
     ):
-        self.ceiling, self.views = ceiling, views
+        self.activation, self.views = ACTIVATIONS[activation], views
         self.table = torch.randn(features, width, dtype=dtype).requires_grad_()
         self.base = torch.randn(width, dtype=dtype).requires_grad_()
         self.norms = [torch.nn.BatchNorm1d(width // norms // 2).to(dtype) for _ in range(norms)]
         for norm in self.norms:
             norm.weight.data.uniform_(0.5, 2)
             norm.bias.data.uniform_(-0.5, 0.5)
-        sizes = [width * views, *hidden, outputs]
+        sizes = [width * views * self.activation.parts, *hidden, outputs]
         self.linear = [torch.nn.Linear(a, b).to(dtype) for a, b in pairwise(sizes)]
 
     def parameters(self):
@@ -57,7 +58,7 @@ class Layers:
             return np.array([row for rows in chosen for row in rows], np.uint16), start
 
         linear = [(layer.weight, layer.bias) for layer in self.linear]
-        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.ceiling)
+        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.activation)
         return fused_outputs(len(lists) // self.views, part, *arguments)
 
     def plain(self, lists, training=True):
@@ -70,9 +71,11 @@ class Layers:
                 grouped = sums[:, number * width : (number + 1) * width].reshape(len(sums), -1, 2)
                 views.append(norm.train(training)(grouped).flatten(1))
             sums = torch.cat(views, 1)
-        outputs = sums.clamp(0, self.ceiling).reshape(-1, sums.shape[1] * self.views)
+        cut = sums.clamp(0, self.activation.ceiling)
+        outputs = torch.cat([cut] * self.activation.clipped + [cut**2] * self.activation.squared, 1)
+        outputs = outputs.reshape(len(lists) // self.views, -1)
         for layer in self.linear[:-1]:
-            outputs = layer(outputs).clamp(0, self.ceiling)
+            outputs = layer(outputs).clamp(0, self.activation.ceiling)
         return self.linear[-1](outputs)
 
 
@@ -87,19 +90,19 @@ def draw_lists(rng, samples, features=9):
     width=st.sampled_from([4, 12, 140]),
     norms=st.sampled_from([0, 1, 2]),
     hidden=st.sampled_from([(), (5,), (5, 3)]),
-    ceiling=st.sampled_from([1.0, float("inf")]),
+    activation=st.sampled_from(list(ACTIVATIONS)),
     training=st.booleans(),
     outputs=st.sampled_from([1, 2]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
 @settings(max_examples=80, deadline=None)
 def test_values_gradients_and_statistics_are_autograd_s(
-    seed, positions, views, width, norms, hidden, ceiling, training, outputs, dtype
+    seed, positions, views, width, norms, hidden, activation, training, outputs, dtype
 ):
     """Samples without rows, with one row several times, and equal samples are among them."""
     torch.manual_seed(seed)
     lists = draw_lists(np.random.default_rng(seed), positions * views)
-    ours = Layers(9, width, hidden, views, norms, ceiling, dtype, outputs)
+    ours = Layers(9, width, hidden, views, norms, activation, dtype, outputs)
     theirs = copy.deepcopy(ours)
     weight = torch.linspace(-1, 2, positions * outputs, dtype=dtype).view(positions, outputs)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-3}
@@ -149,7 +152,7 @@ def test_blocks_parts_and_rows_listed_often():
 def test_tables_of_many_rows():
     torch.manual_seed(0)
     lists = draw_lists(np.random.default_rng(0), 700, features=9000)
-    ours = Layers(features=9000, norms=0, ceiling=1.0)
+    ours = Layers(features=9000, norms=0, activation="clipped")
     theirs = copy.deepcopy(ours)
     ours.fused(lists).square().sum().backward()
     theirs.plain(lists).square().sum().backward()

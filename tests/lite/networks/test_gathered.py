@@ -44,7 +44,7 @@ def tensors(batch: Batch) -> Iterator[torch.Tensor]:
 def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
     features = feature_set(name)
     for view in range(2):
-        found = gather_active_rows(name, *tensors(batch), view).numpy()
+        found = gather_active_rows(features, *tensors(batch), view).numpy()
         expected = features.active_rows(batch.pieces, batch.hands, view)
         for position, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
             checks = [features.check_row] * (name == "piece_square" and view == 0 and bool(batch.in_check[position]))
@@ -54,7 +54,7 @@ def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
 def test_rows_are_those_of_the_fused_step(batch: Batch) -> None:
     rows, start = list_active_rows(batch.pieces, batch.hands, batch.in_check, 2)
     for view in range(2):
-        found = gather_active_rows("piece_square", *tensors(batch), view).numpy()
+        found = gather_active_rows(feature_set("piece_square"), *tensors(batch), view).numpy()
         for position, ours in enumerate(found):
             sample = 2 * position + view
             assert sorted(ours[ours < 2325]) == sorted(rows[start[sample] : start[sample + 1]])

@@ -67,7 +67,7 @@ def test_rows_are_those_of_the_search(features: str, batch: Batch) -> None:
 
 def reference_logits(net: NnueNetwork, batch: Batch) -> torch.Tensor:
     """The same function by PyTorch's own operations, with the factors written out."""
-    features = feature_set(net.feature_set)
+    features = net.feature_set
     table = net.table
     if len(net.king):
         row = np.arange(features.rows)
@@ -161,7 +161,7 @@ def test_files_and_configurations(features: str, batch: Batch, tmp_path: Path) -
     arrays = (batch.pieces, batch.hands, batch.in_check)
     assert torch.equal(again.logits(*arrays), net.logits(*arrays))
     built = CONFIGS[features](width=64, hidden=(16,)).build()
-    assert (built.feature_set, built.perspectives, built.config["network"]) == (features, 2, features)
+    assert (built.feature_set.name, built.perspectives, built.config["network"]) == (features, 2, features)
 
 
 def test_what_cannot_be_is_refused(batch: Batch) -> None:

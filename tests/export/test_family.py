@@ -1,0 +1,169 @@
+"""The family of networks: whatever is chosen, training, fold and integers are one function.
+
+Each network is drawn with random weights and statistics. Its module as listed, the fused step, the way by gathered rows
+and the folded rows agree; its integers are the reference's, afresh and along games, by every kernel of this machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from export.fold import TOLERANCE, fold_checked
+from export.folded import FoldedNetwork
+from export.positions import random_sample
+from export.quantise import quantise
+from lite.networks.activation import ACTIVATIONS
+from lite.networks.build import network_from_config
+from lite.networks.dense import DenseConfig
+from lite.networks.kings import KING_NAMES
+from lite.networks.lite_value import LiteConfig
+from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import NetworkConfig, ValueNetwork, listed_inputs
+from search.evaluation.network import evaluate_reference
+from search.evaluation.network_file import load_network, save_network
+from search.machine.jit import KERNEL, KERNELS
+from tests.export.test_any_dimensions import walk_and_compare
+
+SAMPLE = random_sample(400, seed=5)
+FEW = SAMPLE.part(0, 40)
+
+
+@st.composite
+def configurations(draw: st.DrawFn, kings: tuple[str, ...] = KING_NAMES) -> NetworkConfig:
+    chosen = {
+        "perspectives": draw(st.sampled_from([1, 2])),
+        "draw": draw(st.booleans()),
+        "activation": draw(st.sampled_from(list(ACTIVATIONS))),
+        "king": draw(st.sampled_from(kings)),
+    }
+    if draw(st.booleans()):
+        hidden = draw(st.lists(st.integers(6, 9), max_size=2))
+        return DenseConfig(width=draw(st.integers(4, 9)), hidden=tuple(hidden), **chosen)
+    kind = draw(st.sampled_from([LiteConfig, UntiedConfig]))
+    lines = draw(st.permutations(["diagonals", "blocks"]))[: draw(st.integers(0, 2))]
+    dims = (draw(st.integers(2, 4)), draw(st.integers(1, 5)), draw(st.integers(6, 9)))
+    layout = draw(st.sampled_from(["board", "board", "blog"]))
+    return kind(dims=dims, layout=layout, lines=tuple(lines), **chosen)
+
+
+def made(config: NetworkConfig, seed: int) -> ValueNetwork:
+    """With weights that matter, those of king buckets among them, and statistics as of a training."""
+    torch.manual_seed(seed)
+    net = config.build()
+    with torch.no_grad():
+        for name, parameter in net.named_parameters():
+            if name.startswith("king"):
+                parameter.normal_(0, 0.1)
+        for layer in net.hidden_layers()[:-1]:
+            layer.bias.uniform_(0.1, 0.4)
+        for norm in net.norms():
+            norm.running_mean.normal_(0, 0.5)
+            norm.running_var.uniform_(0.5, 2)
+            norm.weight.uniform_(0.3, 0.6)
+            norm.bias.uniform_(0, 0.6)
+    return net.eval()
+
+
+@given(config=configurations(), seed=st.integers(0, 1 << 20), training=st.booleans())
+@settings(max_examples=15, deadline=None)
+def test_every_way_gives_the_same_numbers(config: NetworkConfig, seed: int, training: bool) -> None:
+    nets = [made(config, seed).double().train(training)]
+    nets += [copy.deepcopy(nets[0]), copy.deepcopy(nets[0])]
+    arrays = (FEW.pieces, FEW.hands, FEW.in_check)
+    listed, fused, gathered = (
+        nets[0](*listed_inputs(*arrays)),
+        nets[1].outputs(*arrays),
+        nets[2].gathered_outputs(*map(torch.from_numpy, arrays)),
+    )
+    for outputs in (listed, fused, gathered):
+        (outputs * torch.linspace(-1, 2, outputs.numel()).view_as(outputs)).sum().backward()
+    exact = {"rtol": 1e-9, "atol": 1e-9}
+    for outputs, net in ((fused, nets[1]), (gathered, nets[2])):
+        torch.testing.assert_close(outputs, listed, **exact)
+        for own, other in zip(net.parameters(), nets[0].parameters(), strict=True):
+            torch.testing.assert_close(own.grad, other.grad, **exact)
+        for own, other in zip(net.buffers(), nets[0].buffers(), strict=True):
+            torch.testing.assert_close(own, other, rtol=1e-6, atol=1e-6)
+    _, error = fold_checked(nets[0].eval(), FEW)
+    assert error < TOLERANCE
+    again = network_from_config(nets[0].config)
+    again.double().load_state_dict(nets[0].state_dict())
+    assert again.config == nets[0].config
+
+
+def folded(config: NetworkConfig, seed: int) -> FoldedNetwork:
+    return fold_checked(made(config, seed), FEW)[0]
+
+
+def integers(folded: FoldedNetwork, path: Path) -> np.ndarray:
+    """Writes the network's file; the reference's outputs on the sample, which are not far from the folded logits."""
+    save_network(quantise(folded, SAMPLE), path)
+    net, exact = load_network(path), folded.logits(SAMPLE)
+    outputs = evaluate_reference(net, SAMPLE.pieces, SAMPLE.hands, SAMPLE.in_check)
+    assert np.abs(outputs[:, 0] * net.logit_per_output - exact).mean() < 0.2 * exact.std()
+    return outputs
+
+
+@given(config=configurations(("none", "mirrored", "zones")), seed=st.integers(0, 1 << 20))
+@settings(max_examples=6, deadline=None)
+def test_integers_are_the_reference_s_along_games(
+    tmp_path_factory: pytest.TempPathFactory, config: NetworkConfig, seed: int
+) -> None:
+    path, drawn = tmp_path_factory.mktemp("family") / "net.safetensors", folded(config, seed)
+    assume(drawn.logits(SAMPLE).std() > 0.02)
+    integers(drawn, path)
+    walk_and_compare(load_network(path), seed, 60)
+
+
+OF_EACH = (
+    LiteConfig((3, 2, 8), perspectives=2, activation="dual", lines=("diagonals", "blocks")),
+    UntiedConfig((2, 3, 7), activation="squared", lines=("blocks",), king="mirrored", draw=True),
+    DenseConfig(9, (8, 6), perspectives=2, activation="clipped", king="zones"),
+)
+SCRIPT = """
+import sys
+import numpy as np
+from search.evaluation.network_file import load_network
+from search.evaluation.static_evaluation import evaluate_batch
+from search.machine.jit import KERNEL
+
+told = np.load(sys.argv[1])
+for number in range(int(sys.argv[2])):
+    net = load_network(f"{sys.argv[1]}.{number}.safetensors")
+    found = evaluate_batch(net, told["pieces"], told["hands"], told["in_check"])
+    assert (found == told[str(number)]).all(), net.activation
+print("equal", KERNEL)
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample and the reference's outputs of some networks, with their files beside it."""
+    path = tmp_path_factory.mktemp("each") / "told.npz"
+    files = [path.with_name(f"{path.name}.{number}.safetensors") for number in range(len(OF_EACH))]
+    outputs = {str(number): integers(folded(config, 1), files[number]) for number, config in enumerate(OF_EACH)}
+    np.savez(path, pieces=SAMPLE.pieces, hands=SAMPLE.hands, in_check=SAMPLE.in_check, **outputs)
+    return path
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_gives_the_reference_s_integers(kernel: str, written: Path) -> None:
+    if not os.environ.get("LITESHOGI_KERNEL") and KERNELS.index(kernel) < KERNELS.index(KERNEL):
+        pytest.skip(f"this CPU has no {kernel}")
+    environment = os.environ | {"LITESHOGI_KERNEL": kernel, "PYTHONPATH": str(Path(__file__).parents[2])}
+    arguments = [sys.executable, "-c", SCRIPT, str(written), str(len(OF_EACH))]
+    run = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=250)
+    if "this CPU cannot run it" in run.stderr:
+        pytest.skip(f"this CPU has no {kernel}")
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert run.stdout.strip() == f"equal {kernel}"
