@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: setup demo test slow lint bench clean
+.PHONY: setup demo test slow lint docs bench clean
 
 setup: $(INSTALLED)
 
@@ -30,6 +30,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages in out/docs; a link that leads nowhere is an error.
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet docs out/docs
 
 bench: $(INSTALLED)
 	$(BIN)/liteshogi perft --bench

@@ -120,20 +120,8 @@ def _run(arguments: list[str]) -> int:
     if reason := _misspelled(verb, rest):
         print(f"error: {reason}", file=sys.stderr)
         return 2
-    words = [verb]
-    if VERBS[verb]:
-        words.append(rest.pop(0) if rest and rest[0] in VERBS[verb] else WITHOUT_KIND[verb])
     try:
-        import tyro
-
-        command = _load(words)
-        given: Any = None
-        if verb == "train":
-            from liteshogi.commands.train.configuration import configured
-
-            given = configured(command, rest, words[1])
-        options: Any = tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
-        options.run()
+        parse(verb, rest).run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in EXTRAS:
@@ -146,6 +134,24 @@ def _run(arguments: list[str]) -> int:
         print("error: " + (_in_words(error) or "not enough memory"), file=sys.stderr)
         return 1
     return 0
+
+
+def parse(verb: str, rest: list[str]) -> Any:
+    """The command of a verb that is none of `_misspelled`, with its options; SystemExit for options that are none."""
+    import tyro
+
+    words = [verb]
+    if VERBS[verb]:
+        kind = rest[0] if rest and rest[0] in VERBS[verb] else None
+        words.append(kind or WITHOUT_KIND[verb])
+        rest = rest[kind is not None :]
+    command = _load(words)
+    given: Any = None
+    if verb == "train":
+        from liteshogi.commands.train.configuration import configured
+
+        given = configured(command, rest, words[1])
+    return tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
 
 
 def _in_words(error: Exception) -> str:
