@@ -1,6 +1,6 @@
 """The tables of the articles that this project builds on, made again on one's own data.
 
-nets       value accuracy and cost of a lite net, of HalfKP, and of a residual network
+nets       what lite, dense, HalfKP, K+P, residual and squeeze-and-excitation networks are worth, and what they cost
 squeeze    residual blocks without and with squeeze-and-excitation: losses, accuracies, the ratio of training times
 auxiliary  auxiliary targets off and on: policy and value accuracy after weight averaging
 draw       a draw head: calibration, Brier score, precision and recall, its accuracy beside the base rate
@@ -19,19 +19,35 @@ from typing import Any, Literal
 
 import torch
 
-from experiments.arena.strength import in_words
 from experiments.compare.comparison import (
     choose_games,
     finish_run,
     measure_steps,
     summarise_runs,
 )
-from experiments.compare.games import GameOptions, play_games
+from experiments.compare.games import GameOptions, play_clock, play_nodes, play_playouts
+from experiments.compare.table import (
+    BRIER,
+    CALIBRATION,
+    D1,
+    DRAW_COLUMNS,
+    POLICY_ACCURACY,
+    POLICY_LOSS,
+    VALUE_ACCURACY,
+    VALUE_LOSS,
+    Column,
+    as_markdown,
+    bands_as_markdown,
+)
 from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
-from lite.networks.nnue import HalfKpConfig
+from lite.datasets.provenance import libraries, program, sha256_of
+from lite.networks.dense import DenseConfig
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
+from lite.networks.value_network import NetworkConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from search.machine.files import write_atomically
@@ -42,52 +58,12 @@ Preset = Literal["nets", "squeeze", "auxiliary", "draw"]
 
 
 @dataclass(frozen=True)
-class Column:
-    """A figure of the tables: its heading, where it stands in a run's figures, and how it is written."""
-
-    heading: str
-    path: tuple[str, ...]
-    percent: bool = False
-
-    @property
-    def key(self) -> str:
-        return "_".join(self.path)
-
-    def figure(self, figures: dict[str, Any]) -> float | None:
-        """The figure of one run; None where it has none."""
-        value: Any = figures
-        for name in self.path:
-            value = value.get(name) if isinstance(value, dict) else None
-        return None if value is None else float(value)
-
-
-POLICY_ACCURACY = Column("policy accuracy", ("policy_accuracy",), True)
-POLICY_LOSS = Column("policy loss", ("policy_loss",))
-VALUE_ACCURACY = Column("value accuracy", ("accuracy",), True)
-VALUE_LOSS = Column("value loss", ("log_loss",))
-BRIER = Column("Brier score", ("brier",))
-DRAW_COLUMNS = (
-    Column("drawn positions", ("draw", "base_rate"), True),
-    Column("Brier score of the draw", ("draw", "brier")),
-    Column("Brier score of the base rate", ("draw", "base_brier")),
-    Column("log loss of the draw", ("draw", "log_loss")),
-    Column("log loss of the base rate", ("draw", "base_log_loss")),
-    Column("draw accuracy", ("draw", "accuracy"), True),
-    Column("accuracy of never a draw", ("draw", "base_accuracy"), True),
-    Column("precision at 0.5", ("draw", "precision"), True),
-    Column("recall at 0.5", ("draw", "recall"), True),
-    Column("precision of the surest, as many as drawn", ("draw", "precision_at_positives"), True),
-    Column("average precision", ("draw", "average_precision"), True),
-)
-
-
-@dataclass(frozen=True)
 class Comparison:
     """What is compared, and on what."""
 
     preset: Preset
-    """nets: lite, HalfKP and residual; squeeze: with and without squeeze-and-excitation; auxiliary: targets beside
-    policy and value; draw: a draw head."""
+    """nets: lite, dense, HalfKP, K+P and residual ones; squeeze: with and without squeeze-and-excitation; auxiliary:
+    targets beside policy and value; draw: a draw head."""
     data: tuple[Path, ...] = (SAMPLE / "teacher_sample.hcpe3",)
     """Games to learn from (hcpe3); a packaged sample without them."""
     valid: tuple[Path, ...] = (SAMPLE / "valid_sample.hcpe3",)
@@ -120,6 +96,8 @@ class Comparison:
     """Where to train residual networks; auto: a GPU if there is one."""
     threads: int = 1
     """Cores to use."""
+    yardstick: tuple[Path, ...] = ()
+    """Held-out positions with the scores of long searches: d1-RMSE of value networks."""
     time_rounds: int = 5
     """Steps of each variant that its training time is the median of."""
     play: GameOptions = field(default_factory=GameOptions)
@@ -140,8 +118,12 @@ class Comparison:
                 seeded = variant.seeded(seed, self.output / "runs")
                 print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
                 results[variant.name].append(finish_run(seeded))
-        players = [variant for variant in variants if variant.plays] if self.play.games else []
-        played = {variant.name: self._games(variant) for variant in players}
+        for variant in variants if self.yardstick else ():
+            for seed, result in zip(self.seeds, results[variant.name], strict=True):
+                if isinstance(seeded := variant.seeded(seed, self.output / "runs"), ValueVariant):
+                    result["figures"] |= seeded.distance(self.yardstick)
+        runs = self.output / "runs"
+        played = {variant.name: self._games(variant.seeded(self.seeds[0], runs)) for variant in variants}
         print("measuring times", file=sys.stderr, flush=True)
         variants = [variant.as_trained(results[variant.name][0]["figures"]) for variant in variants]
         steps = measure_steps(variants, self.time_rounds)
@@ -153,10 +135,12 @@ class Comparison:
                 "training_us": steps[variant.name],
                 "training_positions_per_s": 1e6 / steps[variant.name],
                 "training_time_ratio": steps[variant.name] / baseline,
-                "evaluation_us": variant.evaluation_us(),
+                **variant.seeded(self.seeds[0], runs).cost(searched=self.preset == "nets"),
                 "log": [run["log"] for run in results[variant.name]],
                 "calibration": [run["figures"].get("draw", {}).get("calibration") for run in results[variant.name]],
-                "games": played.get(variant.name),
+                **played[variant.name],
+                "bands": results[variant.name][0]["figures"]["by_ply"]
+                + results[variant.name][0]["figures"]["by_score"],
                 "targets": [name for name in TARGET_BITS if name in results[variant.name][0]["figures"]],
             }
             for variant in variants
@@ -167,6 +151,8 @@ class Comparison:
             "seeds": list(self.seeds),
             "data": data.name,
             "valid": valid.name,
+            "digests": {"data": sha256_of(data), "valid": sha256_of(valid)},
+            "made_by": program() | libraries(),
             "valid_positions": next(iter(results.values()))[0]["figures"]["positions"],
             "options": {
                 name: getattr(self, name)
@@ -176,17 +162,24 @@ class Comparison:
         }
 
     def _games(self, variant: Variant) -> dict[str, Any]:
-        """The games of a network's first seed."""
+        """{games, timed_games} of a network; None where there are none."""
+        played: dict[str, Any] = {"games": None, "timed_games": None}
+        if not self.play.games:
+            return played
         print(f"{variant.name}: {self.play.games} games", file=sys.stderr, flush=True)
-        run = variant.seeded(self.seeds[0], self.output / "runs").options.output
-        folder = f"{variant.name}-{self.play.playouts}-against-depth-{self.play.opponent_depth}"
-        return play_games(run, self.play, self.output / "games" / folder)
+        net, place = variant.playable(), self.output / "games"
+        kind, play = ("nodes", play_nodes) if isinstance(variant, ValueVariant) else ("playouts", play_playouts)
+        played["games"] = play(net, self.play, place / self.play.folder(variant.name, kind))
+        if self.play.byoyomi:
+            played["timed_games"] = play_clock(net, self.play, place / self.play.folder(variant.name, "clock"))
+        return played
 
     def variants(self) -> list[Variant]:
         """The variants of the preset, the one that others are measured against first."""
         plain = self._resnet("")
         if self.preset == "nets":
-            return [self._lite(), self._half_kp(), plain]
+            value = [self._lite(), self._dense(), self._half_kp(), self._k_p()]
+            return [*value, plain, self._resnet("-se8", squeeze=8)]
         if self.preset == "squeeze":
             return [plain, self._resnet("-se8", squeeze=8), self._resnet("-se8-bias", squeeze=8, squeeze_bias=True)]
         if self.preset == "draw":
@@ -202,7 +195,7 @@ class Comparison:
     def columns(self) -> tuple[Column, ...]:
         """What the preset's table shows."""
         if self.preset == "nets":
-            return (VALUE_ACCURACY, VALUE_LOSS, BRIER)
+            return (VALUE_ACCURACY, VALUE_LOSS, BRIER, CALIBRATION, *([D1] if self.yardstick else []))
         common = (POLICY_ACCURACY, POLICY_LOSS, VALUE_ACCURACY, VALUE_LOSS)
         return common + DRAW_COLUMNS if self.preset == "draw" else common
 
@@ -222,19 +215,27 @@ class Comparison:
         return ResnetVariant(f"resnet-{self.blocks}x{self.channels}{suffix}", options)
 
     def _lite(self) -> ValueVariant:
-        options = ValueTraining(data=(), epochs=self.value_epochs, lambda_=self.lambda_, threads=self.threads)
-        return ValueVariant("lite-16-4-32", options)
+        return self._value("lite-16-4-32", LiteConfig())
+
+    def _dense(self) -> ValueVariant:
+        return self._value("dense-64-16", DenseConfig(64, (16,), 2))
 
     def _half_kp(self) -> ValueVariant:
+        return self._value("half-kp-256x2-32-32", HalfKpConfig(), learning_rate=0.001)
+
+    def _k_p(self) -> ValueVariant:
+        return self._value("k-p-256x2-32-32", KpConfig(), learning_rate=0.005)
+
+    def _value(self, name: str, network: NetworkConfig, **optimiser: Any) -> ValueVariant:
         options = ValueTraining(
             data=(),
-            network=HalfKpConfig(),
-            optimiser=OptimiserConfig(learning_rate=0.001),
+            network=network,
+            optimiser=OptimiserConfig(**optimiser),
             epochs=self.value_epochs,
             lambda_=self.lambda_,
             threads=self.threads,
         )
-        return ValueVariant("half-kp-256x2-32-32", options)
+        return ValueVariant(name, options)
 
 
 def compare(comparison: Comparison) -> dict[str, Any]:
@@ -252,68 +253,6 @@ def compare(comparison: Comparison) -> dict[str, Any]:
     place = comparison.output / comparison.preset
     place.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(place.with_suffix(".json"), json.dumps(report, indent=1).encode())
-    write_atomically(place.with_suffix(".md"), as_markdown(report).encode())
+    write_atomically(place.with_suffix(".md"), (as_markdown(report) + "\n" + bands_as_markdown(report)).encode())
     draw_comparison(report, place.with_suffix(".png"))
     return report
-
-
-COLUMNS = {column.key: column for column in (POLICY_ACCURACY, POLICY_LOSS, VALUE_ACCURACY, VALUE_LOSS, BRIER)}
-COLUMNS |= {column.key: column for column in DRAW_COLUMNS}
-
-
-def as_markdown(report: dict[str, Any]) -> str:
-    """The report as a table, with what must be known to read it."""
-    options, rows = report["options"], report["rows"]
-    keys = list(rows[0]["figures"])
-    lines = [
-        f"# {report['preset']}: {', '.join(row['variant'] for row in rows)}",
-        "",
-        f"Learnt from {report['data']}, judged on the {report['valid_positions']:,} positions of {report['valid']}; "
-        f"seeds {', '.join(map(str, report['seeds']))}; residual networks {options['epochs']} epochs, value networks "
-        f"{options['value_epochs']}. ± is the standard error over the seeds; Δ is the difference to the first row, "
-        f"seed by seed.",
-        "",
-        "| | " + " | ".join(row["variant"] for row in rows) + " |",
-        "|---|" + "---|" * len(rows),
-        "| parameters | " + " | ".join(f"{row['parameters']:,}" for row in rows) + " |",
-    ]
-    for key in keys:
-        column = COLUMNS[key]
-        lines.append(
-            f"| {column.heading} | " + " | ".join(_cell(row["figures"][key], column.percent) for row in rows) + " |"
-        )
-    for heading, name, form in (
-        ("training, positions/s of one core", "training_positions_per_s", ",.0f"),
-        ("training time, ratio", "training_time_ratio", ".3f"),
-        ("evaluation, µs of one core", "evaluation_us", ",.3f"),
-    ):
-        lines.append(f"| {heading} | " + " | ".join(format(row[name], form) for row in rows) + " |")
-    if any(row["games"] for row in rows):
-        lines.append("| games, won - drawn - lost | " + " | ".join(_games_cell(row["games"]) for row in rows) + " |")
-    if report["preset"] == "auxiliary":
-        targets = (", ".join(row["targets"]) or "none" for row in rows)
-        lines.append("| targets with positives | " + " | ".join(targets) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _games_cell(report: dict[str, Any] | None) -> str:
-    """40 - 2 - 158 (Elo -235 ± 59)."""
-    if report is None:
-        return "-"
-    elo = in_words(report["elo"], report["elo_low"], report["elo_high"]).replace("+-", "±")
-    return f"{report['wins']} - {report['draws']} - {report['losses']} ({elo})"
-
-
-def _cell(figure: dict[str, Any], percent: bool) -> str:
-    """0.1234 ± 0.0005 (Δ +0.0010 ± 0.0003); percents with two digits."""
-
-    def write(value: float, sign: str = "") -> str:
-        return f"{100 * value:{sign}.2f} %" if percent else f"{value:{sign}.5f}"
-
-    if figure["mean"] is None:
-        return "-"
-    text = write(figure["mean"]) + (f" ± {write(figure['error'])}" if figure["error"] is not None else "")
-    if figure.get("difference") is not None:
-        error = figure["difference_error"]
-        text += f" (Δ {write(figure['difference'], '+')}" + (f" ± {write(error)})" if error is not None else ")")
-    return text

@@ -1,6 +1,8 @@
-"""Games of the networks that a comparison has trained: PUCT with each against this engine at a fixed depth.
+"""Games of the networks that a comparison has trained, against one opponent, this engine.
 
-Playouts and depth are counted, so that neither a busy machine nor the networks' speed has a say.
+At equal nodes value networks play in this process. Of residual networks playouts are counted, which do not compare with
+nodes, and the opponent has a fixed depth. So neither a busy machine nor the networks' speed has a say. By the clock all
+play alike, and speed is part of what is played.
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.match import Match, play_match
-from experiments.resnet.network import load_resnet
-from experiments.resnet.onnx import CHECKED, export_resnet
-from export.positions import read_sample
+from experiments.games.match import CountedMatch, play_counted_match
+from experiments.nets import as_player
 
 PATIENCE = 60_000
 """Milliseconds a move: no limit is ever reached by these games."""
@@ -21,31 +22,76 @@ PATIENCE = 60_000
 
 @dataclass(frozen=True)
 class GameOptions:
-    """How a network's games are played."""
+    """How networks play."""
 
     games: int = 0
-    """Games of each residual network's first seed against this engine at a fixed depth; 0 for none."""
+    """Games of each network's first seed, 0 for none."""
     openings: Path | None = None
     """Balanced positions to begin from, played with both colours; the start position without them."""
     playouts: int = 50
-    """Playouts a move."""
+    """Playouts a move of residual networks."""
     opponent_depth: int = 9
-    """Depth of the opponent's searches."""
+    """Depth of their opponent's searches."""
+    nodes: int = 1000
+    """Nodes a move of value networks, and of their opponent."""
+    byoyomi: int = 0
+    """Milliseconds a move of as many games by the clock; 0 for none."""
+    opponent: str = "default"
+    """This engine's network on the other side: a file or a name."""
+
+    def folder(self, name: str, kind: str) -> str:
+        """That of a network's games, told apart by what is played."""
+        limits = {
+            "playouts": f"{self.playouts}-against-depth-{self.opponent_depth}",
+            "nodes": f"{self.nodes}-nodes",
+            "clock": f"{self.byoyomi}-ms",
+        }
+        opponent = "" if self.opponent == "default" else f"-{Path(self.opponent).stem}"
+        return f"{name}-{limits[kind]}{opponent}"
 
 
-def play_games(run: Path, options: GameOptions, place: Path) -> dict[str, Any]:
-    """Play what is left of a trained network's games; the report of `play_match`, the network being first."""
-    model = place / "model.onnx"
-    if not model.is_file():
-        export_resnet(load_resnet(run)[0], model, read_sample((), CHECKED))
-    match = Match(
-        f"liteshogi puct {shlex.quote(str(model))}",
-        "liteshogi",
-        games=options.games,
-        byoyomi=PATIENCE,
-        openings=options.openings,
-        first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
-        second_option=(f"DepthLimit={options.opponent_depth}",),
-        output=place,
+def play_playouts(model: Path, options: GameOptions, place: Path) -> dict[str, Any]:
+    """Play what is left of a residual network's games; the report of `play_match`, the network being first."""
+    return play_match(
+        Match(
+            f"liteshogi puct {shlex.quote(str(model))}",
+            "liteshogi",
+            games=options.games,
+            byoyomi=PATIENCE,
+            openings=options.openings,
+            first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
+            second_option=(f"DepthLimit={options.opponent_depth}", *as_player(options.opponent)[1]),
+            output=place,
+        )
     )
-    return play_match(match)
+
+
+def play_nodes(net: Path, options: GameOptions, place: Path) -> dict[str, Any]:
+    """The same of a value network at equal nodes: the report of `play_counted_match`."""
+    return play_counted_match(
+        CountedMatch(
+            first=str(net),
+            second=options.opponent,
+            nodes=options.nodes,
+            games=options.games,
+            openings=options.openings,
+            output=place,
+        )
+    )
+
+
+def play_clock(net: Path, options: GameOptions, place: Path) -> dict[str, Any]:
+    """The same of any network at equal time: the report of `play_match`."""
+    command, chosen = as_player(str(net))
+    return play_match(
+        Match(
+            command,
+            "liteshogi",
+            games=options.games,
+            byoyomi=options.byoyomi,
+            openings=options.openings,
+            first_option=chosen,
+            second_option=as_player(options.opponent)[1],
+            output=place,
+        )
+    )

@@ -6,25 +6,36 @@ import statistics
 import tempfile
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 
 from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
+from experiments.resnet.network import load_resnet
+from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining
-from export.quantise import ACTIVATION_NAMES
+from experiments.timing import sizes, time_network
+from experiments.yardstick import measure_d1
+from export.fold import fold_file
+from export.positions import read_sample
 from lite.records.reader import Reader
 from lite.training.options import TrainingOptions, ValueTraining
 from lite.training.run import Run
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun
-from search.evaluation.bench import find_games, random_network
-from search.evaluation.bench import measure as measure_evaluation
+from search.evaluation.network_file import load_network
+from search.puct.bench import measure_playouts
+from search.rules.shogi import SQUARES
 
 INFERENCE_BATCH = 256
 ROUNDS = 3
+USES = {4: SQUARES, 2: 1}
+"""Times that each weight of a convolution, and of a linear layer, counts in an evaluation."""
+TIMES = 3
+"""That a folded network is timed."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +44,6 @@ class Variant(ABC):
 
     name: str
     options: TrainingOptions
-
-    plays: ClassVar[bool] = False
-    """Whether there is a player for its networks."""
 
     def with_options(self, **changes: Any) -> Self:
         """The same with other options of the training."""
@@ -54,8 +62,14 @@ class Variant(ABC):
         """The figures of the trained network on the held-out games."""
 
     @abstractmethod
-    def evaluation_us(self) -> float:
-        """CPU microseconds of one evaluation on one core."""
+    def playable(self) -> Path:
+        """The trained network's file as an engine plays with it, made if it is not there."""
+
+    @abstractmethod
+    def cost(self, searched: bool) -> dict[str, Any]:
+        """{evaluation_us: CPU microseconds of one evaluation on one core, bytes: of the weights as they are evaluated,
+        multiply_adds: of an evaluation behind the first layer's sums; nodes_per_s: of the search that it is made for,
+        on one core, where it is to be `searched`}."""
 
     def as_trained(self, figures: dict[str, Any]) -> Self:
         """The variant as the run with these figures trained it."""
@@ -74,15 +88,22 @@ class ValueVariant(Variant):
     def judge(self) -> dict[str, Any]:
         return judge_net(str(self.options.output), self.options.valid)
 
-    def evaluation_us(self) -> float:
-        """Of the engine's update and layers, along games, with random weights of the network's dimensions."""
-        network = self.options.network.build()
-        hidden = tuple(len(bias) for _, bias in network.layers()[:-1])
-        lanes = len(network.first_layer()[1])
-        width, activation = -(-lanes // 32) * 32, ACTIVATION_NAMES[network.activation]
-        random = random_network(network.feature_set, width, hidden, network.perspectives, activation=activation)
-        figures = measure_evaluation(random, find_games(None, 200), ROUNDS)
-        return float(figures["update_ns"] + figures["forward_ns"]) / 1000
+    def playable(self) -> Path:
+        path = self.options.output / "net.safetensors"
+        if not path.is_file():
+            fold_file(self.options.output, path, self.options.valid)
+        return path
+
+    def distance(self, yardstick: Sequence[Path]) -> dict[str, Any]:
+        """`measure_d1` of the folded network."""
+        return measure_d1(str(self.playable()), yardstick)
+
+    def cost(self, searched: bool) -> dict[str, Any]:
+        """Of the folded network in the engine, see `time_network`: an update and the layers, along games."""
+        net = self.playable()
+        times = time_network(str(net), TIMES)
+        kept = {name: value for name, value in sizes(load_network(str(net))).items() if name != "row_lanes"}
+        return {"evaluation_us": times["evaluation_ns"] / 1000, "nodes_per_s": times["nps"]} | kept
 
 
 @dataclass(frozen=True)
@@ -91,15 +112,32 @@ class ResnetVariant(Variant):
 
     options: ResnetTraining
 
-    plays = True
-
     def begin(self) -> Run:
         return ResnetRun(self.options)
 
     def judge(self) -> dict[str, Any]:
         return judge_resnet(str(self.options.output), self.options.valid)
 
-    def evaluation_us(self) -> float:
+    def playable(self) -> Path:
+        path = self.options.output / "model.onnx"
+        if not path.is_file():
+            export_resnet(load_resnet(self.options.output)[0], path, read_sample((), CHECKED))
+        return path
+
+    def cost(self, searched: bool) -> dict[str, Any]:
+        """Its nodes are playouts, which it is asked for one by one."""
+        weights = list(load_resnet(self.options.output)[0].parameters())
+        found = {
+            "evaluation_us": self._evaluation_us(),
+            "bytes": sum(weight.numel() * weight.element_size() for weight in weights),
+            # A convolution's weights serve every square, a linear layer's once.
+            "multiply_adds": sum(
+                weight.numel() * (SQUARES if weight.ndim == 4 else weight.ndim == 2) for weight in weights
+            ),
+        }
+        return found | ({"nodes_per_s": measure_playouts(self.playable())["playouts_per_s"]} if searched else {})
+
+    def _evaluation_us(self) -> float:
         """In batches of 256 positions, planes included, in the numbers that are faster here."""
         threads = torch.get_num_threads()
         torch.set_num_threads(1)

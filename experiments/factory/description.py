@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lite.datasets.chunks import data_files
-from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, describe_source, read_description
+from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_description
+from lite.datasets.provenance import describe_data, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
-from search.machine.jit import KERNEL
 
 
 class Description:
@@ -99,55 +93,9 @@ def _named(files: list[dict[str, Any]]) -> str:
     return ", ".join(f"{one.get('name')} (sha256 {str(one.get('sha256'))[:12]})" for one in files) or "none"
 
 
-def describe_data(path: Path) -> dict[str, Any]:
-    """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
-    files = data_files((path,))
-    digests = [_sha256(file) for file in files]
-    return {
-        "name": path.name,
-        "files": len(files),
-        "bytes": sum(file.stat().st_size for file in files),
-        "sha256": hashlib.sha256("".join(digests).encode()).hexdigest() if path.is_dir() else digests[0],
-        "description": describe_source(path),
-    }
-
-
 def _describe_net(role: str, path: Path | str) -> dict[str, Any]:
     file = network_file(path)
-    return {"role": role, "name": str(path) if is_shipped(path) else file.name, "sha256": _sha256(file)}
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def program() -> dict[str, str | None]:
-    """What makes the data, as far as figures or speed may depend on it."""
-    try:
-        release = version("liteshogi")
-    except PackageNotFoundError:
-        release = "source"
-    return {"version": release, "commit": _commit(), "cpu": _cpu(), "kernel": KERNEL}
-
-
-def _commit() -> str | None:
-    """The commit of the source tree, with `-dirty` behind it if it was changed since; None if it is no checkout."""
-    root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
-        return None
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
-    return None
-
-
-def _cpu() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    return {"role": role, "name": str(path) if is_shipped(path) else file.name, "sha256": sha256_of(file)}
 
 
 def _now() -> str:

@@ -109,15 +109,27 @@ class Ledger:
 def read_entries(path: Path) -> Iterator[tuple[int, Counts]]:
     """(Job, its counts) of all whole lines of a ledger, in the order in which they were written, while others may write
     on it. Raises OSError, and ValueError that names a line that is none."""
+    for line in _whole_lines(path, "job", "counts"):
+        yield line["job"], line["counts"]
+
+
+def read_stops(path: Path) -> dict[int, int]:
+    """Bytes of each shard that the whole lines of a ledger tell of, likewise."""
+    return {line["shard"]: line["stop"] for line in _whole_lines(path, "shard", "stop")}
+
+
+def _whole_lines(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
+    """Those that have the fields; ValueError for one that lacks some."""
     with complaints_about(path), open(path, "rb") as file:
         for number, text in enumerate(file, 1):
             if not text.endswith(b"\n"):
                 return
             try:
                 line = parse_json(text.decode())
-                yield line["job"], line["counts"]
+                found = {name: line[name] for name in fields}
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{path}: line {number} is no job's; restore the file from a copy") from None
+            yield found
 
 
 def _are_counts(counts: Any) -> TypeGuard[dict[str, int | float]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from experiments.factory.description import program
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, measure, net_of, play, train
 from experiments.recipe.plan import Plan, Row
 from experiments.results import Results
 from experiments.verb import Verbs
+from lite.datasets.provenance import program
 
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:

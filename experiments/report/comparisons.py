@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.compare.compare import COLUMNS, as_markdown
+from experiments.compare.table import COLUMNS, as_markdown, bands_as_markdown
 from experiments.recipe.pictures import PICTURES
 from experiments.recipe.plan import read_plan
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
@@ -39,10 +39,14 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
             report = {**report, "rows": [{"games": None, "targets": [], **row} for row in report["rows"]]}
             charts += _compared(run, report)
             tables.append(Table.of_markdown(as_markdown(report), run))
+            if bands := bands_as_markdown(report):
+                tables.append(Table.of_markdown(bands, f"{run}: by ply and by score"))
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"{run}: no comparison that this program can read ({error!r}); make it again") from None
         command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
-        origins.append(Origin(run, command, seed=", ".join(map(str, report["seeds"]))))
+        maker = report.get("made_by", {})
+        seeds = ", ".join(map(str, report["seeds"]))
+        origins.append(Origin(run, command, program_of(maker), machine_of(maker), seeds))
     about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
     return Section("Comparisons", about, charts, tables, origins)
 

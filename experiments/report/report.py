@@ -37,18 +37,18 @@ class Kind:
 
 
 def _from_files(section: Callable[[Mapping[str, Any]], Section]) -> Callable[[Mapping[str, Path]], Section]:
-    return lambda runs: section({name: _read_json(path) for name, path in runs.items()})
+    return lambda runs: section({name: read_json(path) for name, path in runs.items()})
 
 
 KINDS = (
     Kind(is_sweep, sweep_section),
     Kind(is_recipe, recipe_section),
-    Kind(lambda path: path.is_file() and is_comparison(_read_json(path)), _from_files(comparison_section)),
+    Kind(lambda path: path.is_file() and is_comparison(read_json(path)), _from_files(comparison_section)),
     Kind(is_training, training_section),
     Kind(is_loop, loop_section),
     Kind(is_league, league_section),
     Kind(lambda path: is_counted_match(path) or is_timed_match(path), match_section),
-    Kind(lambda path: path.is_file() and is_judgement(_read_json(path)), _from_files(judgement_section)),
+    Kind(lambda path: path.is_file() and is_judgement(read_json(path)), _from_files(judgement_section)),
 )
 """In the order of the page."""
 
@@ -116,7 +116,8 @@ def _kind_of(path: Path) -> Kind | None:
     return next((kind for kind in KINDS if kind.of(path)), None)
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """What a file of a run holds. Raises OSError or ValueError in words."""
     with complaints_about(path):
         text = path.read_bytes()
     try:

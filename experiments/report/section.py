@@ -60,7 +60,7 @@ class Section:
 
 
 def machine_of(maker: dict[str, Any]) -> str:
-    """The CPU and the kernel that figures and times are of, of what `factory.description.program` tells."""
+    """The CPU and the kernel that figures and times are of, of what `lite.datasets.provenance.program` tells."""
     return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.report.charts import Chart, Row, diagonal, lines
-from experiments.report.section import Origin, Section, Table
+from experiments.report.section import Origin, Section, Table, machine_of, program_of
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from search.machine.metadata import parse_json
@@ -50,7 +50,9 @@ def training_section(runs: Mapping[str, Path]) -> Section:
                 by_ply.append({"run": run, "ply": ply, "accuracy, %": 100 * band["accuracy"]})
         figures = [format(last[name], form) if name in last else "" for name, form in FIGURES.items()]
         table.append([run, str(options.get("kind", "")), f"{log[-1]['step']:,}", *figures])
-        origins.append(Origin(run, command, seed=str(options.get("seed", ""))))
+        makers = _makers(path)
+        programs, machines = ("; ".join(dict.fromkeys(map(of, makers))) for of in (program_of, machine_of))
+        origins.append(Origin(run, command, programs, machines, str(options.get("seed", ""))))
     charts = [
         *_drawn(losses, "Training loss", "step", "loss", dots=False),
         *_drawn(valid, "Accuracy on held-out games", "step", "accuracy, %"),
@@ -79,6 +81,15 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if not log or not all("kind" in line for line in log) or not isinstance(options, dict):
         raise ValueError(f"{folder.log}: no log of a training; leave this run out, or restore it from a copy")
     return options, log
+
+
+def _makers(path: Path) -> list[dict[str, Any]]:
+    """The programs and machines that have trained a run; none is known of one that has not kept it."""
+    made = RunFolder(path).provenance
+    try:
+        return list(parse_json(made.read_text(encoding="utf-8"))["made_by"]) if made.is_file() else [{}]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{made}: does not tell what a run was made by ({error!r}); restore it from a copy") from None
 
 
 def _command(options: dict[str, Any]) -> str:

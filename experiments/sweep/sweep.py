@@ -12,7 +12,6 @@ from typing import Any
 
 from experiments.arena.process import ends_as_interrupts
 from experiments.factory.cut import cut_evenly
-from experiments.factory.description import describe_data, program
 from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
 from experiments.results import Line, Results
@@ -22,6 +21,7 @@ from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
+from lite.datasets.provenance import describe_data, program
 from lite.training.interrupt import interrupt_flag
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.description import program
 from experiments.factory.jobs import Product
 from experiments.results import Line
 from experiments.sweep.configuration import Measures, Point
 from experiments.timing import machine_cores, sizes, time_network
 from experiments.verb import Verbs
+from lite.datasets.provenance import program
 from lite.training.folder import RunFolder
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file

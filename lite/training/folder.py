@@ -23,6 +23,8 @@ class RunFolder:
         self.log = path / "log.jsonl"
         self.configuration = path / "config.json"
         """The run's options."""
+        self.provenance = path / "made.json"
+        """What the network was made from and by whom, with digests."""
         self.tensorboard = path / "tensorboard"
         self._lock = FolderLock(path)
         self._made = False
@@ -51,7 +53,7 @@ class RunFolder:
     def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""
         epochs = self.path.glob("epoch-*.safetensors")
-        for path in (*epochs, self.network, self.best, self.state, self.log, self.configuration):
+        for path in (*epochs, self.network, self.best, self.state, self.log, self.configuration, self.provenance):
             path.unlink(missing_ok=True)
         for events in self.tensorboard.glob("events.out.tfevents.*"):
             events.unlink()

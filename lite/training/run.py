@@ -10,7 +10,6 @@ share of every batch (`lite.workers`); the first one writes the files and speaks
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
@@ -24,6 +23,7 @@ import torch
 from torch import nn
 
 from lite.datasets.description import describe_sources
+from lite.datasets.provenance import sha256_of
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
@@ -38,6 +38,7 @@ from lite.training.checkpoint import (
 from lite.training.folder import NETWORK_NAME, RunFolder
 from lite.training.interrupt import how_to_resume, interrupt_flag
 from lite.training.log import Progress, RunLog
+from lite.training.made import describe_training
 from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
 from lite.training.options import TrainingOptions
@@ -122,6 +123,7 @@ class Run:
         if options.overwrite:
             self.folder.clear()  # late: what cannot be trained costs nobody a run
         write_atomically(self.folder.configuration, (json.dumps(options.configuration(), indent=1) + "\n").encode())
+        self._made = describe_training(self.folder, options)
 
     def untrained(self) -> nn.Module:
         """The network that the options describe, with random weights."""
@@ -174,7 +176,7 @@ class Run:
             theirs, ours = (json.dumps(config) for config in (other.config, self.model.config))
             raise ValueError(f"--init-from {path}: it holds a network of {theirs}, and this run trains one of {ours}")
         self.model.load_state_dict(other.state_dict())
-        self.initial = {"file": path.name, "sha256": _sha256(path)}
+        self.initial = {"file": path.name, "sha256": sha256_of(path)}
 
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
@@ -223,6 +225,8 @@ class Run:
         }
         data = provenance | {"average_count": self.average.count, "reader": self._reader_state, "best": self.best}
         save_state(self.folder.state, parts, json_safe(data))
+        made = self._made | {"init_from": self.initial, "network": sha256_of(self.folder.network)}
+        write_atomically(self.folder.provenance, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode())
 
     def _restore(self) -> None:
         parts, data = load_state(self.folder.state)
@@ -254,7 +258,7 @@ class Run:
     def _began_from(self, initial: dict[str, str] | None) -> bool:
         """Whether `--init-from` holds the network of that digest, wherever it may lie by now."""
         path = self.options.init_from
-        return path is not None and initial is not None and initial["sha256"] == _sha256(_network_file(path))
+        return path is not None and initial is not None and initial["sha256"] == sha256_of(_network_file(path))
 
     def _batches(self) -> Iterator[Batch]:
         """The batches that remain; after each, `_reader_state` is the place behind it."""
@@ -450,11 +454,6 @@ class Run:
 def _network_file(path: Path) -> Path:
     """A network's file, which a run's directory stands for."""
     return path / NETWORK_NAME if path.is_dir() else path
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _version(distribution: str) -> str:

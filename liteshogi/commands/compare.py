@@ -9,8 +9,9 @@ from typing import Annotated
 
 import tyro
 
-from experiments.compare.compare import SAMPLE, Comparison, Preset, as_markdown, compare
+from experiments.compare.compare import SAMPLE, Comparison, Preset, compare
 from experiments.compare.games import GameOptions
+from experiments.compare.table import as_markdown
 from liteshogi.commands.arguments import Json, Output
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from experiments.report.report import Report, write_report
-from liteshogi.commands.arguments import Json, Output, Overwrite
+from experiments.report.verify import CHANGED, verify
+from liteshogi.commands.arguments import Json, Output, Overwrite, part
 
 
 @dataclass(frozen=True)
@@ -19,11 +21,27 @@ class Command(Report):
     runs: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("report.html")
     overwrite: Overwrite = False
+    verify: bool = False
+    """Make no page: tell whether nets, data and shards still have the digests and sizes that the runs have kept."""
     json: Json = False
 
     def run(self) -> None:
-        report = write_report(self)
+        if self.verify:
+            self._verify()
+            return
+        report = write_report(part(Report, self))
         if self.json:
             print(json.dumps(report))
         else:
             print(f"{report['page']}: {len(report['charts'])} charts of {len(report['runs'])} runs")
+
+    def _verify(self) -> None:
+        """Exits with 1 if anything has changed."""
+        checks = verify(self.runs)
+        if self.json:
+            print(json.dumps({"checks": checks}, ensure_ascii=False))
+        else:
+            for check in checks:
+                print(f"{check['run']}: {check['file']}{': ' if check['file'] else ''}{check['state']}")
+        if any(check["state"] == CHANGED for check in checks):
+            sys.exit(1)

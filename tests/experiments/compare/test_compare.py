@@ -12,6 +12,7 @@ from experiments.compare import variants
 from experiments.compare.compare import SAMPLE
 from experiments.compare.comparison import choose_games, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
+from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetTraining
@@ -64,7 +65,7 @@ def test_a_comparison_is_written_shared_and_resumed(
         return begin(variant)
 
     monkeypatch.setattr(ResnetVariant, "begin", count)
-    monkeypatch.setattr(variants, "measure_evaluation", lambda *_: pytest.fail("no value network here"))
+    monkeypatch.setattr(variants, "time_network", lambda *_: pytest.fail("no value network here"))
     tiny("auxiliary", tmp_path, seeds=(0,)).run()
     said = capsys.readouterr()
     assert "resnet-1x8-aux4" in said.out
@@ -124,6 +125,33 @@ def test_means_and_errors_by_hand() -> None:
     assert "difference" not in found["one"]["x"]
 
 
+def test_what_only_some_networks_have_is_left_out_for_others() -> None:
+    band = [{"band": "ply 0-19", "accuracy": 0.5}, {"band": "no score", "accuracy": None}]
+    row = {"parameters": 1, "training_positions_per_s": 1.0, "training_time_ratio": 1.0, "evaluation_us": 0.05}
+    figures = {"accuracy": {"mean": 0.6, "error": None}, "d1_rmse": {"mean": 0.1, "error": 0.01}}
+    none = {"mean": None, "error": None}
+    games = {"wins": 3, "draws": 0, "losses": 1, "elo": 190.8, "elo_low": None, "elo_high": None}
+    lite = row | {"variant": "lite", "figures": figures, "bytes": 4000, "games": games, "bands": band, "nodes_per_s": 9}
+    resnet = row | {"variant": "resnet", "figures": figures | {"d1_rmse": none}, "games": None, "bands": band}
+    report = {
+        "preset": "nets",
+        "rows": [lite, resnet],
+        "seeds": [0],
+        "data": "d",
+        "valid": "v",
+        "valid_positions": 9,
+        "options": {"epochs": 1, "value_epochs": 2},
+    }
+    lines = as_markdown(report).splitlines()
+    assert "| d1-RMSE | 0.10000 ± 0.01000 | - |" in lines
+    assert "| bytes of weights | 4,000 | - |" in lines
+    assert next(line for line in lines if "equal nodes" in line).startswith(
+        "| games at equal nodes, won - drawn - lost | 3 - 0"
+    )
+    assert not [line for line in lines if "equal time" in line or "multiply" in line]
+    assert bands_as_markdown(report).splitlines()[2:] == ["| ply 0-19 | 50.00 % | 50.00 % |", "| no score | - | - |"]
+
+
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--seeds: name at least one, and none twice"):
         tiny("draw", tmp_path, seeds=(1, 1)).run()
@@ -141,6 +169,7 @@ def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixt
     for words in (
         "half-kp-256x2-32-32",
         "lite-16-4-32",
+        "k-p-256x2-32-32",
         "resnet-1x8-se8-bias",
         "evaluation, µs of one core",
         "games, won - drawn",

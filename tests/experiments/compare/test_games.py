@@ -10,7 +10,7 @@ import pytest
 from experiments.arena.engines import ask_engine
 from experiments.arena.match import Match
 from experiments.compare import games
-from experiments.compare.games import GameOptions, play_games
+from experiments.compare.games import GameOptions, play_clock, play_playouts
 
 
 def test_both_engines_take_the_options_of_a_comparison(
@@ -19,9 +19,14 @@ def test_both_engines_take_the_options_of_a_comparison(
     shutil.copy(tiny_onnx, tmp_path / "model.onnx")
     played: list[Match] = []
     monkeypatch.setattr(games, "play_match", lambda match: played.append(match) or {})
-    play_games(tmp_path / "run", GameOptions(games=2, playouts=3, opponent_depth=2), tmp_path)
-    (match,) = played
+    options = GameOptions(games=2, playouts=3, opponent_depth=2, byoyomi=70, opponent="dense-64-16")
+    play_playouts(tmp_path / "model.onnx", options, tmp_path)
+    play_clock(tmp_path / "model.onnx", options, tmp_path)
+    match, timed = played
     first, second = ask_engine(match.first, match.first_option), ask_engine(match.second, match.second_option)
     assert (first.id_name, first.options["NodesLimit"]) == ("LiteShogi PUCT", 3)
     assert (second.id_name, second.options["DepthLimit"]) == ("LiteShogi", 2)
     assert first.files()[1:] == [tmp_path / "model.onnx"]
+    assert second.options["EvalFile"] == "dense-64-16"
+    assert (timed.byoyomi, timed.first_option) == (70, ())
+    assert ask_engine(timed.second, timed.second_option).options == {"EvalFile": "dense-64-16"}

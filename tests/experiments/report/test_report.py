@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -18,10 +19,16 @@ from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
 from experiments.report.games import match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
-from experiments.report.section import Table
+from experiments.report.section import Table, machine_of
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import training_section
+from experiments.report.verify import CHANGED, MISSING, SAME, UNRECORDED, verify
 from experiments.results import Results
+from lite.datasets.provenance import program
+from lite.training.folder import RunFolder
+from lite.training.made import describe_training
+from lite.training.options import ValueTraining
+from liteshogi.commands.report import Command
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
@@ -138,6 +145,7 @@ def sweep(tmp_path: Path) -> Path:
             "accuracy": 0.6 + width / 1000,
             "log_loss": 0.6,
             "samples": 1000 * width,
+            "sha256": "0",
             "version": "1",
             "commit": "a",
             "cpu": cpu,
@@ -335,6 +343,50 @@ def test_what_is_no_run_is_refused_with_its_name_and_a_remedy(match: Path, train
     described = json.loads((match / "description.json").read_text())
     (match / "description.json").write_text(json.dumps(described | {"verb": "selfplay"}))
     assert "`liteshogi stat` tells" in refusal(match)
+
+
+def test_what_has_changed_since_is_told_from_what_has_not(
+    match: Path, training: Path, sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def states(*runs: Path) -> dict[str, str]:
+        return {Path(check["file"]).name: check["state"] for check in verify(runs)}
+
+    assert states(training) == {"made.json": UNRECORDED}
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "a.hcpe").write_bytes(bytes(38))
+    options = ValueTraining(data=(data,), seed=3)
+    made = describe_training(RunFolder(training), options) | {"network": hashlib.sha256(b"net").hexdigest()}
+    (training / "network.safetensors").write_bytes(b"net")
+    (training / "made.json").write_text(json.dumps(made))
+    assert states(training) == {"network.safetensors": SAME, "data": SAME}
+    assert training_section({"mine": training}).origins[0].machine == machine_of(program())
+    (data / "a.hcpe").write_bytes(bytes(37) + b"1")
+    assert states(training) == {"network.safetensors": SAME, "data": CHANGED}
+    (data / "a.hcpe").unlink()
+    (data).rmdir()
+    assert states(training)["data"] == MISSING
+
+    (match / "shard_00000.hcpe3").write_bytes(bytes(len(PAIRS)))
+    net = {"role": "second", "name": "default", "sha256": "0"}
+    described = json.loads((match / "description.json").read_text())
+    (match / "description.json").write_text(json.dumps(described | {"nets": [net]}))
+    assert states(match) == {"shard_00000.hcpe3": SAME, "default": CHANGED}
+    comparison = tmp_path / "nets.json"
+    digests = {"data": hashlib.sha256(b"games").hexdigest()}
+    report = {"preset": "nets", "rows": [], "seeds": [], "data": "d.hcpe3", "valid": "v.hcpe3", "digests": digests}
+    comparison.write_text(json.dumps(report))
+    (tmp_path / "d.hcpe3").write_bytes(b"games")
+    assert states(comparison) == {"d.hcpe3": SAME, "v.hcpe3": UNRECORDED}
+    with pytest.raises(SystemExit) as left:
+        Command((match,), verify=True).run()
+    assert left.value.code == 1
+    assert "default: changed" in capsys.readouterr().out
+    results = Results(sweep / "points.jsonl")
+    results.add("net", "32A", 0, results.lines["net", "32A", 0] | {"net": "default", "sha256": "0"})
+    results.add("data", str(tmp_path / "d.hcpe3"), 0, {"of": {"sha256": digests["data"]}})
+    assert states(sweep)["default"] == CHANGED
+    assert states(sweep)["d.hcpe3"] == SAME
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1), st.booleans())

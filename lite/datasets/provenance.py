@@ -1,0 +1,75 @@
+"""What anything was made from and by whom, so that it can be made again, and told whether it is still the same: digests
+of files, the program, the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from lite.datasets.chunks import data_files
+from lite.datasets.description import describe_source
+from search.machine.jit import KERNEL
+
+LIBRARIES = ("numpy", "numba", "torch", "safetensors")
+"""That figures may depend on."""
+
+
+def describe_data(path: Path) -> dict[str, Any]:
+    """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
+    files = data_files((path,))
+    digests = [sha256_of(file) for file in files]
+    return {
+        "name": path.name,
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "sha256": hashlib.sha256("".join(digests).encode()).hexdigest() if path.is_dir() else digests[0],
+        "description": describe_source(path),
+    }
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file's content, in hexadecimal digits. Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def program() -> dict[str, str | None]:
+    """What makes the data, as far as figures or speed may depend on it."""
+    try:
+        release = version("liteshogi")
+    except PackageNotFoundError:
+        release = "source"
+    return {"version": release, "commit": _commit(), "cpu": _cpu(), "kernel": KERNEL}
+
+
+def _commit() -> str | None:
+    """The commit of the source tree, with `-dirty` behind it if it was changed since; None if it is no checkout."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    return None
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def libraries() -> dict[str, str]:
+    """Python and what is installed of LIBRARIES, with their versions."""
+    found = {"python": platform.python_version()}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
