@@ -11,6 +11,7 @@ import pytest
 
 from experiments.factory import description as description_module
 from experiments.factory.description import Description
+from lite.datasets import provenance
 from lite.datasets.description import DESCRIPTION, describe_source
 from search.evaluation.shipped import network_file
 from search.machine.jit import KERNEL
@@ -86,7 +87,7 @@ def test_totals_and_time_go_on(tmp_path, monkeypatch):
 
 def test_another_program_is_told_beside_the_first(tmp_path, monkeypatch):
     begun(tmp_path, Description("selfplay", {}))
-    monkeypatch.setattr(description_module, "_cpu", lambda: "another CPU")
+    monkeypatch.setattr(provenance, "_cpu", lambda: "another CPU")
     found = begun(tmp_path, Description("selfplay", {}), empty=False)
     assert [one["cpu"] == "another CPU" for one in found["made_by"]] == [False, True]
 
@@ -164,16 +165,16 @@ def test_the_commit_of_a_checkout(tmp_path, monkeypatch):
     place = tmp_path / "experiments" / "factory" / "description.py"
     place.parent.mkdir(parents=True)
     place.write_text("1")
-    monkeypatch.setattr(description_module, "__file__", str(place))
-    assert description_module._commit() is None
+    monkeypatch.setattr(provenance, "__file__", str(place))
+    assert provenance._commit() is None
     git("init", "-q")
     git("add", ".")
     git("commit", "-q", "-m", "one")
-    assert description_module._commit() == git("rev-parse", "HEAD")
+    assert provenance._commit() == git("rev-parse", "HEAD")
     place.write_text("2")
-    assert description_module._commit() == git("rev-parse", "HEAD") + "-dirty"
+    assert provenance._commit() == git("rev-parse", "HEAD") + "-dirty"
     monkeypatch.setenv("PATH", "")
-    assert description_module._commit() is None
+    assert provenance._commit() is None
 
 
 def test_it_is_readable_json(tmp_path):
