@@ -27,9 +27,9 @@ class Chosen:
 def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> Iterator[Chosen]:
     """The games of files, and of the game files anywhere in folders, but for those that an analysis has written.
 
-    number: which game of each file, from 1; None all of them. output: for one game the KIF, for several a folder, in
-    which the games of a folder keep their places; without it a KIF goes beside its game. Raises OSError or ValueError
-    in words.
+    number: which game of each file, from 1; None all of them. A file in a folder may hold none. output: for one game
+    the KIF, for several a folder, in which the games of a folder keep their places; without it a KIF goes beside its
+    game. Raises OSError or ValueError in words.
     """
     if number is not None and number < 1:
         raise ValueError("--number counts from 1")
@@ -43,7 +43,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         games = list(read_games(path, unfinished=True))
         if number is not None:
             games = games[number - 1 : number]
-        if not games:
+        if not games and path in paths:
             raise ValueError(f"{path}: has no game number {number or 1}")
         alone = len(files) == len(games) == len(paths) and not paths[0].is_dir()
         if output is not None and output.suffix in KIF_SUFFIXES and not alone:

@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two games, four in one file, one that cannot be read, one that an analysis has written, and something else."""
+    """Two games, four in one file, one that cannot be read, one that an analysis has written, none, something else."""
     place = tmp_path / "games"
     (place / "deep").mkdir(parents=True)
     shutil.copy(DATA / "wcsc28.csa", place)
@@ -28,6 +28,7 @@ def folder(tmp_path: Path) -> Path:
     (place / "broken.kif").write_text("手合割：平手\n   1 ７六歩(76)\n", encoding="utf-8")
     (place / "wcsc28.analysed.kif").write_text("")
     (place / "notes.md").write_text("no game")
+    (place / "empty.usi").write_text("# nothing yet\n")
     return place
 
 
