@@ -73,6 +73,7 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
         "// of a perspective; -1: no squares",
         f"constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
         f"constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
+        f"constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
         f"constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
         f"CENTIPAWNS_PER_OUTPUT = {net.centipawns_per_output};  // 24 bits after the point",
         f"constexpr std::size_t FILE_BYTES = {len(content)};",

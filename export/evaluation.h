@@ -419,7 +419,7 @@ constexpr int weight_place(int layer) {
 }
 constexpr int bias_place(int layer) { return layer == 0 ? 0 : bias_place(layer - 1) + padded(SIZES[layer - 1]); }
 
-using Outputs = std::array<std::int32_t, SIZES[LAYERS - 1]>;  // value, and draw if the network has it
+using Outputs = std::array<std::int32_t, OUTPUTS>;  // value, and draw if the network has it
 
 // Centipawns of a value, from the mover's view: divided, scaled in fixed point, a half away from zero, at most 20000.
 constexpr int centipawns(std::int32_t value) {
@@ -465,11 +465,12 @@ class Network {
         return parts_->king_bucket[perspective == 0 ? square : SQUARES - 1 - square];
     }
 
-    Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check) const {
+    // Of the bucket that `men_in_hand` says, a side's pawns beyond the eighth not counted.
+    Outputs forward(const std::int16_t* mover, const std::int16_t* other, bool in_check, int men_in_hand) const {
         alignas(64) std::uint8_t inputs[VIEW_INPUTS * PERSPECTIVES];
         activate(mover, CHECK_ROW >= 0 && in_check ? row_at(CHECK_ROW) : parts_->zeros, inputs);
         if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + VIEW_INPUTS);
-        return layers<0>(inputs);
+        return layers<0>(inputs, OUTPUTS * std::min(men_in_hand * BUCKETS / 20, BUCKETS - 1));
     }
 
   private:
@@ -523,7 +524,7 @@ class Network {
     }
 
     template <int LAYER>
-    Outputs layers(const std::uint8_t* inputs) const {
+    Outputs layers(const std::uint8_t* inputs, int first_output) const {
         constexpr int INPUTS = padded(true_inputs(LAYER)), OUTPUTS = padded(SIZES[LAYER]);
         constexpr int COUNT = OUTPUTS / OUTPUT_BLOCK;
         const std::int8_t* weights = parts_->weights + weight_place(LAYER);
@@ -534,7 +535,7 @@ class Network {
             alignas(64) std::int32_t stored[OUTPUT_BLOCK];
             sums[0].store(stored);
             Outputs found;
-            std::copy_n(stored, found.size(), found.begin());
+            std::copy_n(stored + first_output, found.size(), found.begin());
             return found;
         } else {
             alignas(64) std::uint8_t target[OUTPUTS];
@@ -554,7 +555,7 @@ class Network {
                 Block sums[1];
                 some(sums, COUNT - 1);
             }
-            return layers<LAYER + 1>(target);
+            return layers<LAYER + 1>(target, first_output);
         }
     }
 
@@ -618,7 +619,7 @@ class Accumulator {
     Outputs evaluate(int mover, bool in_check) {
         update(mover);
         if constexpr (PERSPECTIVES == 2) update(1 - mover);
-        return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check);
+        return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check, BUCKETS > 1 ? men_in_hand() : 0);
     }
 
   private:
@@ -638,10 +639,19 @@ class Accumulator {
         std::uint64_t codes[WORDS];
     };
 
+    int men_in_hand() const {
+        int men = 0;
+        for (int colour = 0; colour < 2; ++colour)
+            for (int kind = 0; kind < HAND_KINDS; ++kind)
+                for (int nth = 1; nth <= std::min(MOST_IN_HAND[kind], 8) && holds(in_hand(colour, kind, nth)); ++nth) ++men;
+        return men;
+    }
+
     std::uint8_t bucket_of(int colour, int square) const {
         return static_cast<std::uint8_t>(network_.king_bucket(colour, square));
     }
 
+    bool holds(int code) const { return codes_[code / 64] >> code % 64 & 1; }
     void toggle(int code) { codes_[code / 64] ^= std::uint64_t{1} << code % 64; }
     void toggle(const Change& change) {  // NO_CODE has a bit as well, which no one looks at
         for (int n = 0; n < 2; ++n) toggle(change.removed[n]), toggle(change.added[n]);

@@ -19,6 +19,7 @@ from safetensors.numpy import save
 from export.positions import Sample
 from lite.networks.activation import ACTIVATIONS, Activation
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet
+from search.evaluation.output_buckets import bucket_of_hands
 from search.machine.files import write_atomically
 from search.machine.metadata import sort_header
 from search.rules.shogi import GOLD, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, PROMOTION, SQUARES
@@ -38,6 +39,7 @@ class FoldedNetwork:
     layers: tuple[tuple[np.ndarray, np.ndarray], ...]
     perspectives: int
     activation: str = "relu"
+    buckets: int = 1
 
     @property
     def activates(self) -> Activation:
@@ -50,20 +52,26 @@ class FoldedNetwork:
         return self.activates.ceiling
 
     def activations(self, sample: Sample) -> list[np.ndarray]:
-        """Each layer's inputs f8 (B, in), then the outputs (B, out)."""
+        """Each layer's inputs f8 (B, in), then the outputs (B, outputs) of each position's bucket."""
         inputs = []
         for sums in np.split(self._sums(sample), self.perspectives, 1):
             cut = np.clip(sums, 0, self.limit)
             inputs += [cut] * self.activates.clipped + [cut * cut] * self.activates.squared
-        return self.activations_from(np.concatenate(inputs, 1))
+        return self.activations_from(np.concatenate(inputs, 1), self.buckets_of(sample))
 
-    def activations_from(self, first: np.ndarray) -> list[np.ndarray]:
-        """The same of the first layer's inputs f8 (B, in)."""
+    def buckets_of(self, sample: Sample) -> np.ndarray:
+        """The bucket of the outputs of each position, int64 (B,)."""
+        found: np.ndarray = bucket_of_hands(sample.hands.astype(np.int64), self.buckets)
+        return found
+
+    def activations_from(self, first: np.ndarray, bucket: np.ndarray) -> list[np.ndarray]:
+        """The same of the first layer's inputs f8 (B, in) and buckets (B,)."""
         found = [first]
         for weight, bias in self.layers[:-1]:
             found.append(np.clip(found[-1] @ weight.T + bias, 0, self.limit))
         weight, bias = self.layers[-1]
-        return [*found, found[-1] @ weight.T + bias]
+        outputs = (found[-1] @ weight.T + bias).reshape(len(first), self.buckets, -1)
+        return [*found, outputs[np.arange(len(first)), bucket]]
 
     def outputs(self, sample: Sample) -> np.ndarray:
         """Outputs f8 (B, outputs): the logit of the mover's win, and of a draw where the network has that output."""
@@ -144,7 +152,7 @@ def fold(model: Any) -> FoldedNetwork:
     for array in (rows, bias, *(part for layer in layers for part in layer)):
         if not np.isfinite(array).all():
             raise ValueError("the network holds numbers that are not finite: its training went wrong")
-    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), model.activation)
+    return FoldedNetwork(features, rows, bias, layers, int(model.perspectives), model.activation, model.buckets)
 
 
 def module_outputs(model: Any, sample: Sample) -> np.ndarray:

@@ -32,6 +32,7 @@ def nnue_architecture(net: EvalNetwork) -> Architecture:
     wanted = (
         ("the feature set", net.feature_set.name, NNUE_FEATURES),
         ("perspectives", net.perspectives, (2,)),
+        ("buckets of the output", net.buckets, (1,)),
         ("outputs", net.outputs, (("value",),)),
         ("the activation", net.activation, ("clipped_relu",)),
         ("input_shift", net.input_shift, (0,)),

@@ -13,7 +13,7 @@ square of a lane with unit u has the unit 128 u^2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -120,7 +120,7 @@ def _with_lanes(folded: FoldedNetwork) -> FoldedNetwork:
     padded = np.pad(parts, ((0, 0), (0, 0), (0, extra))).reshape(len(weight), -1)
     rows, first_bias = np.pad(folded.rows, ((0, 0), (0, extra))), np.pad(folded.bias, (0, extra))
     layers = ((padded, bias), *folded.layers[1:])
-    return FoldedNetwork(folded.feature_set, rows, first_bias, layers, folded.perspectives, folded.activation)
+    return replace(folded, rows=rows, bias=first_bias, layers=layers)
 
 
 def _clipped_lanes(folded: FoldedNetwork, inputs: np.ndarray) -> np.ndarray:
@@ -152,9 +152,10 @@ def _quantise_at(
         tuple(layers),
         folded.perspectives,
         input_shift,
-        ("value", "draw")[: len(folded.layers[-1][1])],
+        ("value", "draw")[: len(folded.layers[-1][1]) // folded.buckets],
         ACTIVATION_NAMES[folded.activation],
         logit_per_output=float(units[0]),
+        buckets=folded.buckets,
         **rest,
     )
 

@@ -37,7 +37,8 @@ def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | Non
         return None, "the network's units of files are of one wing or the other, by where the king stands"
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT))
     folded = fold(model)
-    first = folded.activations(Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, net))[0]
+    position = Sample(left.pieces[:1], left.hands[:1], left.in_check[:1], None, net)
+    first, bucket = folded.activations(position)[0], folded.buckets_of(position)
     # In the order of the outputs: view, part, ranks before files, channel, line; then lines as Black counts them.
     shape = (model.perspectives, model.activates.parts, len(model.directions), model.channels, LINES)
     units = first.reshape(shape).copy()
@@ -48,8 +49,9 @@ def line_units(net: str, left: LeftOut, turn: int) -> tuple[dict[str, Any] | Non
         axis, line = divmod(number, LINES)
         silenced[number, :, :, axis, :, line] = 0
     silenced[:, whites_view] = silenced[:, whites_view, ..., ::-1]
-    (value,) = folded.activations_from(first)[-1][:, 0]
-    without = folded.activations_from(silenced.reshape(2 * LINES, -1))[-1][:, 0].reshape(2, LINES)
+    (value,) = folded.activations_from(first, bucket)[-1][:, 0]
+    silenced, bucket = silenced.reshape(2 * LINES, -1), np.repeat(bucket, 2 * LINES)
+    without = folded.activations_from(silenced, bucket)[-1][:, 0].reshape(2, LINES)
     lines: dict[str, list[dict[str, Any]]] = {}
     for axis, (kind, names) in enumerate((("ranks", "abcdefghi"), ("files", "123456789"))):
         lines[kind] = [

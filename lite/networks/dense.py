@@ -16,6 +16,7 @@ from lite.networks.limits import check_choice, check_hidden, check_size
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.feature_sets import PIECE_SQUARE_ROWS
 from search.evaluation.network import MAX_WIDTH
+from search.evaluation.output_buckets import MAX_BUCKETS
 from search.rules.shogi import EMPTY, HAND_CODES, SQUARES
 
 
@@ -37,6 +38,8 @@ class DenseConfig(NetworkConfig):
     """Of the sums. clipped: cut at 1, as the hidden layers are then; squared: that squared; dual: both side by side."""
     king: KingName = "none"
     """What rows know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square itself."""
+    buckets: int = 1
+    """Output layers, one for so many men in hand."""
 
     def check(self) -> None:
         check_size("width", self.width, MAX_WIDTH)
@@ -44,6 +47,7 @@ class DenseConfig(NetworkConfig):
         check_choice("perspectives", self.perspectives, (1, 2))
         check_choice("activation", self.activation, tuple(ACTIVATIONS))
         check_choice("king", self.king, KING_NAMES)
+        check_size("buckets", self.buckets, MAX_BUCKETS)
 
     def build(self) -> DensePieceSquareNetwork:
         return DensePieceSquareNetwork(**vars(self))
@@ -60,14 +64,15 @@ class DensePieceSquareNetwork(ValueNetwork):
         draw: bool = False,
         activation: ActivationName = "relu",
         king: KingName = "none",
+        buckets: int = 1,
     ) -> None:
-        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw, activation, king), perspectives)
+        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw, activation, king, buckets), perspectives)
         self.activation = activation
         self.table = nn.Parameter(torch.randn(ROWS, width) / 6)
         if self.kings.buckets > 1:
             self.king_table = nn.Parameter(torch.zeros(self.kings.buckets, PIECE_SQUARE_ROWS, width))
         self.norm = nn.BatchNorm1d(width)
-        sizes = [width * perspectives * self.activates.parts, *hidden, 1 + draw]
+        sizes = [width * perspectives * self.activates.parts, *hidden, buckets * (1 + draw)]
         self.linear = nn.ModuleList(nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes))
 
     def norms(self) -> list[nn.Module]:

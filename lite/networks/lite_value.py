@@ -24,6 +24,7 @@ from lite.networks.line_sums import LineSums, lanes_of
 from lite.networks.lines import FURTHER_LINES, LINES, LineName, directions_of
 from lite.networks.value_network import HAND_PADDING, NetworkConfig, ValueNetwork, exporting, sum_rows_to_export
 from search.evaluation.network import MAX_LAYER, MAX_WIDTH
+from search.evaluation.output_buckets import MAX_BUCKETS
 from search.rules.shogi import EMPTY
 
 MAX_EMBEDDING = 1024
@@ -50,6 +51,8 @@ class LiteConfig(NetworkConfig):
     """Directions beside ranks and files, with as many channels each: both diagonals, blocks of 3x3 squares."""
     king: KingName = "none"
     """What embeddings know of the own king's square: mirrored, its wing; zones, its 3x3 squares; all, the square."""
+    buckets: int = 1
+    """Output layers, one for so many men in hand."""
 
     def check(self) -> None:
         check_choice("layout", self.layout, ("board", "blog"))
@@ -62,6 +65,7 @@ class LiteConfig(NetworkConfig):
         for line in self.lines:
             check_choice("lines", line, FURTHER_LINES)
         check_choice("king", self.king, KING_NAMES)
+        check_size("buckets", self.buckets, MAX_BUCKETS)
         most = (MAX_EMBEDDING, MAX_WIDTH // LINES // len(directions_of(self.lines)), MAX_LAYER)
         for name, size, limit in zip(("embedding", "channels", "hidden"), self.dims, most, strict=True):
             check_size(f"dims: {name}", size, limit)
@@ -84,8 +88,9 @@ class LiteValueNetwork(ValueNetwork):
         activation: ActivationName = "relu",
         lines: tuple[LineName, ...] = (),
         king: KingName = "none",
+        buckets: int = 1,
     ) -> None:
-        super().__init__(self.kind(dims, layout, perspectives, draw, activation, lines, king), perspectives)
+        super().__init__(self.kind(dims, layout, perspectives, draw, activation, lines, king, buckets), perspectives)
         self.activation = activation
         embedding, channels, hidden = dims
         self.layout = layout
@@ -104,7 +109,7 @@ class LiteValueNetwork(ValueNetwork):
             self.king_hands = nn.Parameter(torch.zeros(self.kings.buckets, HAND_PADDING - 1, embedding))
         width = channels * LINES * len(self.directions)
         self.l3 = nn.Linear(width * perspectives * self.activates.parts, hidden)
-        self.l4 = nn.Linear(hidden, 1 + draw)
+        self.l4 = nn.Linear(hidden, buckets * (1 + draw))
 
     def line_convolutions(self, embedding: int, channels: int) -> tuple[nn.Module, nn.Module]:
         """(B, D, 9, 9) to (B, C, 1, 9) along the files, and to (B, C, 9, 1) along the ranks, without biases."""

@@ -25,11 +25,12 @@ from lite.networks.line_sums import LineSums
 from lite.networks.row_sums import TableSums
 from lite.workers import ALONE
 from search.evaluation.feature_sets import FeatureSet
+from search.evaluation.output_buckets import bucket_of_hands, bucket_of_men
 from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
-_UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none"}
+_UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none", "buckets": 1}
 """Fields that a network file leaves out where they say so: files are the same as before there were these fields."""
 
 
@@ -117,12 +118,28 @@ class ValueNetwork(nn.Module):
         """What the name of the activation stands for."""
         return ACTIVATIONS[self.activation]
 
-    def _head(self, outputs: torch.Tensor) -> torch.Tensor:
+    @property
+    def buckets(self) -> int:
+        """Buckets of the outputs, by the men in hand."""
+        return getattr(self.network_config, "buckets", 1)
+
+    @property
+    def output_count(self) -> int:
+        """Outputs of a position."""
+        return self.hidden_layers()[-1].out_features // self.buckets
+
+    def _of_bucket(self, outputs: torch.Tensor, bucket: torch.Tensor) -> torch.Tensor:
+        """The outputs (B, outputs) of each position's bucket (B,), of those of all."""
+        if self.buckets == 1:
+            return outputs
+        return outputs.unflatten(1, (self.buckets, -1))[torch.arange(len(outputs), device=outputs.device), bucket]
+
+    def _head(self, outputs: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         *hidden, last = self.hidden_layers()
         for layer in hidden:
             outputs = self.activates.cut(layer(outputs))
-        result: torch.Tensor = last(outputs)
-        return result
+        men = (x2 < HAND_PADDING - 1).sum(1)
+        return self._of_bucket(last(outputs), bucket_of_men(men, self.buckets))
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         """Outputs (B, outputs) from the listing's inputs: x1 int64 (B, 81) pieces 0..28, x2 int64 (B, 57) hand indices.
@@ -131,7 +148,7 @@ class ValueNetwork(nn.Module):
         by operation; the way to train is `outputs`.
         """
         if self.perspectives == 1:
-            return self._head(self._outputs(x1, x2))
+            return self._head(self._outputs(x1, x2), x2)
         other_piece: Any = self._other_piece
         other_hand: Any = self._other_hand
         other_x1, other_x2 = other_piece[x1].flip(1), other_hand[x2]
@@ -140,7 +157,7 @@ class ValueNetwork(nn.Module):
             both = self._outputs(torch.cat((x1, other_x1)), torch.cat((x2, other_x2))).chunk(2)
         else:
             both = self._outputs(x1, x2), self._outputs(other_x1, other_x2)
-        return self._head(torch.cat(both, 1))
+        return self._head(torch.cat(both, 1), x2)
 
     forward_listed = forward
 
@@ -164,7 +181,8 @@ class ValueNetwork(nn.Module):
             return self.kings.place(rows, start, hands_apart)
 
         arguments = (len(pieces), lists, first_layer, self.norms(), self.training, linear, self.activates)
-        return fused_outputs(*arguments, threads=self.threads, workers=self.workers)
+        outputs = fused_outputs(*arguments, threads=self.threads, workers=self.workers)
+        return self._of_bucket(outputs, bucket_of_hands(torch.from_numpy(hands).long(), self.buckets))
 
     def summed_layers(self) -> tuple[FirstLayer, list[tuple[torch.Tensor, torch.Tensor]]]:
         """The first layer as `outputs` takes it, and (weight, bias) of later ones, whose inputs are in its order."""
@@ -181,7 +199,8 @@ class ValueNetwork(nn.Module):
         *hidden, last = self._linear()
         for weight, bias in hidden:
             outputs = self.activates.cut(nn.functional.linear(outputs, weight, bias))
-        return nn.functional.linear(outputs, *last)
+        outputs = nn.functional.linear(outputs, *last)
+        return self._of_bucket(outputs, bucket_of_hands(hands.long(), self.buckets))
 
     def gathered_sums(self, rows: torch.Tensor) -> torch.Tensor:
         """The first layer's sums (samples, N) before normalisation, of rows as `gather_active_rows` gives them."""

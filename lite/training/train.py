@@ -87,7 +87,7 @@ class ValueRun(Run):
         exponent = self.options.error_exponent
         for batch in self.read(self.options.valid, shuffle=False):
             share = self.workers.share(len(batch))
-            outputs = np.zeros((len(batch), self.model.hidden_layers()[-1].out_features), np.float32)
+            outputs = np.zeros((len(batch), self.model.output_count), np.float32)
             with torch.no_grad():
                 arrays = (batch.pieces[share], batch.hands[share], batch.in_check[share])
                 outputs[share] = self.outputs(self.average.model, *arrays).cpu()

@@ -17,6 +17,7 @@ from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
 from search.evaluation.kernels import activate, affine, affine_clipped, square, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
+from search.evaluation.output_buckets import bucket_of_position
 from search.machine.bits import popcount, trailing_zeros
 from search.machine.jit import jit
 from search.machine.llvm import make_load, make_store
@@ -299,9 +300,12 @@ def forward(pos, accumulators, net):
         )  # fmt: skip
         inputs = target
     affine(inputs, net.inputs[last], net.weights[last], net.biases[last], net.outputs[last], accumulators.outputs)
+    value = np.int64(0)
+    if net.buckets != 1:
+        value = bucket_of_position(pos, net.buckets) * (1 + net.has_draw)
     if net.has_draw != 0:
-        accumulators.draw_output = np.int64(_load_int32(accumulators.outputs, 1))
-    return np.int64(_load_int32(accumulators.outputs, 0))
+        accumulators.draw_output = np.int64(_load_int32(accumulators.outputs, value + 1))
+    return np.int64(_load_int32(accumulators.outputs, value))
 
 
 @jit

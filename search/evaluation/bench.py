@@ -117,18 +117,20 @@ def random_network(
     perspectives: int,
     outputs: tuple[str, ...] = ("value",),
     activation: str = CLIPPED,
+    buckets: int = 1,
 ) -> EvalNetwork:
     """A network of given dimensions with random weights, the same at every call."""
     generator = np.random.default_rng(1)
     chosen = feature_set(features) if isinstance(features, str) else features
     rows = generator.integers(-30, 31, (chosen.rows, width), np.int16)
     layers, inputs = [], width * perspectives * (2 if activation == DUAL else 1)
-    for count, shift in (*((size, 6) for size in hidden), (len(outputs), 0)):
+    for count, shift in (*((size, 6) for size in hidden), (buckets * len(outputs), 0)):
         weight = generator.integers(-40, 41, (count, inputs), np.int8)
         layers.append(Layer(weight, generator.integers(-500, 501, count, np.int32), shift))
         inputs = count
     bias = generator.integers(0, 64, width, np.int16)
-    return EvalNetwork(chosen, rows, bias, tuple(layers), perspectives, outputs=outputs, activation=activation)
+    parts = (chosen, rows, bias, tuple(layers), perspectives)
+    return EvalNetwork(*parts, outputs=outputs, activation=activation, buckets=buckets)
 
 
 @jit

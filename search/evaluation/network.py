@@ -4,7 +4,7 @@
     x       = clip(sum_p >> input_shift, 0, 127)                      u8, mover's lanes first, then the other side's
               squared: (x * x + 64) >> 7; dual: of each side the clipped lanes, then their squares
     x       = clip((weight @ x + bias) >> shift, 0, 127)              each hidden layer: int8 weights, int32 sums
-    output  = weight @ x + bias                                       int32: value, and optionally draw
+    output  = weight @ x + bias                                       int32: value, and optionally draw, of the bucket
     logit   = truncate(output / output_divisor) * logit_per_output    of the mover's win
     score   = logit * cp_per_logit                                    centipawns, in integer arithmetic (`centipawns`)
 
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from search.evaluation.feature_sets import FeatureSet
+from search.evaluation.output_buckets import MAX_BUCKETS, bucket_of_hands
 from search.score import MAX_EVALUATION
 
 LANES = 32
@@ -71,6 +72,8 @@ class EvalNetwork:
     logit_per_output: float = 1.0 / 600
     """Logit of the mover's win that one unit of the divided output stands for."""
     cp_per_logit: float = 600.0
+    buckets: int = 1
+    """Of the output layer: it has all outputs of a bucket side by side, and `output_buckets` says which one counts."""
     provenance: dict[str, Any] = field(default_factory=dict)
     """Data, configuration, metrics and versions that the network came from, as JSON."""
 
@@ -129,6 +132,7 @@ def _check(net: EvalNetwork) -> None:
     require(_is_whole(net.input_shift, 0, 15), f"input_shift must be 0 to 15, found {net.input_shift!r}")
     require(net.outputs in OUTPUT_NAMES, f"outputs must be value, or value and draw, found {net.outputs!r}")
     require(_is_whole(net.output_divisor, 1, 1 << 20), f"output_divisor {net.output_divisor!r} is not 1 to {1 << 20}")
+    require(_is_whole(net.buckets, 1, MAX_BUCKETS), f"buckets must be 1 to {MAX_BUCKETS}, found {net.buckets!r}")
     for name in ("logit_per_output", "cp_per_logit"):
         number = getattr(net, name)
         usable = isinstance(number, float | int) and not isinstance(number, bool) and 0 < number < 1e9
@@ -159,7 +163,7 @@ def _check(net: EvalNetwork) -> None:
             isinstance(layer.weight, np.ndarray) and layer.weight.ndim == 2,
             f"{name}: weight must be int8 [outputs, inputs]",
         )
-        outputs = len(net.outputs) if last else layer.weight.shape[0]
+        outputs = net.buckets * len(net.outputs) if last else layer.weight.shape[0]
         require(1 <= outputs <= MAX_LAYER, f"{name}: {outputs} outputs: 1 to {MAX_LAYER} can be evaluated")
         _check_array(layer.weight, f"{name}: weight", np.int8, (outputs, inputs))
         _check_array(layer.bias, f"{name}: bias", np.int32, (outputs,))
@@ -204,7 +208,8 @@ def evaluate_reference(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, 
     x = np.concatenate([_activate(net, one) for one in sums], 1)
     for layer in net.layers[:-1]:
         x = np.clip(_affine(layer, x) >> layer.shift, 0, ACTIVATION_LIMIT)
-    return _affine(net.layers[-1], x)
+    outputs = _affine(net.layers[-1], x).reshape(len(x), net.buckets, -1)
+    return outputs[np.arange(len(x)), bucket_of_hands(np.asarray(hands, np.int64), net.buckets)]
 
 
 def centipawns_reference(net: EvalNetwork, outputs: Iterable[int]) -> list[int]:

@@ -50,7 +50,7 @@ def _description(net: EvalNetwork) -> dict[str, Any]:
         "logit_per_output": net.logit_per_output,
         "cp_per_logit": net.cp_per_logit,
         "provenance": net.provenance,
-    }
+    } | ({"buckets": net.buckets} if net.buckets != 1 else {})
 
 
 def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
@@ -66,7 +66,7 @@ def _checksum(tensors: dict[str, np.ndarray], description: str) -> str:
 def save_network(net: EvalNetwork, path: Path | str) -> None:
     """Write the file whole or not at all; equal networks give equal bytes."""
     tensors, data = _tensors(net), json.dumps(_description(net), sort_keys=True)
-    version = VERSIONS[net.activation != CLIPPED]
+    version = VERSIONS[net.activation != CLIPPED or net.buckets != 1]
     header = {"format": FORMAT, "version": version, "data": data, "checksum": _checksum(tensors, data)}
     write_atomically(Path(path), sort_header(save(tensors, header)))
 
@@ -107,6 +107,7 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         data["output_divisor"],
         data["logit_per_output"],
         data["cp_per_logit"],
+        data.get("buckets", 1),
         data["provenance"],
     )
     require(set(_tensors(net)) == set(tensors), f"unexpected arrays {sorted(set(tensors) - set(_tensors(net)))}")

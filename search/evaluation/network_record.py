@@ -41,6 +41,7 @@ network_dtype = record_dtype(
         ("inputs", np.int64, MAX_LAYERS),  # padded
         ("outputs", np.int64, MAX_LAYERS),  # padded
         ("shifts", np.int64, MAX_LAYERS),
+        ("buckets", np.int64),  # of the output layer
         ("output_divisor", np.int64),
         ("centipawns_per_output", np.int64),
         ("has_draw", np.int64),
@@ -112,6 +113,7 @@ def _make_record(net: EvalNetwork) -> np.void:
         record["inputs"][index], record["outputs"][index] = inputs, outputs
         record["shifts"][index] = layer.shift
         inputs = outputs
+    record["buckets"] = net.buckets
     record["output_divisor"] = net.output_divisor
     record["centipawns_per_output"] = net.centipawns_per_output
     record["has_draw"] = len(net.outputs) == 2

@@ -55,10 +55,10 @@ def _networks() -> dict[str, EvalNetwork]:
         "lite": load_network("lite-16-4-32"),
         "odd": dataclasses.replace(odd, rows=odd.rows * np.int16(600), input_shift=5),  # int16 wraps
         "draw": random_network("piece_square", 416, (40, 16), 1, ("value", "draw")),
-        "no hidden layer": random_network("k_p", 160, (), 1, activation="squared_clipped_relu"),
+        "no hidden layer": random_network("k_p", 160, (), 1, activation="squared_clipped_relu", buckets=3),
         "k_p": dataclasses.replace(random_network("k_p", 64, (17, 33), 2), output_divisor=24),
         "half_kp": random_network("half_kp", 64, (32, 32), 2),
-        "king buckets": random_network("king_piece_square", 128, (48,), 2, activation="dual_clipped_relu"),
+        "king buckets": random_network("king_piece_square", 128, (48,), 2, ("value", "draw"), "dual_clipped_relu", 8),
     }
 
 

@@ -45,6 +45,7 @@ def configurations(draw: st.DrawFn, kings: tuple[str, ...] = KING_NAMES) -> Netw
         "draw": draw(st.booleans()),
         "activation": draw(st.sampled_from(list(ACTIVATIONS))),
         "king": draw(st.sampled_from(kings)),
+        "buckets": draw(st.sampled_from([1, 1, 5])),
     }
     if draw(st.booleans()):
         hidden = draw(st.lists(st.integers(6, 9), max_size=2))
@@ -127,7 +128,7 @@ def test_integers_are_the_reference_s_along_games(
 
 OF_EACH = (
     LiteConfig((3, 2, 8), perspectives=2, activation="dual", lines=("diagonals", "blocks")),
-    UntiedConfig((2, 3, 7), activation="squared", lines=("blocks",), king="mirrored", draw=True),
+    UntiedConfig((2, 3, 7), activation="squared", lines=("blocks",), king="mirrored", draw=True, buckets=8),
     DenseConfig(9, (8, 6), perspectives=2, activation="clipped", king="zones"),
 )
 SCRIPT = """

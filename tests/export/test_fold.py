@@ -47,6 +47,7 @@ def test_what_cannot_be_folded_is_refused(make_net) -> None:
             "activation": "relu",
             "feature_set": feature_set("piece_square"),
             "perspectives": 1,
+            "buckets": 1,
             "layers": net.layers,
         }
         return SimpleNamespace(**(parts | {"first_layer": lambda: (rows, bias)} | changes))

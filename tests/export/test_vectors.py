@@ -72,7 +72,7 @@ def _networks() -> dict[str, EvalNetwork]:
         "k_p": random_network("k_p", 32, (17, 33), 2),
         "half_kp": random_network("half_kp", 32, (7,), 2),
         "squared": random_network("piece_square", 32, (8,), 1, activation="squared_clipped_relu"),
-        "dual": random_network("piece_square", 32, (8,), 2, activation="dual_clipped_relu"),
+        "dual": random_network("piece_square", 32, (8,), 2, ("value", "draw"), "dual_clipped_relu", 4),
         "king buckets": random_network("king_piece_square", 32, (8,), 2),
     }
     odd = random["shifted, wrapping"]

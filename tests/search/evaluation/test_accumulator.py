@@ -32,7 +32,7 @@ NETS = {
     "king buckets": ("king_piece_square", 128, (48,), 2),
     "draw": ("piece_square", 64, (16,), 1, ("value", "draw")),
     "squared": ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
-    "dual": ("king_piece_square", 64, (9, 5), 2, ("value", "draw"), "dual_clipped_relu"),
+    "dual": ("king_piece_square", 64, (9, 5), 2, ("value", "draw"), "dual_clipped_relu", 8),
 }
 
 

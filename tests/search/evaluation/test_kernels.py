@@ -99,7 +99,7 @@ for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
              ("k_p", 64, (20, 9, 40), 2, ("value", "draw")), ("half_kp", 32, (3,), 2),
              ("king_piece_square", 160, (32, 32), 1), ("k_p", 192, (32,), 2),
              ("piece_square", 96, (32,), 1, ("value",), "squared_clipped_relu"),
-             ("king_piece_square", 64, (8,), 2, ("value",), "dual_clipped_relu")):
+             ("king_piece_square", 64, (8,), 2, ("value",), "dual_clipped_relu", 5)):
     net = random_network(*spec)
     for case in (net, dataclasses.replace(net, rows=net.rows * np.int16(700), input_shift=4)):
         found = evaluate_batch(case, pieces, hands, checks)

@@ -144,7 +144,7 @@ def test_king_buckets_are_part_of_the_file(tmp_path: Path) -> None:
     assert found.outputs == ("value", "draw")
 
 
-@pytest.mark.parametrize(("activation", "version"), zip(ACTIVATIONS, "122", strict=True))
+@pytest.mark.parametrize(("activation", "version"), list(zip(ACTIVATIONS, "122", strict=True)))
 def test_older_programs_read_what_they_can_evaluate(tmp_path: Path, activation: str, version: str) -> None:
     net, path = random_network(*SMALL, activation=activation), tmp_path / "net.safetensors"
     save_network(net, path)
@@ -223,6 +223,8 @@ WRONG = [
     ({"perspectives": 1}, r"layer 1: weight must be int8 \[8, 32\], found int8 \[8, 64\]"),
     ({"input_shift": 16}, "input_shift must be 0 to 15"),
     ({"outputs": ("draw",)}, "outputs must be value"),
+    ({"buckets": 9}, "buckets must be 1 to 8, found 9"),
+    ({"buckets": 2}, r"layer 2: weight must be int8 \[2, 8\], found int8 \[1, 8\]"),
     ({"activation": "screlu"}, "'screlu' cannot be evaluated"),
     ({"output_divisor": 0}, "output_divisor 0"),
     ({"logit_per_output": float("nan")}, "logit_per_output must be a positive number"),

@@ -1,0 +1,41 @@
+"""Which row of the output layer speaks: by the men in hand, for an opening is judged otherwise than an ending.
+
+Both sides' hands count, a side's pawns beyond the eighth not: what rows of `piece_square` know. The buckets share out
+the first twenty men evenly, and the last of them has all beyond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from search.machine.jit import jit
+from search.rules.shogi import HAND_KINDS, PAWN
+
+MAX_BUCKETS = 8
+"""With two outputs each they fill one block of a kernel's outputs: all are computed, at the cost of one."""
+SHARED_MEN = 20
+COUNTED_PAWNS = 8
+
+
+def bucket_of_men(men: Any, buckets: int) -> Any:
+    """The bucket of so many men in hand, int64 (B,), an array or a tensor."""
+    return (men * buckets // SHARED_MEN).clip(max=buckets - 1)
+
+
+def bucket_of_hands(hands: Any, buckets: int) -> Any:
+    """The bucket of hands int64 (B, 14), own P L N S B R G then the enemy's, an array or a tensor."""
+    uncounted = (hands[:, [PAWN, HAND_KINDS + PAWN]] - COUNTED_PAWNS).clip(min=0)
+    return bucket_of_men(hands.sum(1) - uncounted.sum(1), buckets)
+
+
+@jit
+def bucket_of_position(pos, buckets):
+    """The bucket of a position's record, int64."""
+    men = np.int64(0)
+    for colour in range(2):
+        for kind in range(HAND_KINDS):
+            held = np.int64(pos.hands[colour, kind])
+            men += min(held, COUNTED_PAWNS) if kind == PAWN else held
+    return min(men * buckets // SHARED_MEN, buckets - 1)
