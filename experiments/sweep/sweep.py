@@ -103,6 +103,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
                     results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
                 else:
                     results.add("net", point.name, point.seed, line)
+                write_atomically(sweep.output / TABLE, as_markdown(results).encode())
                 tell(point, None if "failed" in line else line)
                 said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
                 print(f"{point.label}, seed {point.seed}: {said}", file=sys.stderr, flush=True)

@@ -28,7 +28,7 @@ def as_markdown(results: Results) -> str:
     columns = [column for column in COLUMNS if any(column[1](net) for net in nets)]
     lines = [[name for name, _ in columns], ["---"] * len(columns)]
     lines += [[show(net) for _, show in columns] for net in nets]
-    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n" if nets else ""
     done = {(net["name"], net["seed"]) for net in nets}
     for (kind, name, seed), line in results.lines.items():
         if kind == "failed" and (name, seed) not in done:

@@ -200,6 +200,8 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
     kept = {line["label"] for line in map(json.loads, (tmp_path / "out" / "points.jsonl").read_text().splitlines())}
     assert 0 < len(kept) < 8
     before = lines()
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert len(kept) - 1 <= table.count("| dense width") <= len(kept)
     with start() as process:
         assert process.wait(200) == 0
     after = lines()[len(before) :]
