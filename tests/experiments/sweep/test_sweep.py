@@ -323,3 +323,16 @@ def test_a_stopped_training_saves_its_state_and_goes_on(tmp_path: Path, yardstic
     assert json.loads(done.stdout)["points"] == 1
     (line,) = [one for (kind, _, _), one in Results(tmp_path / "out" / "points.jsonl").lines.items() if kind == "net"]
     assert line["resumed"]
+
+
+@pytest.mark.slow
+def test_a_cluster_does_points_too(tmp_path: Path) -> None:
+    cluster = pytest.importorskip("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    text = '[train]\nkind = "lite"\ndata = ["none.hcpe"]\n' + MEASURE + "[[space]]\ndims = [[4, 2, 8], [4, 2]]\n"
+    try:
+        report = run_sweep(Sweep(described(tmp_path, text), tmp_path / "out", ray=cluster.address))
+    finally:
+        cluster.shutdown()
+    first, second = (report["failed"][f"lite dims {dims}"] for dims in ("4,2,8", "4,2"))
+    assert "none.hcpe: no such file" in first
+    assert "dims" in second
