@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from experiments.arena.strength import in_words
 from experiments.results import Line, Results
 from experiments.sweep.games import NODES, TIME
 
@@ -41,9 +42,7 @@ def _elo(kind: str) -> Callable[[Line], str]:
         games = net[kind]
         if games is None:
             return ""
-        if games["elo"] is None:
-            return f"{games['wins']} - {games['draws']} - {games['losses']}"
-        return f"{games['elo']:+.0f} +- {(games['elo_high'] - games['elo_low']) / 2:.0f}"
+        return in_words(games["elo"], games["elo_low"], games["elo_high"]).removeprefix("Elo ")
 
     return show
 

@@ -21,6 +21,7 @@ from experiments.sweep.configuration import Configuration, Point, read_configura
 from experiments.sweep.games import near_front
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.sweep import Sweep, run_sweep
+from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepWorker
 from experiments.timing import sizes
 from experiments.verb import Verbs
@@ -160,6 +161,7 @@ from pathlib import Path
 from experiments.sweep import work
 from experiments.sweep.sweep import Sweep, run_sweep
 from tests.experiments.sweep.test_sweep import figures_of
+from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepWorker
 place = Path(sys.argv[1])
 def step(name):
@@ -230,6 +232,19 @@ def test_a_failing_verb_says_its_last_words() -> None:
     printed, taken = Verbs(cores).run(["--version"])
     assert printed.startswith("liteshogi ")
     assert taken.keys() == {"seconds", "cpu_seconds"}
+
+
+def test_games_are_told_as_far_as_they_tell(tmp_path: Path) -> None:
+    results = Results(tmp_path / "points.jsonl")
+    point = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID)).point({"width": 32})
+    results.add("net", point.name, 0, figures_of(point))
+    games = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "elo": 0.0, "elo_low": None, "elo_high": None}
+    results.add("games", point.name, 0, games)
+    results.add("timed games", point.name, 0, games | {"elo": 50.0, "elo_low": 10.0, "elo_high": 90.0})
+    head, _, line = as_markdown(results).splitlines()
+    cells = dict(zip(head.split(" | "), line.split(" | "), strict=True))
+    assert cells["Elo at equal nodes"] == "too few games for an Elo"
+    assert cells["Elo at equal time"] == "+50 +- 40"
 
 
 def test_sizes_by_hand() -> None:
