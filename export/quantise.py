@@ -7,8 +7,9 @@ then have unit v and its activations, after a shift of s bits, v*2^s. The last v
 lane's unit from below: no position's sum may leave int16. Shifts round down, so half a step is put into the biases. The
 shifts themselves are tried out: of all combinations the one whose win rates are nearest on a sample is kept.
 
-An activation that training cuts at 1 does mind: 127 stands for 1 then, or for less where the sample stays below. The
-square of a lane with unit u has the unit 128 u^2.
+An activation that training cuts at 1 does mind: for a lane 127 stands for 1 then, or for less where the sample stays
+below; for a hidden neuron it can stand for more where int8 could not hold its weights else, and smaller shifts, which
+do hold them but round coarser, are among those that are tried. The square of a lane with unit u has the unit 128 u^2.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ INPUT_SHIFTS = range(2, 8)
 CUT_INPUT_SHIFTS = range(6)
 """Where training cuts activations: 127 stands for 1 then, and int16 holds no more than a few hundred times that."""
 EXTRA_SHIFTS = range(-2, 2)
-"""Steps tried around the shift that lets half of a layer's neurons fill both int8 and 0..127."""
+"""Steps tried around the shift that lets half of a layer's live neurons fill both int8 and 0..127."""
 RANGE_QUANTILE = 0.9999
 """Activations beyond this quantile of the sample are cut off at 127; 0.999 makes finer steps and larger errors."""
 UNSEEN_MARGIN = 1.5
@@ -81,16 +82,10 @@ def _ranges(inputs: np.ndarray, margin: float) -> np.ndarray:
 
 
 def _quantise_layer(
-    weight: np.ndarray,
-    bias: np.ndarray,
-    units: np.ndarray,
-    ranges: np.ndarray | None,
-    limit: float,
-    extra_shift: int,
-    number: int,
+    weight: np.ndarray, bias: np.ndarray, units: np.ndarray, ranges: np.ndarray | None, extra_shift: int, number: int
 ) -> tuple[Layer, np.ndarray]:
     """A layer in integers, and the units of its outputs. units: of the inputs; ranges: of the outputs' activations,
-    which are cut at the limit; None at the output layer, whose rows share one unit."""
+    None at the output layer, whose rows share one unit."""
     weight = weight * units
     largest = np.abs(weight).max(1)
     largest = np.maximum(largest, max(float(largest.max()), 1e-9) / 1024)
@@ -99,9 +94,9 @@ def _quantise_layer(
         sum_units = np.full(len(bias), largest.max() / WEIGHT_LIMIT)
     else:
         wanted = ranges / ACTIVATION_LIMIT
-        shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))))) + extra_shift
-        most = int(np.floor(min(SHIFT_LIMIT, np.log2(limit / largest.max()))))  # beyond it 127 is more than the limit
-        shift = max(0, min(most, shift))
+        alive = ranges > ranges.max() / 32  # what never speaks has no say
+        shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))[alive]))) + extra_shift
+        shift = max(0, min(SHIFT_LIMIT, shift))
         sum_units = np.maximum(wanted / (1 << shift), largest / WEIGHT_LIMIT)
     integer = np.rint(weight / sum_units[:, None])
     constant = np.rint(bias / sum_units) + ((1 << shift) >> 1)
@@ -143,7 +138,7 @@ def _quantise_at(
     layers = []
     for number, (weight, constant) in enumerate(folded.layers, 1):
         hidden = ranges[number - 1] if number < len(folded.layers) else None
-        layer, units = _quantise_layer(weight, constant, units, hidden, folded.limit, extra_shift, number)
+        layer, units = _quantise_layer(weight, constant, units, hidden, extra_shift, number)
         layers.append(layer)
     return EvalNetwork(
         folded.feature_set,

@@ -90,6 +90,15 @@ def test_dimensions_that_the_search_cannot_evaluate_are_refused(positions: Sampl
         quantise(made_up(1.0, ((np.full((1, 8), 1e-3), np.array([1e7])),)), sample)
 
 
+def test_neurons_that_never_speak_have_no_say_in_the_shift(positions: Sample) -> None:
+    sample, generator = positions.part(0, 500), np.random.default_rng(3)
+    bias = np.where(np.arange(16) < 5, 0.1, -1000.0)
+    layers = ((generator.normal(0, 0.3, (16, 8)), bias), (generator.normal(0, 1, (1, 16)), np.zeros(1)))
+    folded = made_up(1.0, layers)
+    exact = folded.logits(sample)
+    assert np.abs(quantised_logits(quantise(folded, sample), sample) - exact).mean() < 0.06 * exact.std()
+
+
 def test_a_draw_output_is_kept(positions: Sample) -> None:
     sample = positions.part(0, 300)
     folded = made_up(1.0, ((np.random.default_rng(2).normal(0, 0.3, (2, 8)), np.array([0.1, -0.2])),))
