@@ -20,8 +20,9 @@ import numpy as np
 
 from search.evaluation.material import material_network
 from search.machine.cache_directory import make_directory, note_use
-from search.machine.jit import CACHE_DIRECTORY, KERNELS, LOCK
+from search.machine.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
 from search.machine.source_digest import code_name
+from search.machine.target import KERNELS
 
 _UNUSED_DAYS = 30
 _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
@@ -89,10 +90,14 @@ def _start_second() -> subprocess.Popen[bytes] | None:
 @contextlib.contextmanager
 def _second_process() -> Iterator[None]:
     """At the first time a process beside this one compiles what it can, and the caller loads what is ready."""
-    place = CACHE_DIRECTORY / code_name(__file__, __spec__)
+    name = code_name(__file__, __spec__)
+    place = CACHE_DIRECTORY / name
     complete = place / "complete"
     if os.path.exists(complete):
         note_use(place, place.stat())
+        yield
+        return
+    if os.path.exists(RELEASED_DIRECTORY / name / "complete"):
         yield
         return
     second = _start_second()

@@ -23,13 +23,19 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from search.machine.cache_directory import say_once
-from search.machine.cache_files import CodeFiles, CompileLock
+from search.machine.cache_files import CodeFiles, CompileLock, ReleasedFiles
 from search.machine.source_digest import code_name
+from search.machine.target import RELEASED
 
 
 @functools.cache
 def _code_files(directory: Path) -> CodeFiles:
     return CodeFiles(directory)
+
+
+@functools.cache
+def _released_files(directory: Path) -> ReleasedFiles:
+    return ReleasedFiles(directory)
 
 
 class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
@@ -43,6 +49,7 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         name = code_name(code.co_filename, function.__globals__.get("__spec__"))
         self._lock = lock
         self._files = _code_files(lock.directory / name)
+        self._released = _released_files(RELEASED / lock.directory.name / name)
         self._cache_path = str(self._files.directory)
         plain = function.__qualname__.replace("<", "").replace(">", "")
         self._stem = f"{plain}-{code.co_firstlineno}"
@@ -65,14 +72,16 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         return found
 
     def _load(self, signature: Any, target_context: Any) -> Any:
-        content = self._files.read(self._file(signature, target_context.codegen()))
-        if content is None:
-            return None
-        try:
-            return CompileResult._rebuild(target_context, *pickle.loads(content))
-        except Exception:  # it is what was written, and still of no use: a game is worth more than knowing why
-            self._files.say_damaged()
-            return None
+        name = self._file(signature, target_context.codegen())
+        for files in (self._files, self._released):  # what had to be compiled again comes first
+            content = files.read(name)
+            if content is None:
+                continue
+            try:
+                return CompileResult._rebuild(target_context, *pickle.loads(content))
+            except Exception:  # it is what was written, and still of no use: a game is worth more than knowing why
+                files.say_damaged()
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled for a signature, but no code with an address baked in."""

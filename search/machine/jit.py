@@ -2,69 +2,40 @@
 
 Compiled code is kept in a directory for each environment (versions, CPU, kernel) and in it one for each module and the
 digest of all sources that the module reaches (`source_digest.py`): an edit compiles anew whatever could see it, and
-nothing else.
+nothing else. A release brings such directories along, compiled for kinds of CPU (`target.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numba
-import numpy as np
 
 from search.machine.cache_directory import choose_directory
 from search.machine.cache_files import CompileLock
 from search.machine.compile_cache import keep_compiled
-
-KERNELS = ("vnni", "avxvnni", "avx2", "plain")
-"""Widest first; a CPU that runs one runs those after it."""
+from search.machine.target import NUMBA_CONFIG, RELEASED, choose_kernel, cpu_flags, environment_name, released_target
 
 
-def _cpu_flags() -> frozenset[str]:
-    """The CPU's feature names as LLVM spells them, without compiling anything."""
-    from llvmlite import binding
-
-    return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
-
-
-def choose_kernel(flags: frozenset[str]) -> str:
-    """The widest integer kernel that a CPU with these LLVM feature names runs; `LITESHOGI_KERNEL` overrides it."""
-    if {"avx512vnni", "avx512bw", "avx512vl"} <= flags:
-        best = "vnni"
-    elif "avxvnni" in flags:
-        best = "avxvnni"
-    elif "avx2" in flags:
-        best = "avx2"
-    else:
-        best = "plain"
-    wanted = os.environ.get("LITESHOGI_KERNEL", "") or best
-    if wanted not in KERNELS:
-        raise ValueError(f"LITESHOGI_KERNEL={wanted!r}: use one of {', '.join(KERNELS)}, or unset it")
-    if KERNELS.index(wanted) < KERNELS.index(best):
-        raise ValueError(f"LITESHOGI_KERNEL={wanted}: this CPU cannot run it; unset it, or use {best}")
-    return wanted
+def _choose() -> tuple[str, str]:
+    """The kernel, and the name of the environment that it is compiled in; lets Numba compile for a release's target
+    where there is one."""
+    flags = cpu_flags()
+    target = released_target(flags)
+    if target is None:
+        kernel = choose_kernel(flags)
+        return kernel, environment_name(kernel, tuple(sorted(flags)))
+    NUMBA_CONFIG.CPU_NAME, NUMBA_CONFIG.CPU_FEATURES = target.cpu, target.added
+    return target.kernel, target.environment
 
 
-def _environment(flags: frozenset[str], kernel: str) -> str:
-    """A name for everything beside the sources that compiled code depends on."""
-    digest = hashlib.sha256()
-    sliders = os.environ.get("LITESHOGI_SLIDERS", "")
-    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version(), platform.machine())
-    for part in (*versions, kernel, sliders, *sorted(flags)):
-        digest.update(part.encode() + b"\0")
-    return f"{kernel}-{digest.hexdigest()[:16]}"
-
-
-_flags = _cpu_flags()
-KERNEL: str = choose_kernel(_flags)
-CACHE_DIRECTORY: Path = choose_directory() / _environment(_flags, KERNEL)
+KERNEL, _environment = _choose()
+CACHE_DIRECTORY: Path = choose_directory() / _environment
 """What is compiled for this machine and these versions, a directory for each module."""
+RELEASED_DIRECTORY: Path = RELEASED / _environment
+"""What came compiled with the package, if anything did."""
 LOCK = CompileLock(CACHE_DIRECTORY)
 
 _OPTIONS: dict[str, Any] = {

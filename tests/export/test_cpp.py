@@ -23,7 +23,8 @@ from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_net
 from search.evaluation.network import EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
-from search.machine.jit import KERNEL, KERNELS
+from search.machine.jit import KERNEL
+from search.machine.target import KERNELS
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
 from search.rules.sfen import position_from_sfen

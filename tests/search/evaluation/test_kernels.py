@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from search.machine.jit import KERNEL, KERNELS
+from search.machine.jit import KERNEL
+from search.machine.target import KERNELS
 
 SCRIPT = """
 import dataclasses

@@ -100,6 +100,41 @@ def test_a_second_start_compiles_nothing(load, tmp_path, said):
     assert said == []
 
 
+@pytest.fixture
+def released(load, tmp_path, monkeypatch) -> list[Path]:
+    """The files of the tiny module's code as a package brings them along, where others may write to them."""
+    monkeypatch.setattr(compile_cache, "RELEASED", tmp_path / "package")
+    load("package").eightfold(5)
+    (tmp_path / "package" / "environment" / "lock").unlink()
+    for path in (tmp_path / "package").rglob("*"):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    return code_files(tmp_path)
+
+
+def test_a_release_s_code_is_used_and_nothing_is_written(load, released, tmp_path, said):
+    module = load()
+    assert (module.eightfold(5), compiled(module)) == (40, 0)
+    assert (code_files(tmp_path), list((tmp_path / "cache").iterdir()), said) == (released, [], [])
+
+
+def test_a_release_s_code_of_other_sources_is_not_used(load, released, tmp_path):
+    (tmp_path / "tiny.py").write_text(TINY.replace("2 * number", "3 * number"))
+    module = load()
+    assert (module.eightfold(5), compiled(module)) == (135, 2)
+
+
+def test_damage_to_a_release_s_code_is_mended_in_the_cache(load, released, tmp_path, said):
+    for file in released:
+        file.write_bytes(_flip(file.read_bytes()))
+    module = load()
+    assert (module.eightfold(5), compiled(module)) == (40, 2)
+    assert len(said) == 1
+    assert str(tmp_path / "package") in said[0]
+    cache_directory._said.clear()
+    after = load()
+    assert (after.eightfold(5), compiled(after), len(said)) == (40, 0, 1)
+
+
 @posix
 def test_what_is_made_is_for_the_user_alone(load, tmp_path):
     load().eightfold(5)
