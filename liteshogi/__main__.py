@@ -110,10 +110,7 @@ def _run(arguments: list[str]) -> int:
         print(_overview())
         return 0
     if verb == "--version":
-        from liteshogi import __version__
-
-        print(f"liteshogi {__version__}")
-        return 0
+        return _tell_version()
     if verb in VERBS and VERBS[verb] and rest[:1] in (["-h"], ["--help"]):
         print(_overview(verb))
         return 0
@@ -152,6 +149,29 @@ def parse(verb: str, rest: list[str]) -> Any:
 
         given = configured(command, rest, words[1])
     return tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
+
+
+def _tell_version() -> int:
+    """What a report of an error should begin with; whatever comes of the rest, the version is told."""
+    from liteshogi import __version__
+
+    print(f"liteshogi {__version__}", flush=True)
+    import platform
+
+    import numba
+    import numpy
+
+    print(f"Python {platform.python_version()}, numba {numba.__version__}, NumPy {numpy.__version__}", flush=True)
+    try:
+        from search.machine.jit import CACHE_DIRECTORY, KERNEL, RELEASED_DIRECTORY
+        from search.machine.target import cpu_name
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"CPU {cpu_name()}, kernel {KERNEL}")
+    came = f" beside what came with the package, {RELEASED_DIRECTORY}" if RELEASED_DIRECTORY.is_dir() else ""
+    print(f"compiled code {CACHE_DIRECTORY}{came}")
+    return 0
 
 
 def _in_words(error: Exception) -> str:

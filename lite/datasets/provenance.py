@@ -14,6 +14,7 @@ from typing import Any
 from lite.datasets.chunks import data_files
 from lite.datasets.description import describe_source
 from search.machine.jit import KERNEL
+from search.machine.target import cpu_name
 
 LIBRARIES = ("numpy", "numba", "torch", "safetensors")
 """That figures may depend on."""
@@ -44,7 +45,7 @@ def program() -> dict[str, str | None]:
         release = version("liteshogi")
     except PackageNotFoundError:
         release = "source"
-    return {"version": release, "commit": _commit(), "cpu": _cpu(), "kernel": KERNEL}
+    return {"version": release, "commit": _commit(), "cpu": cpu_name(), "kernel": KERNEL}
 
 
 def _commit() -> str | None:
@@ -56,14 +57,6 @@ def _commit() -> str | None:
     with suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
     return None
-
-
-def _cpu() -> str:
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def libraries() -> dict[str, str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -54,6 +56,15 @@ TARGETS = (
 def cpu_flags() -> frozenset[str]:
     """This CPU's feature names as LLVM spells them, without compiling anything."""
     return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
+
+
+def cpu_name() -> str:
+    """This CPU as its maker calls it, or its kind where the system does not tell."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
 
 
 def choose_kernel(flags: frozenset[str]) -> str:

@@ -31,6 +31,17 @@ def test_help_lists_every_command_with_what_it_does():
         assert len(line) > 25, f"{command} says nothing of itself"
 
 
+def test_the_version_tells_what_a_report_needs(capsys):
+    from liteshogi import __version__
+    from search.machine.jit import KERNEL
+
+    assert _run(["--version"]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first == f"liteshogi {__version__}"
+    assert [line.split()[0] for line in rest] == ["Python", "CPU", "compiled"]
+    assert rest[1].endswith(f", kernel {KERNEL}")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as ended:

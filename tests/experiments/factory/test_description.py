@@ -87,7 +87,7 @@ def test_totals_and_time_go_on(tmp_path, monkeypatch):
 
 def test_another_program_is_told_beside_the_first(tmp_path, monkeypatch):
     begun(tmp_path, Description("selfplay", {}))
-    monkeypatch.setattr(provenance, "_cpu", lambda: "another CPU")
+    monkeypatch.setattr(provenance, "cpu_name", lambda: "another CPU")
     found = begun(tmp_path, Description("selfplay", {}), empty=False)
     assert [one["cpu"] == "another CPU" for one in found["made_by"]] == [False, True]
 

@@ -1,0 +1,85 @@
+"""The files that pip installs: the sources, a wheel of them for all, and one with compiled code for this platform.
+
+The last starts without compiling where Python, numba and NumPy are of the versions that it was made with.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from search.machine.target import RELEASED, TARGETS, Target, cpu_flags
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+_COMPILE = "from search.warmup import warm_up; warm_up()"
+
+
+def write_sources(directory: Path) -> None:
+    """Put the files of the last commit there. ValueError if those at hand are others: a release must be one that can
+    be made again."""
+    if changed := _git("status", "--porcelain").decode().splitlines():
+        raise ValueError(
+            f"{CHECKOUT}: {len(changed)} files differ from the last commit: commit them, or set them aside"
+        )
+    with tarfile.open(fileobj=BytesIO(_git("archive", "HEAD"))) as archive:
+        archive.extractall(directory, filter="data")
+
+
+def _git(*words: str) -> bytes:
+    return subprocess.run(["git", "-C", str(CHECKOUT), *words], check=True, stdout=subprocess.PIPE).stdout
+
+
+def compile_for(target: Target, sources: Path) -> Path:
+    """Compile the engine for a target into the sources' own `search/compiled`; the directory.
+
+    Raises ValueError if this CPU cannot run what is compiled: warming up does.
+    """
+    if missing := target.needed - cpu_flags():
+        raise ValueError(f"code for {target.cpu} is made on a CPU that runs it: this one lacks {', '.join(missing)}")
+    place = sources / RELEASED.relative_to(CHECKOUT)
+    place.mkdir(mode=0o700, exist_ok=True)
+    directory = place / target.environment
+    directory.mkdir(mode=0o700)  # that it is there lets the process below compile for the target, see `released_target`
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "LITESHOGI_"))}
+    environment |= {"PYTHONPATH": str(sources), "LITESHOGI_CACHE": str(place), "LITESHOGI_KERNEL": target.kernel}
+    subprocess.run([sys.executable, "-c", _COMPILE], env=environment, cwd=sources, check=True)
+    for path in directory.iterdir():
+        if path.is_file():
+            path.unlink()  # locks
+    if not list(directory.glob("search.warmup-*/complete")):
+        raise RuntimeError(f"{directory}: not all was compiled")
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return directory
+
+
+def platform_tag() -> str:
+    """Of the wheel with compiled code. That calls into the C library alone, by names as old as numba's own wheels."""
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return platform.replace("linux_", "manylinux_2_17_")
+
+
+def build(sources: Path, output: Path, *options: str) -> None:
+    """`python -m build` of a source tree."""
+    command = [sys.executable, "-m", "build", str(sources), "--outdir", str(output.resolve()), *options]
+    subprocess.run(command, check=True, cwd=sources.parent)  # elsewhere: a folder `build` would stand for the module
+
+
+def make_wheels(output: Path) -> list[Path]:
+    """Make all three in a folder; their paths. Takes minutes."""
+    output.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as name:
+        sources = Path(name) / "liteshogi"
+        write_sources(sources)
+        build(sources, output)
+        for target in TARGETS:
+            compile_for(target, sources)
+        tags = (f"--plat-name={platform_tag()}", f"--python-tag=cp{sys.version_info.major}{sys.version_info.minor}")
+        build(sources, output, "--wheel", *(f"-C--build-option={tag}" for tag in tags))
+    return sorted(output.glob("liteshogi-*"))
