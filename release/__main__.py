@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from release.gui_folder import make_archive
 from release.wheels import make_wheels
 
 
@@ -16,7 +17,9 @@ def main() -> None:
     if len(sys.argv) > 2 or sys.argv[1:2] in (["-h"], ["--help"]):
         sys.exit(__doc__)
     try:
-        made = make_wheels(Path(*sys.argv[1:] or ["dist"]))
+        output = Path(*sys.argv[1:] or ["dist"])
+        made = make_wheels(output)
+        made.append(make_archive(output, [path for path in made if path.suffix == ".whl"]))
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
     for path in made:

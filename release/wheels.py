@@ -72,7 +72,7 @@ def build(sources: Path, output: Path, *options: str) -> None:
 
 
 def make_wheels(output: Path) -> list[Path]:
-    """Make all three in a folder; their paths. Takes minutes."""
+    """Make all three in a folder, and tell what is in it. Takes minutes."""
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name:
         sources = Path(name) / "liteshogi"
@@ -82,4 +82,4 @@ def make_wheels(output: Path) -> list[Path]:
             compile_for(target, sources)
         tags = (f"--plat-name={platform_tag()}", f"--python-tag=cp{sys.version_info.major}{sys.version_info.minor}")
         build(sources, output, "--wheel", *(f"-C--build-option={tag}" for tag in tags))
-    return sorted(output.glob("liteshogi-*"))
+    return sorted(path for path in output.glob("liteshogi-*") if path.suffix in (".gz", ".whl"))

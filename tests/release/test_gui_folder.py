@@ -1,0 +1,68 @@
+"""The folder for GUIs: its files are whole, and its start file reaches the engine from wherever it is called."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from liteshogi import __version__
+from release.gui_folder import fill_folder
+
+posix = pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    wheel = tmp_path / f"liteshogi-{__version__}-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    fill_folder(tmp_path / "my engines", [wheel])
+    return tmp_path / "my engines"
+
+
+def test_every_part_is_filled_in_and_readable_where_it_is_read(folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {
+        *("LiteShogi.bat", "LiteShogi.sh", "setup.bat", "setup.sh", "README.txt", "LICENSE", "networks", "wheels")
+    }
+    assert (folder / "networks" / "default.safetensors").stat().st_size > 900_000
+    for path in (*folder.glob("*.bat"), *folder.glob("*.sh"), folder / "README.txt"):
+        content = path.read_bytes()
+        assert not re.search(rb"@[A-Z]+@", content), path.name
+        ends = {".sh": (0, b"\n")}.get(path.suffix, (content.count(b"\n"), b"\r\n"))
+        assert (content.count(b"\r\n"), content[-len(ends[1]) :]) == ends, path.name
+        if path.suffix != ".txt":
+            content.decode("ascii")
+    assert f"liteshogi=={__version__}" in (folder / "setup.bat").read_text()
+
+
+@posix
+def test_the_start_file_hands_everything_to_the_engine(folder: Path, tmp_path: Path) -> None:
+    python = folder / "engine" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@"\ncat\n')
+    python.chmod(0o755)
+    (folder / "engine" / "ready").touch()
+    (tmp_path / "link").symlink_to(folder / "LiteShogi.sh")
+    for start in (folder / "LiteShogi.sh", tmp_path / "link"):
+        command = [start, "eval", "a b"]
+        done = subprocess.run(command, input="usi\n", capture_output=True, text=True, cwd="/", timeout=60)
+        assert (done.stdout, done.stderr) == ("-I -m liteshogi eval a b\nusi\n", "")
+
+
+@posix
+def test_a_first_start_without_python_says_so_and_starts_nothing(folder: Path, tmp_path: Path) -> None:
+    for name in (f"python{sys.version_info.major}.{sys.version_info.minor}", "python3"):
+        old = tmp_path / "bin" / name
+        old.parent.mkdir(exist_ok=True)
+        old.write_text("#!/bin/sh\nexit 1\n")
+        old.chmod(0o755)
+    environment = {"PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    start = [folder / "LiteShogi.sh"]
+    done = subprocess.run(start, input="usi\n", capture_output=True, text=True, timeout=60, env=environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Python 3.11 or later is missing" in done.stderr
+    assert not (folder / "engine").exists()
