@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BOUNDS := $(VENV)-bounds/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: setup demo test slow lint docs bench clean
+.PHONY: setup demo test slow lint docs bench release bounds clean
 
 setup: $(INSTALLED)
 
@@ -45,5 +46,17 @@ bench: $(INSTALLED)
 	$(BIN)/liteshogi bench planes
 	$(BIN)/liteshogi bench
 
+# From the last commit, with this Python's numba and NumPy, on a CPU with AVX-512 VNNI: docs/release.md.
+release: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	$(BIN)/python -m release dist
+
+# The oldest versions that pyproject.toml allows, in an environment of their own: does all still work with them?
+bounds:
+	test -x $(BOUNDS)/python || $(PYTHON) -m venv $(VENV)-bounds
+	$(BOUNDS)/python -m pip install --quiet uv
+	$(BOUNDS)/uv pip install --python $(BOUNDS)/python --resolution lowest-direct --editable '.[all]'
+	$(BOUNDS)/python -m pytest -q
+
 clean:
-	rm -rf $(VENV) build dist out *.egg-info
+	rm -rf $(VENV) $(VENV)-bounds build dist out *.egg-info

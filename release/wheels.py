@@ -24,9 +24,7 @@ def write_sources(directory: Path) -> None:
     """Put the files of the last commit there. ValueError if those at hand are others: a release must be one that can
     be made again."""
     if changed := _git("status", "--porcelain").decode().splitlines():
-        raise ValueError(
-            f"{CHECKOUT}: {len(changed)} files differ from the last commit: commit them, or set them aside"
-        )
+        raise ValueError(f"{CHECKOUT}: {len(changed)} files are not as committed: commit them, or set them aside")
     with tarfile.open(fileobj=BytesIO(_git("archive", "HEAD"))) as archive:
         archive.extractall(directory, filter="data")
 
@@ -41,7 +39,9 @@ def compile_for(target: Target, sources: Path) -> Path:
     Raises ValueError if this CPU cannot run what is compiled: warming up does.
     """
     if missing := target.needed - cpu_flags():
-        raise ValueError(f"code for {target.cpu} is made on a CPU that runs it: this one lacks {', '.join(missing)}")
+        raise ValueError(
+            f"code for {target.cpu} is made on a CPU that runs it: this one lacks {', '.join(sorted(missing))}"
+        )
     place = sources / RELEASED.relative_to(CHECKOUT)
     place.mkdir(mode=0o700, exist_ok=True)
     directory = place / target.environment

@@ -1,0 +1,71 @@
+"""What pip installs: made of what is committed, for CPUs that run it, and ready without compiling."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from release import wheels
+from release.wheels import compile_for, make_wheels, platform_tag, write_sources
+from search.alphabeta.bench import SIGNATURE
+from search.machine.target import TARGETS
+
+
+def test_a_release_is_of_what_is_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheels, "_git", lambda *words: b" M search/score.py\n?? search/new.py\n")
+    with pytest.raises(ValueError, match="2 files are not as committed"):
+        write_sources(tmp_path / "sources")
+    assert not (tmp_path / "sources").exists()
+
+
+def test_code_is_made_on_a_cpu_that_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vnni, avx2 = TARGETS
+    monkeypatch.setattr(wheels, "cpu_flags", lambda: avx2.needed | {"avx512f"})
+    with pytest.raises(ValueError, match="this one lacks avx512bw, avx512cd, avx512dq, avx512vl, avx512vnni"):
+        compile_for(vnni, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def _install(python: Path, *what: str) -> None:
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *what], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("kernel", [target.kernel for target in TARGETS])
+def test_a_bare_install_is_ready_without_compiling(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """In CPU seconds, which a busy machine changes less; all of the engine's processes count."""
+    place = tmp_path_factory.getbasetemp() / "release"
+    python = place / "bare" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not place.exists():
+        made = make_wheels(place / "dist")
+        wheel, sources = (
+            next(path for path in made if path.name.endswith(f"-none-{tag}.whl")) for tag in (platform_tag(), "any")
+        )
+        assert not [name for name in zipfile.ZipFile(sources).namelist() if name.endswith(".nbc")]
+        subprocess.run([sys.executable, "-m", "venv", place / "bare"], check=True)
+        _install(python, str(wheel))
+    cache = place / f"cache-{kernel}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA_"))}
+    environment |= {"LITESHOGI_CACHE": str(cache), "LITESHOGI_KERNEL": kernel}
+    used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    script = "usi\nisready\nposition startpos\ngo depth 1\nquit\n"
+    engine = [python, "-m", "liteshogi"]
+    done = subprocess.run(engine, input=script, capture_output=True, text=True, env=environment, cwd=place)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    print(f"{kernel}: {seconds:.2f} CPU seconds, {time.perf_counter() - begun:.2f} s")
+    assert "readyok" in done.stdout
+    assert "bestmove" in done.stdout
+    assert done.stderr == ""
+    assert not list(cache.rglob("*.nbc"))
+    assert seconds < 4
+    bench = subprocess.run([*engine, "bench"], capture_output=True, text=True, env=environment, cwd=place, check=True)
+    assert str(SIGNATURE) in bench.stdout
