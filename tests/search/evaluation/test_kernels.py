@@ -94,7 +94,7 @@ hands = np.zeros((60, 14), np.uint8)
 hands[:10, :2] = 3
 for one, held in zip(pieces, hands):
     men = np.flatnonzero((one != 28) & (one % 14 != 7))
-    one[men[38 - held.sum():]] = 28
+    one[men[38 - int(held.sum()):]] = 28
 checks = generator.random(60) < 0.3
 for spec in (("piece_square", 96, (32,), 1), ("piece_square", 32, (), 2),
              ("k_p", 64, (20, 9, 40), 2, ("value", "draw")), ("half_kp", 32, (3,), 2),
