@@ -11,7 +11,7 @@ from search.alphabeta.parameters import DELTA_PRUNING
 from search.alphabeta.picker import next_move, start_picking
 from search.alphabeta.sampling import QUIESCENCE, keep_sample
 from search.alphabeta.see import capture_gain, exchange_wins
-from search.alphabeta.thread import copy_pv
+from search.alphabeta.thread import copy_pv, count_node
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
@@ -112,7 +112,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
         thread.continuation[ply + 1] = move_row(pos, move)
         thread.played[ply] = move
         do_move(pos, move)
-        thread.nodes += 1
+        count_node(thread)
         score = -quiesce(pos, thread, accumulators, network, ply + 1, -beta, -alpha)
         undo_move(pos, move)
         if thread.stop:

@@ -43,7 +43,7 @@ from search.alphabeta.reductions import (
     weigh_move,
 )
 from search.alphabeta.see import exchange_wins
-from search.alphabeta.thread import NO_CONTINUATION, copy_pv
+from search.alphabeta.thread import NO_CONTINUATION, copy_pv, count_node
 from search.alphabeta.transposition import (
     EXACT,
     LOWER,
@@ -85,9 +85,7 @@ def play(pos, thread, ply, move):
     thread.taken[ply] = kind + 1 if kind < KINDS else 0
     thread.continuation[ply + 1] = move_row(pos, move)
     do_move(pos, move)
-    thread.nodes += 1
-    if thread.node_limit and thread.nodes >= thread.node_limit:
-        thread.stop = 1
+    count_node(thread)
 
 
 @jit
@@ -97,7 +95,7 @@ def play_nothing(pos, thread, ply):
     thread.continuation[ply + 1] = NO_CONTINUATION
     do_null_move(pos)
     prefetch_cluster(thread.table, pos.key)
-    thread.nodes += 1
+    count_node(thread)
 
 
 @jit

@@ -169,6 +169,14 @@ class SearchThread:
 
 
 @jit
+def count_node(thread):
+    """Count a move of the tree; the last one that is allowed ends the search."""
+    thread.nodes += 1
+    if thread.node_limit and thread.nodes >= thread.node_limit:
+        thread.stop = 1
+
+
+@jit
 def copy_pv(thread, ply, move):
     """The line of the child behind a move becomes the node's."""
     thread.pv[ply, 0] = move
