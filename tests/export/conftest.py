@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,13 @@ from lite.networks.dense import DensePieceSquareNetwork
 from lite.networks.lite_value import LiteValueNetwork
 from lite.networks.untied import UntiedNetwork
 from lite.networks.value_network import ValueNetwork
+from search.evaluation.accumulator import Accumulators, evaluate_output
+from search.evaluation.network import EvalNetwork, evaluate_reference
+from search.evaluation.network_record import network_record
+from search.rules.movegen import list_moves
+from search.rules.position import do_move, undo_move
+from search.rules.sfen import position_from_sfen
+from search.rules.view import view_position
 
 NETS: dict[str, Callable[[], ValueNetwork]] = {
     "board": lambda: LiteValueNetwork((16, 4, 32)),
@@ -56,3 +64,30 @@ def positions() -> Sample:
     sample = random_sample(10_000)
     result = np.random.default_rng(0).choice(np.array([0, 0.5, 1], np.float32), len(sample), p=[0.45, 0.1, 0.45])
     return Sample(sample.pieces, sample.hands, sample.in_check, result, sample.source)
+
+
+def _compare_along_game(net: EvalNetwork, seed: int, plies: int = 150) -> None:
+    """Along a random game, with a step aside and back at every ply, against the reference."""
+    pos, accumulators = position_from_sfen("startpos"), Accumulators(net)
+    generator, outputs = random.Random(seed), []
+    pieces, hands, checks = np.zeros((plies, 81), np.uint8), np.zeros((plies, 14), np.uint8), np.zeros(plies, np.bool_)
+    for ply in range(plies):
+        moves = list_moves(pos)
+        if not moves:
+            break
+        aside, move = (np.int64(generator.choice(moves)) for _ in range(2))
+        do_move(pos, aside)
+        evaluate_output(pos, accumulators.record, network_record(net))
+        undo_move(pos, aside)
+        do_move(pos, move)
+        outputs.append(int(evaluate_output(pos, accumulators.record, network_record(net))))
+        view_position(pos, pieces, hands, checks, np.int64(ply))
+    played = len(outputs)
+    assert (evaluate_reference(net, pieces[:played], hands[:played], checks[:played])[:, 0] == outputs).all()
+    assert len(set(outputs)) > plies // 4
+
+
+@pytest.fixture(scope="session")
+def compare_along_game() -> Callable[..., None]:
+    """Asserts that a network's incremental integers are the reference's: (network, seed, plies)."""
+    return _compare_along_game

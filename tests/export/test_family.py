@@ -31,8 +31,8 @@ from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, ValueNetwork, listed_inputs
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network, save_network
-from search.machine.jit import KERNEL, KERNELS
-from tests.export.test_any_dimensions import walk_and_compare
+from search.machine.jit import KERNEL
+from search.machine.target import KERNELS
 
 SAMPLE = random_sample(400, seed=5)
 FEW = SAMPLE.part(0, 40)
@@ -118,12 +118,12 @@ def integers(folded: FoldedNetwork, path: Path) -> np.ndarray:
 @given(config=configurations(("none", "mirrored", "zones")), seed=st.integers(0, 1 << 20))
 @settings(max_examples=6, deadline=None)
 def test_integers_are_the_reference_s_along_games(
-    tmp_path_factory: pytest.TempPathFactory, config: NetworkConfig, seed: int
+    compare_along_game, tmp_path_factory: pytest.TempPathFactory, config: NetworkConfig, seed: int
 ) -> None:
     path, drawn = tmp_path_factory.mktemp("family") / "net.safetensors", folded(config, seed)
     assume(drawn.logits(SAMPLE).std() > 0.02)
     integers(drawn, path)
-    walk_and_compare(load_network(path), seed, 60)
+    compare_along_game(load_network(path), seed, 60)
 
 
 OF_EACH = (
