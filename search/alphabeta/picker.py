@@ -75,7 +75,7 @@ def _score_quiets(pos, thread, ply, count):
     premium = np.int64(thread.parameters.check_premium) if thread.steps & QUIET_CHECKS else 0
     first_piece = (np.int64(pos.turn) & 1) * KINDS
     drops = thread.drop_scores
-    scored = np.int64(-1)
+    scored = np.int64(-1)  # a kind's drops lie side by side, and are scored together
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
         target, origin = move & 127, (move >> 7) & 127
@@ -95,17 +95,11 @@ def _score_quiets(pos, thread, ply, count):
                     np.uint64(six.ctypes.data) + first,
                 )
             score = np.int64(drops[target])
-            checking = (checks[kind, 0] & BIT[target, 0]) | (checks[kind, 1] & BIT[target, 1])
-            if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
-                score += premium
-            if ply < LOW_PLIES:
-                score += 8 * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
-            keys[index] = score << INDEX_BITS | index
-            continue
-        kind = np.int64(pos.board[origin]) - first_piece
-        row = (first_piece + kind) * SQUARES + target
-        score = 2 * (np.int64(history[origin, target]) + pawns[row])
-        score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]
+        else:
+            kind = np.int64(pos.board[origin]) - first_piece
+            row = (first_piece + kind) * SQUARES + target
+            score = 2 * (np.int64(history[origin, target]) + pawns[row])
+            score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]
         comes_as = (kind + PROMOTION if move & PROMOTE else kind) & 15
         checking = (checks[comes_as, 0] & BIT[target, 0]) | (checks[comes_as, 1] & BIT[target, 1])
         if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
