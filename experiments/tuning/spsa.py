@@ -26,8 +26,7 @@ class Trial:
     """A pair of games that is to be played."""
 
     number: int
-    opening: int
-    """Number of the pair, for `PairTask`."""
+    """Of the pair, which `PairTask` tells its opening by."""
     first: dict[str, int]
     """The parameters that are not at their defaults, of the player moved one way."""
     second: dict[str, int]
@@ -64,7 +63,7 @@ class Spsa:
             whole = np.floor(np.clip(moved, self._low, self._high) + rounding).astype(np.int64)
             whole = np.minimum(whole, self._high.astype(np.int64))
             sides.append({one.name: int(value) for one, value in zip(self._parameters, whole, strict=True)})
-        return Trial(number, number, *sides)
+        return Trial(number, *sides)
 
     def learn(self, number: int, result: int) -> None:
         """Take a step by a pair's result, the first player's wins less its losses, -2 to 2."""
@@ -90,8 +89,7 @@ class Spsa:
 
 def result_of(counts: Mapping[str, int | float]) -> int:
     """A pair's result, of what `PairTask` counts: the first player's wins less its losses."""
-    won, lost = (sum(int(counts.get(f"{what} as {colour}", 0)) for colour in ("black", "white")) for what in _OUTCOMES)
+    won, lost = (
+        sum(int(counts.get(f"{what} as {colour}", 0)) for colour in ("black", "white")) for what in ("wins", "losses")
+    )
     return won - lost
-
-
-_OUTCOMES = ("wins", "losses")

@@ -64,7 +64,7 @@ class TuningWorker(PairWorker):
     def run(self, trial: Trial) -> Product:  # type: ignore[override]  # a pair and how it is played
         """Both games as hcpe3. Raises Stopped."""
         self._duel.set_parameters(trial.first, trial.second)
-        return super().run(trial.opening)
+        return super().run(trial.number)
 
 
 class Tuner:
