@@ -89,7 +89,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Play:
-    """How nets near the front play, and against whom."""
+    """How nets near the front and those made elsewhere play, and against whom."""
 
     opponent: str = "default"
     """A network's file or name."""
@@ -99,7 +99,7 @@ class Play:
     """By equal nodes, and as many by equal time."""
     openings: str = ""
     near: float = 0.003
-    """Nets play whose d1-RMSE is at most so much above the best of those that cost no more."""
+    """Own nets play whose d1-RMSE is at most so much above the best own net that costs no more."""
     win_score: int = 3000
     """Centipawns at which a game is over when both sides say so for 8 plies."""
 

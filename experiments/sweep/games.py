@@ -1,4 +1,5 @@
-"""Games of the nets near the front: at equal nodes, and at equal time, against a common opponent.
+"""Games of the nets near the front and of those made elsewhere: at equal nodes, and at equal time, against a common
+opponent.
 
 Equal time is told in nodes: each searches as many as its measured speed allows in the time that the opponent takes for
 its own. So a busy machine has no say, and equal commands play equal games.
@@ -7,7 +8,7 @@ its own. So a busy machine has no say, and equal commands play equal games.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.results import Line, Results
@@ -32,26 +33,48 @@ def near_front(nets: Sequence[Line], near: float) -> list[Line]:
     return found
 
 
-def play_near_front(results: Results, play: Play, measures: Measures, folder: Path) -> None:
-    """The games of nets near the front that have not been played yet. Raises as `Verbs.run` does."""
+def who_plays(nets: Sequence[Line], near: float) -> list[Line]:
+    """Those near the front of the sweep's own nets, and then all that were made elsewhere.
+
+    The bar is set by own nets that learnt from the most positions: what others have learnt from more, or a curve over
+    positions from less, says nothing of what options are worth.
+    """
+    own = [net for net in nets if net["options"]]
+    most = max(map(_volume, own), default=0.0)
+    front = near_front([net for net in own if _volume(net) == most], near)
+    return [*front, *(net for net in nets if not net["options"])]
+
+
+def _volume(net: Line) -> float:
+    """Positions that a net of the sweep learnt from; infinite for all of its data."""
+    return float(net["options"].get("positions") or "inf")
+
+
+def play_games(results: Results, play: Play, measures: Measures, folder: Path) -> Iterator[Line]:
+    """The games that have not been played yet, net by net: lines of results as they are kept. Raises as `Verbs.run`."""
     nets = [line for (kind, _, _), line in results.lines.items() if kind == "net"]
     verbs = Verbs()
-    for net in near_front(nets, play.near):
+    for net in who_plays(nets, play.near):
         if net["net"] == play.opponent:
             continue
         if results.find(NODES, net["name"], net["seed"]) is None:
-            _play(NODES, net, play, play.nodes, results, folder, verbs)
+            yield _play(NODES, net, play, play.nodes, results, folder, verbs)
         if results.find(TIME, net["name"], net["seed"]) is None:
-            opponent = results.find(OPPONENT, play.opponent)
-            if opponent is None:
-                results.add(
-                    OPPONENT, play.opponent, 0, time_network(play.opponent, measures.repeats, measures.recorded)
-                )
-                opponent = results.lines[OPPONENT, play.opponent, 0]
-            _play(TIME, net, play, max(1, round(play.nodes * net["nps"] / opponent["nps"])), results, folder, verbs)
+            speed = _opponent_speed(nets, results, play, measures)
+            yield _play(TIME, net, play, max(1, round(play.nodes * net["nps"] / speed)), results, folder, verbs)
 
 
-def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder: Path, verbs: Verbs) -> None:
+def _opponent_speed(nets: Sequence[Line], results: Results, play: Play, measures: Measures) -> int:
+    """Its nodes a second, timed once: among the nets where it is one of them, so that all are timed alike."""
+    for net in nets:
+        if net["net"] == play.opponent:
+            return int(net["nps"])
+    if results.find(OPPONENT, play.opponent) is None:
+        results.add(OPPONENT, play.opponent, 0, time_network(play.opponent, measures.repeats, measures.recorded))
+    return int(results.lines[OPPONENT, play.opponent, 0]["nps"])
+
+
+def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder: Path, verbs: Verbs) -> Line:
     place = folder / "matches" / f"{net['name']}-{net['seed']}-{kind.replace(' ', '-')}"
     words = ["match", net["net"], play.opponent, "-o", str(place), "--json", "--games", str(play.games)]
     words += ["--nodes", str(nodes), "--second-nodes", str(play.nodes), "--win-score", str(play.win_score)]
@@ -62,3 +85,4 @@ def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder
     report = json.loads(printed)
     told = {"nodes": nodes, "opponent": play.opponent, "opponent_nodes": play.nodes}
     results.add(kind, net["name"], net["seed"], {name: report[name] for name in KEPT} | told | taken)
+    return results.lines[kind, net["name"], net["seed"]]

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.process import ends_as_interrupts
+from experiments.arena.strength import in_words
 from experiments.factory.cut import cut_evenly
 from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
 from experiments.results import Line, Results
-from experiments.sweep.configuration import Configuration, Measures, Point, read_configuration
-from experiments.sweep.games import play_near_front
+from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
+from experiments.sweep.games import play_games
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepTask, cut_of, parse_product
@@ -60,8 +61,7 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
         _describe(configuration, results)
         failed = _work(sweep, configuration, workers, results)
         if sweep.games and configuration.play is not None:
-            with ends_as_interrupts():
-                play_near_front(results, configuration.play, configuration.measures, sweep.output)
+            _play(sweep, configuration, configuration.play, results)
         write_atomically(sweep.output / TABLE, as_markdown(results).encode())
     points = sum(kind == "net" for kind, _, _ in results.lines)
     return {
@@ -112,6 +112,16 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
             print(f"{sweep.output}: what is done is kept; the same command goes on", file=sys.stderr)
             raise KeyboardInterrupt
     return failed
+
+
+def _play(sweep: Sweep, configuration: Configuration, play: Play, results: Results) -> None:
+    """All games, two matches a net, each on all cores."""
+    with ends_as_interrupts():
+        for games in play_games(results, play, configuration.measures, sweep.output):
+            write_atomically(sweep.output / TABLE, as_markdown(results).encode())
+            label = results.lines["net", games["name"], games["seed"]]["label"]
+            standing = in_words(games["elo"], games["elo_low"], games["elo_high"])
+            print(f"{label}, seed {games['seed']}, {games['kind']}: {standing}", file=sys.stderr, flush=True)
 
 
 def _points(
