@@ -131,7 +131,6 @@ def occupied(pos):
 @jit
 def toggle(pos, piece, square):
     """Put a piece on an empty square of the bitboards, or take it off; the board array is the caller's."""
-    square &= 127  # tells the compiler that the index is not negative, which spares Numba's wraparound test
     colour = 1 if piece >= KINDS else 0
     group = GROUP[(piece - colour * KINDS) & 15]
     low, high = BIT[square, 0], BIT[square, 1]
