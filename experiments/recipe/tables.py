@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.markdown import markdown_table
 from experiments.recipe.plan import Plan, Row
 from experiments.results import Line, Results
 from search.machine.files import write_atomically
@@ -102,7 +103,7 @@ def write_tables(page: Path, plan: Plan, results: Results) -> None:
         table = name.removeprefix("table ")
         if not found or table == name or number + 1 == len(parts) or not parts[number + 1].startswith("end -->"):
             raise ValueError(f"{page}: <!-- {name}: a table's mark is `<!-- table NAME -->`, closed by `<!-- end -->`")
-        parts[number] = f"{name} -->\n{as_markdown(plan, results, table)}\n"
+        parts[number] = f"{name} -->\n{as_markdown(plan, results, table)}"
     write_atomically(page, "<!-- ".join(parts).encode())
 
 
@@ -114,9 +115,7 @@ def as_markdown(plan: Plan, results: Results, table: str) -> str:
     rows = measured(plan, results, table)
     if table == GAMES:
         rows.sort(key=lambda one: one.net["d1_rmse"])
-    lines = [[name for name, _ in columns], ["---"] * len(columns)]
-    lines += [[show(one) for _, show in columns] for one in rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return markdown_table(rows, columns)
 
 
 def name_of(one: Measured) -> str:

@@ -30,7 +30,8 @@ figure { break-inside: avoid; margin: 1.5rem 0 } h3 { font-size: 1rem; margin: 0
 .chart { width: 100% } .chart svg { height: auto; max-width: 100% }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-size: .82rem; margin: 1rem 0 }
 th, td { border-bottom: 1px solid var(--grid); padding: .25rem .6rem; text-align: left; vertical-align: top }
-th { font-weight: 600 } td { font-variant-numeric: tabular-nums } td.long { min-width: 16rem; overflow-wrap: anywhere }
+th { font-weight: 600 } td { font-variant-numeric: tabular-nums }
+td.short { white-space: nowrap } td.long { min-width: 16rem; overflow-wrap: anywhere }
 .boards { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)) }
 .boards figure { margin: 0 } .boards img { background: #ffffff; width: 100% }
 .boards figcaption { font-size: .8rem; overflow-wrap: anywhere }
@@ -41,6 +42,7 @@ th { font-weight: 600 } td { font-variant-numeric: tabular-nums } td.long { min-
 @media print {
   :root { color-scheme: light; --ink: #000000; --faint: #333333; --grid: #bbbbbb; --page: #ffffff; --link: #000000 }
   body { font-size: 10pt; max-width: none; padding: 0 } .wide { overflow: visible } td.long { min-width: 0 }
+  td.short { white-space: normal }
   table { font-size: 7pt } td, th { overflow-wrap: anywhere; padding: 1pt 3pt } tr { break-inside: avoid }
 }
 """
@@ -53,8 +55,8 @@ const draw = (spec, number) => vegaEmbed(`#chart-${number}`, spec, options).catc
 });
 Promise.all(told.specs.map(draw)).then(() => { document.documentElement.dataset.drawn = told.specs.length; });
 """
-LONG = 48
-"""Characters from which on a cell is given room and broken anywhere."""
+SHORT, LONG = 20, 48
+"""Characters up to which a cell is not broken, and from which on it is given room and broken anywhere."""
 
 
 def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]) -> str:
@@ -125,7 +127,8 @@ def _table(table: Table) -> str:
 
 
 def _cell(text: str) -> str:
-    return f'<td class="long">{escape(text)}</td>' if len(text) > LONG else f"<td>{escape(text)}</td>"
+    kind = ' class="short"' if len(text) <= SHORT else ' class="long"' if len(text) > LONG else ""
+    return f"<td{kind}>{escape(text)}</td>"
 
 
 def _board(board: Board) -> str:

@@ -8,15 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.report.charts import MACHINE, Chart, Row, interval, lines, pareto_front, points
+from experiments.report.charts import MACHINE, Chart, Row, interval, intervals, lines, pareto_front, points
 from experiments.report.games import standing_row
 from experiments.report.section import Origin, Section, Table, machine_of, program_of
 from experiments.results import Line, Results
+from experiments.sweep.budgets import budgets_as_markdown
+from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
 from experiments.sweep.games import NODES, TIME
 from experiments.sweep.sweep import CONFIGURATION, RESULTS
 from experiments.sweep.table import as_markdown, name_of, sweep_nets
 
 COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
+MORE = "difference of d1-RMSE"
 ELSEWHERE = "made elsewhere"
 ERROR = 1.96
 """Standard errors that a 95 % interval reaches to either side."""
@@ -37,7 +40,11 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
         if not nets:
             raise ValueError(f"{path}: no net of this sweep is done yet; wait for the first, or leave it out")
         charts += _drawn(run, nets)
-        tables.append(Table.of_markdown(as_markdown(results), run))
+        tables.append(Table.of_markdown(budgets_as_markdown(nets), f"{run}: the best net for so many nanoseconds"))
+        tables.append(Table.of_markdown(as_markdown(results), f"{run}: all nets"))
+        if pairs := pairs_of(nets):
+            charts.append(_effects(run, pairs))
+            tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run}: one option at a time, all else equal"))
         origins.append(
             Origin(
                 run,
@@ -48,9 +55,10 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
             )
         )
     about = (
-        "A line leads through the nets that none beats in both: nanoseconds of an evaluation in the engine, and its "
-        "worth. d1-RMSE is how far one ply and quiescence are from long searches. At equal time a net has as many "
-        "nodes as its speed allows. Intervals are 95 %."
+        "A line leads through the sweep's own nets that none of them beats in both: nanoseconds of an evaluation in "
+        "the engine, and its worth. d1-RMSE is how far one ply and quiescence are from long searches: less is better. "
+        "At equal time a net has as many nodes as its speed allows. Intervals are 95 %; those of differences are as of "
+        "nets that were asked positions of their own, and what chance in training does, changes of the seed tell."
     )
     return Section("Sweeps", about, charts, tables, origins)
 
@@ -71,13 +79,24 @@ def _drawn(run: str, nets: Sequence[Line]) -> Iterator[Chart]:
         yield lines(f"{run}: d1-RMSE over positions", grown, MILLIONS, D1, "net", log=True)
 
 
+def _effects(run: str, pairs: Sequence[Pair]) -> Chart:
+    rows = []
+    for pair in pairs:
+        kind, shape = pair.base["options"]["kind"], "-".join(map(str, pair.base["shape"]))
+        told = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind, "ns more": pair.cost}
+        rows.append(told | interval(MORE, pair.d1, *_ends(pair.d1, ERROR * pair.error)))
+    return intervals(f"{run}: what one option does to d1-RMSE, all else equal", rows, "change", MORE, "kind")
+
+
 def _over_cost(title: str, rows: Sequence[Row], worth: str, lower: bool = False) -> Chart:
-    """Nanoseconds of different machines do not compare: each has a front of its own."""
-    machines = dict.fromkeys(row[MACHINE] for row in rows)
+    """Nanoseconds of different machines do not compare: each has a front of its own. Nets made elsewhere learnt from
+    other positions, and are in none."""
+    own = [row for row in rows if row["kind"] != ELSEWHERE]
+    machines = dict.fromkeys(row[MACHINE] for row in own)
     front = [
         row
         for machine in machines
-        for row in pareto_front([row for row in rows if row[MACHINE] == machine], COST, worth, lower)
+        for row in pareto_front([row for row in own if row[MACHINE] == machine], COST, worth, lower)
     ]
     return points(title, rows, COST, worth, "kind", True, front)
 

@@ -125,7 +125,7 @@ class Configuration:
 
     def point(self, options: Mapping[str, Any]) -> Point:
         """The point with these options beside those of all."""
-        words = [f"{name} {_briefly(value)}" for name, value in options.items() if name != "kind"]
+        words = [f"{name} {in_brief(value)}" for name, value in options.items() if name != "kind"]
         whole = {**self.train, **options}
         return Point(whole, " ".join([str(whole.get("kind", "")), *words]))
 
@@ -207,7 +207,8 @@ def _typed(kind: type[Given], entry: dict[str, Any], path: Path, name: str) -> G
         raise ValueError(f"{path}: {name}: {error}") from None
 
 
-def _briefly(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(_briefly, value))
+def in_brief(value: Any) -> str:
+    """An option's value as labels have it."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(in_brief, value)) or "none"
     return f"{value:.3g}" if isinstance(value, float) else Path(value).name if isinstance(value, str) else str(value)

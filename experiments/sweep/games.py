@@ -36,17 +36,20 @@ def near_front(nets: Sequence[Line], near: float) -> list[Line]:
 def who_plays(nets: Sequence[Line], near: float) -> list[Line]:
     """Those near the front of the sweep's own nets, and then all that were made elsewhere.
 
-    The bar is set by own nets that learnt from the most positions: what others have learnt from more, or a curve over
-    positions from less, says nothing of what options are worth.
+    What others have learnt from more, or a curve over positions from less, says nothing of what options are worth.
     """
+    return [*near_front(of_most_positions(nets), near), *(net for net in nets if not net["options"])]
+
+
+def of_most_positions(nets: Sequence[Line]) -> list[Line]:
+    """The sweep's own nets that compare: those that learnt from as many positions as any of them."""
     own = [net for net in nets if net["options"]]
-    most = max(map(_volume, own), default=0.0)
-    front = near_front([net for net in own if _volume(net) == most], near)
-    return [*front, *(net for net in nets if not net["options"])]
+    most = max(map(_positions, own), default=0.0)
+    return [net for net in own if _positions(net) == most]
 
 
-def _volume(net: Line) -> float:
-    """Positions that a net of the sweep learnt from; infinite for all of its data."""
+def _positions(net: Line) -> float:
+    """That a net of the sweep learnt from; infinite for all of its data."""
     return float(net["options"].get("positions") or "inf")
 
 

@@ -16,10 +16,12 @@ from experiments.factory.cut import cut_evenly
 from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
 from experiments.results import Line, Results
+from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
+from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import play_games
 from experiments.sweep.sampler import Sampler
-from experiments.sweep.table import as_markdown
+from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
 from lite.datasets.provenance import describe_data, program
@@ -62,7 +64,7 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
         failed = _work(sweep, configuration, workers, results)
         if sweep.games and configuration.play is not None:
             _play(sweep, configuration, configuration.play, results)
-        write_atomically(sweep.output / TABLE, as_markdown(results).encode())
+        _keep_tables(sweep, results)
     points = sum(kind == "net" for kind, _, _ in results.lines)
     return {
         "folder": str(sweep.output),
@@ -103,7 +105,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
                     results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
                 else:
                     results.add("net", point.name, point.seed, line)
-                write_atomically(sweep.output / TABLE, as_markdown(results).encode())
+                _keep_tables(sweep, results)
                 tell(point, None if "failed" in line else line)
                 said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
                 print(f"{point.label}, seed {point.seed}: {said}", file=sys.stderr, flush=True)
@@ -118,10 +120,19 @@ def _play(sweep: Sweep, configuration: Configuration, play: Play, results: Resul
     """All games, two matches a net, each on all cores."""
     with ends_as_interrupts():
         for games in play_games(results, play, configuration.measures, sweep.output):
-            write_atomically(sweep.output / TABLE, as_markdown(results).encode())
+            _keep_tables(sweep, results)
             label = results.lines["net", games["name"], games["seed"]]["label"]
             standing = in_words(games["elo"], games["elo_low"], games["elo_high"])
             print(f"{label}, seed {games['seed']}, {games['kind']}: {standing}", file=sys.stderr, flush=True)
+
+
+def _keep_tables(sweep: Sweep, results: Results) -> None:
+    """All nets; which is best for so many nanoseconds; what one option does."""
+    nets = sweep_nets(results)
+    tables = [as_markdown(results)]
+    tables += [budgets_as_markdown(nets)] if nets else []
+    tables += [effects_as_markdown(pairs)] if (pairs := pairs_of(nets)) else []
+    write_atomically(sweep.output / TABLE, "\n".join(tables).encode())
 
 
 def _points(

@@ -153,7 +153,18 @@ def sweep(tmp_path: Path) -> Path:
         }
         results.add("net", f"{width}{cpu}", seed, net)
     results.add("failed", "odd", 0, {"label": "dense width 33", "why": "no such width"})
-    games = {"games": 4, "wins": 3, "draws": 0, "losses": 1, "elo": 190.0, "elo_low": -90.0, "elo_high": 400.0}
+    net |= {"label": "peer", "options": {}, "evaluation_ns": 1.0, "cpu": "A"}
+    results.add("net", "peer", 0, net)
+    games = {
+        "games": 4,
+        "wins": 3,
+        "draws": 0,
+        "losses": 1,
+        "points": 3.0,
+        "elo": 190.0,
+        "elo_low": -90.0,
+        "elo_high": 400.0,
+    }
     results.add("games", "64A", 0, games)
     results.add("timed games", "64A", 0, games | {"elo": 100.0})
     return folder
@@ -260,6 +271,7 @@ def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
         "Elo at equal nodes over cost",
         "Elo at equal time over cost",
         "d1-RMSE over positions",
+        "what one option does to d1-RMSE, all else equal",
     ]
     front, *_ = section.charts[0].spec["layer"]
     found = [(row["machine"], row["evaluation, ns"]) for row in front["data"]["values"]]
@@ -268,6 +280,12 @@ def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
     assert [row["Elo"] for row in section.charts[3].spec["data"]["values"]] == [100]
     grown = section.charts[4].spec["data"]["values"]
     assert [row["million positions seen"] for row in grown] == [0.032, 0.064, 0.064, 0.096, 0.128]
+    assert [row["change"] for row in section.charts[5].spec["data"]["values"]] == ["seed 0 to 1"]
+    assert [table.title for table in section.tables] == [
+        "mine: the best net for so many nanoseconds",
+        "mine: all nets",
+        "mine: one option at a time, all else equal",
+    ]
     assert section.origins[0].machine == "A, avx2; B, avx2"
     assert section.origins[0].seed == "0, 1"
 
