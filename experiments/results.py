@@ -7,7 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from lite.datasets.provenance import describe_data, program
+
 Line = dict[str, Any]
+
+DATA, NET = "data", "net"
+"""Kinds of lines whose files can be told from others later: data by `of`, their description, and nets, whose file is
+`net`, by `sha256`."""
 
 
 class Results:
@@ -32,6 +38,11 @@ class Results:
 
     def find(self, kind: str, name: str, seed: int = 0) -> Line | None:
         return self.lines.get((kind, name, seed))
+
+    def describe(self, name: str, path: Path) -> None:
+        """Keep the digest of the data at `path`, where there are such and it is not kept already."""
+        if self.find(DATA, name) is None and path.exists():
+            self.add(DATA, name, 0, {"of": describe_data(path), **program()})
 
     def add(self, kind: str, name: str, seed: int, figures: Line) -> None:
         """Keep a line, on the disk when this returns."""

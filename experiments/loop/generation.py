@@ -16,7 +16,7 @@ from experiments.factory.expansion import Expansion, Labelling, expand
 from experiments.factory.selfplay import SelfPlay, self_play
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.sprt import Sprt
-from experiments.loop.ledger import Figures, Ledger
+from experiments.loop.ledger import GATE, Figures, Ledger
 from experiments.loop.options import Loop
 from experiments.nets import Kind, kind_of, network_path
 from experiments.yardstick import measure_d1
@@ -79,7 +79,7 @@ class Generation:
         self._stage("training", lambda: self._train(best, before, training))
         self._stage("folding", self._fold)
         self._measure()
-        accepted = bool(self._stage("gate", lambda: self._pass_gate(best))["accepted"])
+        accepted = bool(self._stage(GATE, lambda: self._pass_gate(best))["accepted"])
         for number, opponent in enumerate(loop.against if accepted else (), 1):
             self._meet(opponent, number)
         return accepted
@@ -183,7 +183,7 @@ class Generation:
 
     def _pass_gate(self, best: Generation) -> Figures:
         """A match with the best network; where its games have not decided, what they have made likelier counts."""
-        report = self._match(str(best.net), "gate", self._loop.gate_games, self._seed, self._loop.test())
+        report = self._match(str(best.net), GATE, self._loop.gate_games, self._seed, self._loop.test())
         verdict, ratio = report["sprt"]["verdict"], report["sprt"]["llr"]
         accepted = verdict == "elo1" or (not verdict and ratio > 0)
         return {**_standing(report), "best": best.number, "llr": ratio, "verdict": verdict, "accepted": accepted}

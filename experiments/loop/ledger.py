@@ -14,6 +14,8 @@ from search.machine.metadata import parse_json
 LEDGER = "ledger.json"
 FORMAT = "liteshogi loop"
 VERSION = 1
+GATE = "gate"
+"""The stage, and the folder of its games."""
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "generation": int,
     "stage": str,

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.markdown import markdown_table
 from experiments.recipe.plan import Plan, Row
-from experiments.results import Line, Results
+from experiments.results import NET, Line, Results
 from search.machine.files import write_atomically
 
 KINDS = {
@@ -65,7 +65,7 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
     def find() -> Iterator[Measured]:
         for row in plan.rows:
             for seed in row.seeds:
-                net, games = results.find("net", row.name, seed), results.find("games", row.name, seed)
+                net, games = results.find(NET, row.name, seed), results.find("games", row.name, seed)
                 if net and (games and games["elo"] is not None if table == GAMES else table in row.tables):
                     yield Measured(row, seed, net, games)
 

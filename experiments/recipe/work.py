@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, measure, net_of, play, train
 from experiments.recipe.plan import Plan, Row
-from experiments.results import Results
+from experiments.results import DATA, NET, Results
 from experiments.verb import Verbs
-from lite.datasets.provenance import program
+from lite.datasets.provenance import describe_data, program, sha256_of
 
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
     """Make, train and measure what has no result yet, in the plan's order, `only` the rows of some tables if any are
     named; `games` come after all trainings, second seeds last."""
     (folder / "nets").mkdir(exist_ok=True)
+    for name in _given(plan):
+        results.describe(name, folder / name)
     for name in plan.measures.kinds.values():
         make(name, plan, results, folder)
     rows = [row for row in plan.rows if not only or set(only) & set(row.tables)]
@@ -28,17 +31,25 @@ def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ..
         compete(row, plan, results, folder)
 
 
+def _given(plan: Plan) -> Iterator[str]:
+    """Data and games that the plan does not make."""
+    measures = plan.measures
+    used = (measures.residual, measures.yardstick, measures.valid, *(name for row in plan.rows for name in row.data))
+    sources = (name for data in plan.data.values() for name in (*data.cut, data.tree, data.search, *data.command[1:2]))
+    yield from dict.fromkeys(name for name in (*used, *sources) if name and name not in plan.data)
+
+
 def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
     """Make a set of positions, and what it is made of, where the plan says how and it is not there."""
     data = plan.data.get(name)
-    if data is None or (results.find("data", name) and (folder / name).exists()):
+    if data is None or (results.find(DATA, name) and (folder / name).exists()):
         return
     for source in (*data.cut, data.tree, data.search, *data.command[1:2]):
         make(source, plan, results, folder)
     begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
     if data.command:
         _, taken = Verbs().run([*data.command, "-o", name, "--json"], folder)
-        results.add("data", name, 0, taken | program())
+        results.add(DATA, name, 0, {"of": describe_data(folder / name)} | taken | program())
         return
     if data.cut:
         made = make_cut(data, folder)
@@ -47,12 +58,12 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
     else:
         made = make_searched(data, folder, teacher, THREADS)
     taken = {"seconds": round(time.monotonic() - begun, 1), "cpu_seconds": round(time.process_time() - cpu, 1)}
-    results.add("data", name, 0, {"positions": made} | taken | program())
+    results.add(DATA, name, 0, {"of": describe_data(folder / name), "positions": made} | taken | program())
 
 
 def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> None:
     """A row's net with a seed, trained and measured."""
-    if results.find("net", row.name, seed) is not None:
+    if results.find(NET, row.name, seed) is not None:
         return
     taken = {}
     if row.shape:
@@ -60,7 +71,9 @@ def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> No
             make(name, plan, results, folder)
         taken = train(row, plan.shapes[row.shape], seed, folder)
     figures = measure(row, seed, plan.measures, folder)
-    results.add("net", row.name, seed, figures | taken | program())
+    net = Path(net_of(row, seed, folder))
+    made = {"net": str(net.relative_to(folder)), "sha256": sha256_of(net)}
+    results.add(NET, row.name, seed, figures | taken | made | program())
 
 
 def compete(row: Row, plan: Plan, results: Results, folder: Path) -> None:

@@ -10,12 +10,15 @@ from pathlib import Path
 
 from experiments.factory.ledger import read_stops
 from experiments.factory.shards import LEDGER
-from experiments.report.comparisons import is_comparison
+from experiments.loop.ledger import GATE
+from experiments.report.comparisons import RESULTS as RECIPE
+from experiments.report.comparisons import is_comparison, is_recipe
+from experiments.report.loops import is_loop
 from experiments.report.report import find_runs, read_json
 from experiments.report.sweeps import is_sweep
 from experiments.report.training import is_training
-from experiments.results import Results
-from experiments.sweep.sweep import RESULTS
+from experiments.results import DATA, NET, Results
+from experiments.sweep.sweep import RESULTS as SWEPT
 from lite.datasets.description import DESCRIPTION, SHARD, read_description
 from lite.datasets.provenance import describe_data, sha256_of
 from lite.training.folder import RunFolder
@@ -31,10 +34,15 @@ def verify(paths: Sequence[Path]) -> list[dict[str, str]]:
     checks = []
     for runs in find_runs(paths).values():
         for run in runs:
-            found = [check for of, look in CHECKS if of(run) for check in look(run)]
-            for file, state in found or [("", UNRECORDED)]:
+            for file, state in list(_checked(run)) or [("", UNRECORDED)]:
                 checks.append({"run": str(run), "file": file, "state": state})
     return checks
+
+
+def _checked(run: Path) -> Found:
+    for of, look in CHECKS:
+        if of(run):
+            yield from look(run)
 
 
 def _training(run: Path) -> Found:
@@ -48,12 +56,29 @@ def _training(run: Path) -> Found:
         yield one["path"], _compared(_digest(Path(one["path"])), one["sha256"])
 
 
-def _sweep(run: Path) -> Found:
-    for (kind, name, _), line in Results(run / RESULTS).lines.items():
-        if kind == "net":
-            yield line["net"], _compared(_digest(network_file(line["net"])), line["sha256"])
-        elif kind == "data":
-            yield name, _compared(_digest(Path(name)), line["of"]["sha256"])
+def _results(run: Path) -> Found:
+    """Files as seen from where the sweep, or the work of the recipe, was begun."""
+    name_of = SWEPT if is_sweep(run) else RECIPE
+    for (kind, name, _), line in Results(run / name_of).lines.items():
+        if kind == NET:
+            file = line.get("net", name)
+            yield file, _compared(_digest(network_file(file)), line.get("sha256"))
+        elif kind == DATA:
+            yield name, _compared(_digest(Path(name)), line.get("of", {}).get("sha256"))
+
+
+def _loop(run: Path) -> Found:
+    """Each generation's net by what played at its gate; its training, games and positions by what they have kept."""
+    recorded: dict[str, str] = {}
+    generations = sorted(run.glob("generation-*"))
+    for generation in generations:
+        for net in (read_description(generation / GATE) or {}).get("nets", ()):
+            recorded.setdefault(generation.name if net["role"] == "first" else generations[0].name, net["sha256"])
+    for generation in generations:
+        net = generation / "net.safetensors"
+        yield f"{generation.name}/{net.name}", _compared(_digest(net), recorded.get(generation.name))
+        for folder in sorted(path for path in generation.iterdir() if path.is_dir()):
+            yield from ((f"{generation.name}/{folder.name}/{file}", state) for file, state in _checked(folder))
 
 
 def _described(run: Path) -> Found:
@@ -76,7 +101,8 @@ def _comparison(run: Path) -> Found:
 
 CHECKS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Found]], ...] = (
     (is_training, _training),
-    (is_sweep, _sweep),
+    (lambda path: is_sweep(path) or is_recipe(path), _results),
+    (is_loop, _loop),
     (lambda path: (path / LEDGER).is_file() and (path / DESCRIPTION).is_file(), _described),
     (lambda path: path.is_file() and is_comparison(read_json(path)), _comparison),
 )

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from experiments.results import Line, Results
+from experiments.results import NET, Line, Results
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
 from experiments.verb import Verbs
@@ -55,7 +55,7 @@ def _positions(net: Line) -> float:
 
 def play_games(results: Results, play: Play, measures: Measures, folder: Path) -> Iterator[Line]:
     """The games that have not been played yet, net by net: lines of results as they are kept. Raises as `Verbs.run`."""
-    nets = [line for (kind, _, _), line in results.lines.items() if kind == "net"]
+    nets = [line for (kind, _, _), line in results.lines.items() if kind == NET]
     verbs = Verbs()
     for net in who_plays(nets, play.near):
         if net["net"] == play.opponent:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.results import Line, Results
+from experiments.results import NET, Line, Results
 from experiments.sweep.configuration import Configuration, Point, Range
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Sampler:
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
             return None
         self._under_way[key] = trial
-        if line := self._results.find("net", *key):
+        if line := self._results.find(NET, *key):
             self.tell(point, line)
             return None
         return point

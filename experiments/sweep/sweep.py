@@ -15,7 +15,7 @@ from experiments.arena.strength import in_words
 from experiments.factory.cut import cut_evenly
 from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
-from experiments.results import Line, Results
+from experiments.results import NET, Line, Results
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
@@ -24,7 +24,6 @@ from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
-from lite.datasets.provenance import describe_data, program
 from lite.training.interrupt import interrupt_flag
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
@@ -65,7 +64,7 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
         if sweep.games and configuration.play is not None:
             _play(sweep, configuration, configuration.play, results)
         _keep_tables(sweep, results)
-    points = sum(kind == "net" for kind, _, _ in results.lines)
+    points = sum(kind == NET for kind, _, _ in results.lines)
     return {
         "folder": str(sweep.output),
         "points": points,
@@ -92,7 +91,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
             yield number, point
 
     def measure() -> tuple[int, str]:
-        done = sum(kind == "net" for kind, _, _ in results.lines)
+        done = sum(kind == NET for kind, _, _ in results.lines)
         return done, f"{done} points done, {len(failed)} failed"
 
     task = SweepTask(sweep.output, configuration.measures)
@@ -104,7 +103,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
                     failed[point.label] = line["failed"]
                     results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
                 else:
-                    results.add("net", point.name, point.seed, line)
+                    results.add(NET, point.name, point.seed, line)
                 _keep_tables(sweep, results)
                 tell(point, None if "failed" in line else line)
                 said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
@@ -121,7 +120,7 @@ def _play(sweep: Sweep, configuration: Configuration, play: Play, results: Resul
     with ends_as_interrupts():
         for games in play_games(results, play, configuration.measures, sweep.output):
             _keep_tables(sweep, results)
-            label = results.lines["net", games["name"], games["seed"]]["label"]
+            label = results.lines[NET, games["name"], games["seed"]]["label"]
             standing = in_words(games["elo"], games["elo_low"], games["elo_high"])
             print(f"{label}, seed {games['seed']}, {games['kind']}: {standing}", file=sys.stderr, flush=True)
 
@@ -139,11 +138,11 @@ def _points(
     configuration: Configuration, folder: Path, results: Results
 ) -> tuple[Callable[[Point, Line | None], None], Iterator[Point]]:
     """(Who is told what came of a point, those that are not done)."""
-    listed = [point for point in configuration.listed if results.find("net", point.name, point.seed) is None]
+    listed = [point for point in configuration.listed if results.find(NET, point.name, point.seed) is None]
     if configuration.search == "grid":
         known = {(point.name, point.seed) for point in configuration.listed}
         grid = {(point.name, point.seed): point for point in configuration.grid()}
-        rest = [point for key, point in grid.items() if key not in known and results.find("net", *key) is None]
+        rest = [point for key, point in grid.items() if key not in known and results.find(NET, *key) is None]
         return lambda *_: None, iter((*listed, *rest))
     sampler = Sampler(configuration, folder, results)
 
@@ -183,8 +182,7 @@ def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Res
 def _describe(configuration: Configuration, results: Results) -> None:
     """Digests of what is learnt from and measured on, and the program; once for each that is there."""
     for name in dict.fromkeys((*_files(configuration.measures), *_data(configuration))):
-        if results.find("data", name) is None and Path(name).exists():
-            results.add("data", name, 0, {"of": describe_data(Path(name)), **program()})
+        results.describe(name, Path(name))
 
 
 def _files(measures: Measures) -> Sequence[str]:

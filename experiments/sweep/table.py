@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from experiments.arena.strength import in_words
 from experiments.markdown import markdown_table
-from experiments.results import Line, Results
+from experiments.results import NET, Line, Results
 from experiments.sweep.games import NODES, TIME
 
 AT_ZERO = {"games": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0.0, "elo": 0.0, "elo_low": 0.0, "elo_high": 0.0}
@@ -15,7 +15,7 @@ AT_ZERO = {"games": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0.0, "elo":
 
 def sweep_nets(results: Results) -> list[Line]:
     """The lines of nets, the cheapest first, with their games beside (`games`, `timed games`; None without)."""
-    nets = [line for (kind, _, _), line in results.lines.items() if kind == "net"]
+    nets = [line for (kind, _, _), line in results.lines.items() if kind == NET]
     nets.sort(key=lambda net: (net["evaluation_ns"], net["d1_rmse"]))
     opponents = {line.get("opponent") for (kind, _, _), line in results.lines.items() if kind in (NODES, TIME)}
     return [

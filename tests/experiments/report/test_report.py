@@ -407,6 +407,56 @@ def test_what_has_changed_since_is_told_from_what_has_not(
     assert states(sweep)["d.hcpe3"] == SAME
 
 
+def test_files_of_a_recipe_are_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = tmp_path / "recipe"
+    recipe.mkdir()
+    shutil.copy(DOCS / "recipe" / "plan.toml", recipe)
+    (tmp_path / "valid.hcpe3").write_bytes(b"positions")
+    results = Results(recipe / "results.jsonl")
+    results.describe("valid.hcpe3", Path("valid.hcpe3"))
+    results.describe("valid.hcpe3", Path("valid.hcpe3"))
+    results.describe("yard", Path("yard"))
+    results.add("data", "older", 0, {})
+    results.add("net", "a row", 0, {"net": "nets/a.safetensors", "sha256": hashlib.sha256(b"a").hexdigest()})
+    results.add("net", "an older row", 0, {})
+    assert [(check["file"], check["state"]) for check in verify((recipe,))] == [
+        ("valid.hcpe3", SAME),
+        ("older", UNRECORDED),
+        ("nets/a.safetensors", MISSING),
+        ("an older row", UNRECORDED),
+    ]
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets" / "a.safetensors").write_bytes(b"a")
+    (tmp_path / "valid.hcpe3").write_bytes(b"others")
+    assert [check["state"] for check in verify((recipe,))] == [CHANGED, UNRECORDED, SAME, UNRECORDED]
+
+
+def test_nets_and_records_of_a_loop_are_told_from_others(loop: Path) -> None:
+    digests = {name: hashlib.sha256(name.encode()).hexdigest() for name in ("first", "second")}
+    for number, name in enumerate(("second", "first", "later")):
+        generation = loop / f"generation-{number:03}"
+        generation.mkdir()
+        (generation / "net.safetensors").write_bytes(name.encode())
+    gate = make_match(loop / "generation-001" / "gate", MAKER)
+    described = json.loads((gate / "description.json").read_text())
+    nets = [{"role": role, "name": "net.safetensors", "sha256": digest} for role, digest in digests.items()]
+    (gate / "description.json").write_text(json.dumps(described | {"nets": nets}))
+    (gate / "shard_00000.hcpe3").write_bytes(bytes(len(PAIRS) + 1))
+
+    def states() -> dict[str, str]:
+        return {check["file"]: check["state"] for check in verify((loop,))}
+
+    assert states() == {
+        "generation-000/net.safetensors": SAME,
+        "generation-001/net.safetensors": SAME,
+        "generation-001/gate/shard_00000.hcpe3": CHANGED,
+        "generation-002/net.safetensors": UNRECORDED,
+    }
+    (loop / "generation-000" / "net.safetensors").write_bytes(b"another")
+    assert states()["generation-000/net.safetensors"] == CHANGED
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1), st.booleans())
 def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]], lower: bool) -> None:
     rows = [{"cost": cost, "worth": worth} for cost, worth in pairs]
