@@ -1,4 +1,4 @@
-"""An analysed game as a page with a board to step through: one HTML file that asks for nothing over a network.
+"""An analysed game as a page with a board to step through.
 
 The board is shogiground, lishogi's (see `page/`); positions, moves' names and lines are made here, so that the page
 knows no rules.
@@ -7,7 +7,6 @@ knows no rules.
 from __future__ import annotations
 
 import base64
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -18,6 +17,7 @@ import cshogi
 
 from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
 from experiments.analyse.figures import line_figures
+from experiments.html_page import html_page, json_script
 from experiments.pictures import NOTATION_FONT
 from lite.notation.game import Game, GameError
 from lite.notation.kif import read_variations
@@ -61,32 +61,20 @@ def as_page(
     handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []
     headers = [f"{key}：{value}" for key, value in game.headers.items()]
     about = " · ".join([*handicap, report["result"], searched, *headers])
-    return _html(title, about, json.dumps({"steps": steps}, ensure_ascii=False, separators=(",", ":")))
+    return _html(title, about, {"steps": steps})
 
 
-def _html(title: str, about: str, game: str) -> str:
+def _html(title: str, about: str, game: dict[str, Any]) -> str:
     def part(name: str) -> str:
         return (_PARTS / name).read_text(encoding="utf-8")
 
     font = base64.b64encode(NOTATION_FONT.read_bytes()).decode()
     face = f'@font-face {{ font-family: "Shogi Notation"; src: url(data:font/ttf;base64,{font}) }}'
-    text = game.replace("<", "\\u003c")  # no tag of HTML begins in it
     buttons = "".join(
         f'<button id="{name}">{sign}</button>'
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", ""))
     )
-    return f"""<!doctype html>
-<html lang="ja">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{escape(title)}</title>
-<style>{face}
-{part("viewer.css")}</style>
-</head>
-<body>
-<header><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
+    body = f"""<header><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
 <main>
 <div>
 <div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>
@@ -94,12 +82,10 @@ def _html(title: str, about: str, game: str) -> str:
 </div>
 <div><svg id="graph" preserveAspectRatio="none"></svg><div id="moves"></div><div id="said"></div></div>
 </main>
-<script type="application/json" id="game">{text}</script>
+{json_script("game", game)}
 <script>{part("shogiground.min.js")}</script>
-<script type="module">{part("viewer.js")}</script>
-</body>
-</html>
-"""
+<script type="module">{part("viewer.js")}</script>"""
+    return html_page(title, f"{face}\n{part('viewer.css')}", body, "ja")
 
 
 def _branches(game: Game) -> dict[int, list[list[str]]]:

@@ -20,6 +20,8 @@ HOVER = {"content": "data"}
 DIGITS = 5
 """Of the numbers that hovering tells."""
 LEGEND_COLUMNS = 2
+ERROR = 1.96
+"""Standard errors that a 95 % interval reaches to either side."""
 LINE_HEIGHT = 22
 """Pixels of a line of `intervals`."""
 PNG_WIDTH = 720
@@ -150,6 +152,11 @@ def interval(name: str, middle: float | None, low: float | None, high: float | N
     if middle is None:
         return {}
     return {name: middle} | ({} if low is None or high is None else {f"{name} from": low, f"{name} to": high})
+
+
+def around(name: str, middle: float, error: float) -> Row:
+    """The same of a figure with a standard error, which its 95 % interval is made of."""
+    return interval(name, middle, middle - ERROR * error, middle + ERROR * error)
 
 
 def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], height: int = 280) -> Chart:

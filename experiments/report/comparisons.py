@@ -11,14 +11,13 @@ from experiments.recipe.pictures import PICTURES
 from experiments.recipe.plan import read_plan
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
 from experiments.recipe.tables import as_markdown as recipe_table
-from experiments.report.charts import MACHINE, Chart, Row, interval, intervals, lines, pareto_front, points
+from experiments.report.charts import MACHINE, Chart, Row, around, interval, intervals, lines, pareto_front, points
 from experiments.report.games import standing_row
-from experiments.report.section import Origin, Section, Table, machine_of, program_of
+from experiments.report.section import Origin, Section, Table
 from experiments.results import Results
+from lite.datasets.provenance import machine_of
 
 PLAN, RESULTS = "plan.toml", "results.jsonl"
-ERROR = 1.96
-"""Standard errors that a 95 % interval reaches to either side."""
 COST = "evaluation, µs of one core"
 ACCURACY = "value accuracy, %"
 
@@ -44,9 +43,7 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"{run}: no comparison that this program can read ({error!r}); make it again") from None
         command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
-        maker = report.get("made_by", {})
-        seeds = ", ".join(map(str, report["seeds"]))
-        origins.append(Origin(run, command, program_of(maker), machine_of(maker), seeds))
+        origins.append(Origin.by(run, command, [report.get("made_by", {})], report["seeds"]))
     about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
     return Section("Comparisons", about, charts, tables, origins)
 
@@ -58,8 +55,7 @@ def _compared(run: str, report: dict[str, Any]) -> list[Chart]:
     for row in report["rows"]:
         variant = {"variant": row["variant"]}
         accuracy = row["figures"][next(key for key, column in COLUMNS.items() if column.heading == "value accuracy")]
-        mean, error = 100 * accuracy["mean"], 100 * ERROR * (accuracy["error"] or 0)
-        found = interval(ACCURACY, mean, mean - error, mean + error)
+        found = around(ACCURACY, 100 * accuracy["mean"], 100 * (accuracy["error"] or 0))
         costs.append({**variant, COST: row["evaluation_us"], **found, "parameters": row["parameters"]})
         for seed, log in zip(report["seeds"], row["log"], strict=True):
             line = {**variant, "seed": seed, "run": f"{row['variant']}, seed {seed}"}
@@ -106,16 +102,9 @@ def recipe_section(runs: Mapping[str, Path]) -> Section:
                     if len(chart.spec["data"]["values"]) > 1
                 ]
                 tables.append(Table.of_markdown(recipe_table(plan, results, name), f"{run}, {name}"))
-        makers = list(results.lines.values())
-        origins.append(
-            Origin(
-                run,
-                f"liteshogi recipe run FOLDER --plan {path / PLAN} --results {path / RESULTS}",
-                "; ".join(dict.fromkeys(map(program_of, makers))),
-                "; ".join(dict.fromkeys(map(machine_of, makers))),
-                ", ".join(sorted({str(seed) for _, _, seed in results.lines})),
-            )
-        )
+        command = f"liteshogi recipe run FOLDER --plan {path / PLAN} --results {path / RESULTS}"
+        seeds = sorted({seed for _, _, seed in results.lines})
+        origins.append(Origin.by(run, command, list(results.lines.values()), seeds))
     about = (
         "Nets of a plan, measured alike. d1-RMSE is how far one ply and quiescence are from long searches: less is "
         "better. Intervals are 95 %."
@@ -128,11 +117,10 @@ D1, SECONDS, MILLIONS, SHARE = "d1-RMSE", "CPU seconds of training", "million po
 
 def _told(row: Measured) -> Row:
     """What hovering tells of a net."""
-    error = ERROR * float(row.net.get("d1_rmse_error", 0))
     told: Row = {
         "net": name_of(row),
         "shape": row.row.shape or "made elsewhere",
-        **interval(D1, row.net["d1_rmse"], row.net["d1_rmse"] - error, row.net["d1_rmse"] + error),
+        **around(D1, row.net["d1_rmse"], row.net.get("d1_rmse_error", 0)),
         "residual": row.net["residual"],
         "accuracy, %": 100 * row.net["accuracy"],
         MACHINE: machine_of(row.net),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.report.charts import Row, interval, intervals
-from experiments.report.comparisons import ERROR
+from experiments.report.charts import Row, around, intervals
 from experiments.report.section import Board, Origin, Section, Table
 
 LOSS = "loss a move, centipawns"
@@ -29,10 +28,10 @@ def judgement_section(reports: Mapping[str, dict[str, Any]]) -> Section:
         try:
             judge = f"{report['judge']}, {report['judge_nodes']:,} nodes"
             for one in report["variants"]:
-                name, loss, error = f"{report['engine']}, {one['name']}", one["loss"], ERROR * one["error"]
-                found = interval(LOSS, loss, loss - error, loss + error)
+                name, loss, error = f"{report['engine']}, {one['name']}", one["loss"], one["error"]
+                found = around(LOSS, loss, error)
                 rows.append({"player": f"{run}: {name}", **found, "as the judge": one["as_judge"], "judge": judge})
-                lines.append([run, name, f"{loss:.1f} +- {one['error']:.1f}", f"{one['as_judge']:.1%}", judge])
+                lines.append([run, name, f"{loss:.1f} +- {error:.1f}", f"{one['as_judge']:.1%}", judge])
             boards += [_board(run, row) for row in report["worst"][:BOARDS]]
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise ValueError(f"{run}: no judgement that this program can read ({error!r}); make it again") from None

@@ -1,4 +1,4 @@
-"""The page: one HTML file that holds its charts, their library and all else, and asks for nothing over a network.
+"""The page, which holds its charts and their library.
 
 The library's description of a chart is text; colours are CSS variables, so that a chart is light or dark as the page.
 """
@@ -6,13 +6,13 @@ The library's description of a chart is text; colours are CSS variables, so that
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
 import cshogi
 
+from experiments.html_page import html_page, json_script
 from experiments.report.charts import config
 from experiments.report.section import Board, Origin, Section, Table
 
@@ -74,28 +74,16 @@ def as_page(title: str, sections: Sequence[Section], pictures: Mapping[int, str]
         "specs": [chart.spec for chart in charts],
         "config": config("var(--ink)", "var(--grid)", "transparent"),
     }
-    text = json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")  # no tag of HTML begins in it
-    library = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{escape(title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<h1>{escape(title)}</h1>
-<nav>{" · ".join(links)}</nav>
-{"".join(parts)}
-{_origins([origin for section in sections for origin in section.origins])}
-<script type="application/json" id="charts">{text}</script>
-<script>{library}</script>
-<script>{DRAW}</script>
-</body>
-</html>
-"""
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<nav>{' · '.join(links)}</nav>",
+        *parts,
+        _origins([origin for section in sections for origin in section.origins]),
+        json_script("charts", told),
+        f"<script>{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}</script>",
+        f"<script>{DRAW}</script>",
+    ]
+    return html_page(title, STYLE, "\n".join(body))
 
 
 def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from experiments.report.charts import Chart
-
-UNKNOWN = "not recorded"
+from lite.datasets.provenance import UNKNOWN, machine_of, program_of
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,14 @@ class Origin:
     seed: str = UNKNOWN
     when: str = UNKNOWN
 
+    @classmethod
+    def by(
+        cls, run: str, command: str, makers: Sequence[dict[str, Any]], seeds: Iterable[Any], when: str = UNKNOWN
+    ) -> Origin:
+        """That of a run by makers of which `lite.datasets.provenance.program` tells; each of them and of seeds once."""
+        programs, machines = map(program_of, makers), map(machine_of, makers)
+        return cls(run, command, _joined(programs), _joined(machines), _joined(map(str, seeds), ", "), when)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -59,27 +66,13 @@ class Section:
     boards: Sequence[Board] = ()
 
 
-def machine_of(maker: dict[str, Any]) -> str:
-    """The CPU and the kernel that figures and times are of, of what `lite.datasets.provenance.program` tells."""
-    return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
-
-
-def program_of(maker: dict[str, Any]) -> str:
-    """The version and the commit, likewise."""
-    if not maker.get("version"):
-        return UNKNOWN
-    return f"{maker['version']} {str(maker.get('commit') or '')[:12]}".strip()
-
-
 def origin_of(run: str, description: dict[str, Any]) -> Origin:
     """That of a folder with a `description.json`."""
-    makers = description["made_by"]
-    return Origin(
+    return Origin.by(
         run,
         command_of(description),
-        _joined(map(program_of, makers)),
-        _joined(map(machine_of, makers)),
-        str(description["options"].get("seed", UNKNOWN)),
+        description["made_by"],
+        [description["options"].get("seed", UNKNOWN)],
         f"{description['begun']} to {description['updated']}",
     )
 
@@ -95,5 +88,5 @@ def command_of(description: dict[str, Any]) -> str:
     return " ".join(words)
 
 
-def _joined(texts: Any) -> str:
-    return "; ".join(dict.fromkeys(texts)) or UNKNOWN
+def _joined(texts: Iterable[str], between: str = "; ") -> str:
+    return between.join(dict.fromkeys(texts)) or UNKNOWN

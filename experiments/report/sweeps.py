@@ -8,21 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.report.charts import MACHINE, Chart, Row, interval, intervals, lines, pareto_front, points
+from experiments.report.charts import MACHINE, Chart, Row, around, intervals, lines, pareto_front, points
 from experiments.report.games import standing_row
-from experiments.report.section import Origin, Section, Table, machine_of, program_of
+from experiments.report.section import Origin, Section, Table
 from experiments.results import Line, Results
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
 from experiments.sweep.games import NODES, TIME
 from experiments.sweep.sweep import CONFIGURATION, RESULTS
 from experiments.sweep.table import as_markdown, name_of, sweep_nets
+from lite.datasets.provenance import machine_of
 
 COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
 MORE = "difference of d1-RMSE"
 ELSEWHERE = "made elsewhere"
-ERROR = 1.96
-"""Standard errors that a 95 % interval reaches to either side."""
 
 
 def is_sweep(path: Path) -> bool:
@@ -45,15 +44,8 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
         if pairs := pairs_of(nets):
             charts.append(_effects(run, pairs))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run}: one option at a time, all else equal"))
-        origins.append(
-            Origin(
-                run,
-                f"liteshogi sweep {path / CONFIGURATION}",
-                "; ".join(dict.fromkeys(map(program_of, nets))),
-                "; ".join(dict.fromkeys(map(machine_of, nets))),
-                ", ".join(sorted({str(net["seed"]) for net in nets})),
-            )
-        )
+        seeds = sorted({net["seed"] for net in nets})
+        origins.append(Origin.by(run, f"liteshogi sweep {path / CONFIGURATION}", nets, seeds))
     about = (
         "A line leads through the sweep's own nets that none of them beats in both: nanoseconds of an evaluation in "
         "the engine, and its worth. d1-RMSE is how far one ply and quiescence are from long searches: less is better. "
@@ -65,10 +57,7 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
 
 def _drawn(run: str, nets: Sequence[Line]) -> Iterator[Chart]:
     told = [_told(net) for net in nets]
-    rows = [
-        row | interval(D1, net["d1_rmse"], *_ends(net["d1_rmse"], ERROR * net["d1_rmse_error"]))
-        for row, net in zip(told, nets, strict=True)
-    ]
+    rows = [row | around(D1, net["d1_rmse"], net["d1_rmse_error"]) for row, net in zip(told, nets, strict=True)]
     yield _over_cost(f"{run}: d1-RMSE over cost", rows, D1, lower=True)
     yield _over_cost(f"{run}: accuracy on held-out games over cost", rows, ACCURACY)
     for kind, words in ((NODES, "at equal nodes"), (TIME, "at equal time")):
@@ -84,7 +73,7 @@ def _effects(run: str, pairs: Sequence[Pair]) -> Chart:
     for pair in pairs:
         kind, shape = pair.base["options"]["kind"], "-".join(map(str, pair.base["shape"]))
         told = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind, "ns more": pair.cost}
-        rows.append(told | interval(MORE, pair.d1, *_ends(pair.d1, ERROR * pair.error)))
+        rows.append(told | around(MORE, pair.d1, pair.error))
     return intervals(f"{run}: what one option does to d1-RMSE, all else equal", rows, "change", MORE, "kind")
 
 
@@ -133,7 +122,3 @@ def _grown(nets: Sequence[Line]) -> list[Row]:
 
 def _alike(options: Mapping[str, Any]) -> str:
     return json.dumps({name: value for name, value in options.items() if name != "positions"}, sort_keys=True)
-
-
-def _ends(middle: float, error: float) -> tuple[float, float]:
-    return middle - error, middle + error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.report.charts import Chart, Row, diagonal, lines
-from experiments.report.section import Origin, Section, Table, machine_of, program_of
+from experiments.report.section import Origin, Section, Table
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from search.machine.metadata import parse_json
@@ -51,8 +51,7 @@ def training_section(runs: Mapping[str, Path]) -> Section:
         figures = [format(last[name], form) if name in last else "" for name, form in FIGURES.items()]
         table.append([run, str(options.get("kind", "")), f"{log[-1]['step']:,}", *figures])
         makers = _makers(path)
-        programs, machines = ("; ".join(dict.fromkeys(map(of, makers))) for of in (program_of, machine_of))
-        origins.append(Origin(run, command, programs, machines, str(options.get("seed", ""))))
+        origins.append(Origin.by(run, command, makers, [options.get("seed", "")]))
     charts = [
         *_drawn(losses, "Training loss", "step", "loss", dots=False),
         *_drawn(valid, "Accuracy on held-out games", "step", "accuracy, %"),

@@ -8,6 +8,7 @@ from experiments.arena.strength import in_words
 from experiments.markdown import markdown_table
 from experiments.results import NET, Line, Results
 from experiments.sweep.games import NODES, TIME
+from lite.datasets.provenance import machine_of
 
 AT_ZERO = {"games": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0.0, "elo": 0.0, "elo_low": 0.0, "elo_high": 0.0}
 """The opponent's standing against itself, from which Elo counts."""
@@ -56,11 +57,6 @@ def elo_of(kind: str) -> Callable[[Line], str]:
         return in_words(games["elo"], games["elo_low"], games["elo_high"]).removeprefix("Elo ")
 
     return show
-
-
-def machine_of(net: Line) -> str:
-    """What its nanoseconds are of."""
-    return f"{net['cpu']}, {net['kernel']}"
 
 
 def d1_of(net: Line) -> str:

@@ -16,6 +16,7 @@ from lite.datasets.description import describe_source
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
 
+UNKNOWN = "not recorded"
 LIBRARIES = ("numpy", "numba", "torch", "safetensors")
 """That figures may depend on."""
 
@@ -46,6 +47,18 @@ def program() -> dict[str, str | None]:
     except PackageNotFoundError:
         release = "source"
     return {"version": release, "commit": _commit(), "cpu": cpu_name(), "kernel": KERNEL}
+
+
+def machine_of(maker: dict[str, Any]) -> str:
+    """The CPU and the kernel that figures and times are of, of what `program` has told."""
+    return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
+
+
+def program_of(maker: dict[str, Any]) -> str:
+    """The version and the commit, likewise."""
+    if not maker.get("version"):
+        return UNKNOWN
+    return f"{maker['version']} {str(maker.get('commit') or '')[:12]}".strip()
 
 
 def _commit() -> str | None:

@@ -19,12 +19,12 @@ from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
 from experiments.report.games import match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
-from experiments.report.section import Table, machine_of
+from experiments.report.section import Table
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import training_section
 from experiments.report.verify import CHANGED, MISSING, SAME, UNRECORDED, verify
 from experiments.results import Results
-from lite.datasets.provenance import program
+from lite.datasets.provenance import machine_of, program
 from lite.training.folder import RunFolder
 from lite.training.made import describe_training
 from lite.training.options import ValueTraining
