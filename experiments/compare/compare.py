@@ -20,7 +20,7 @@ from typing import Any, Literal
 import torch
 
 from experiments.compare.comparison import (
-    choose_games,
+    choose_positions,
     finish_run,
     measure_steps,
     summarise_runs,
@@ -65,13 +65,14 @@ class Comparison:
     """nets: lite, dense, HalfKP, K+P and residual ones; squeeze: with and without squeeze-and-excitation; auxiliary:
     targets beside policy and value; draw: a draw head."""
     data: tuple[Path, ...] = (SAMPLE / "teacher_sample.hcpe3",)
-    """Games to learn from (hcpe3); a packaged sample without them."""
+    """Games to learn from (hcpe3), or single positions (hcpe); a packaged sample without them."""
     valid: tuple[Path, ...] = (SAMPLE / "valid_sample.hcpe3",)
     """Other games to judge on (hcpe3)."""
     output: Path = Path("out/compare")
     """Directory for tables, figures and runs."""
     positions: int | None = None
-    """Positions to learn from, in whole games drawn from the data; all of them where not given."""
+    """Positions to learn from, in whole games drawn from the data, of hcpe evenly over it; all games where not
+    given."""
     valid_positions: int | None = None
     """Positions to judge on, likewise."""
     seeds: tuple[int, ...] = (0, 1)
@@ -86,6 +87,8 @@ class Comparison:
     """Times that a value network does: it learns a hundred times as fast."""
     batch_size: int = 256
     """Positions a step of a residual network."""
+    value_batch_size: int = 8192
+    """Positions a step of a value network."""
     learning_rate: float = 0.002
     """Of residual networks."""
     lambda_: float = 0.7
@@ -106,9 +109,9 @@ class Comparison:
     def report(self) -> dict[str, Any]:
         """Trains what is not trained yet; everything that the table and the picture say."""
         suffix = "all" if self.positions is None else str(self.positions)
-        data = choose_games(self.data, self.positions, 0, self.output / f"train-{suffix}.hcpe3")
+        data = choose_positions(self.data, self.positions, 0, self.output / f"train-{suffix}")
         suffix = "all" if self.valid_positions is None else str(self.valid_positions)
-        valid = choose_games(self.valid, self.valid_positions, 0, self.output / f"valid-{suffix}.hcpe3")
+        valid = choose_positions(self.valid, self.valid_positions, 0, self.output / f"valid-{suffix}")
         if {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
             raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
         variants = [one.with_options(data=(data,), valid=(valid,)) for one in self.variants()]
@@ -119,6 +122,7 @@ class Comparison:
                 print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
                 results[variant.name].append(finish_run(seeded))
         for variant in variants if self.yardstick else ():
+            print(f"{variant.name}: d1-RMSE", file=sys.stderr, flush=True)
             for seed, result in zip(self.seeds, results[variant.name], strict=True):
                 if isinstance(seeded := variant.seeded(seed, self.output / "runs"), ValueVariant):
                     result["figures"] |= seeded.distance(self.yardstick)
@@ -138,6 +142,7 @@ class Comparison:
                 **variant.seeded(self.seeds[0], runs).cost(searched=self.preset == "nets"),
                 "log": [run["log"] for run in results[variant.name]],
                 "calibration": [run["figures"].get("draw", {}).get("calibration") for run in results[variant.name]],
+                "value_calibration": results[variant.name][0]["figures"]["calibration"],
                 **played[variant.name],
                 "bands": results[variant.name][0]["figures"]["by_ply"]
                 + results[variant.name][0]["figures"]["by_score"],
@@ -149,6 +154,7 @@ class Comparison:
         return {
             "preset": self.preset,
             "seeds": list(self.seeds),
+            "positions": self.positions,
             "data": data.name,
             "valid": valid.name,
             "digests": {"data": sha256_of(data), "valid": sha256_of(valid)},
@@ -156,7 +162,16 @@ class Comparison:
             "valid_positions": next(iter(results.values()))[0]["figures"]["positions"],
             "options": {
                 name: getattr(self, name)
-                for name in ("blocks", "channels", "epochs", "value_epochs", "batch_size", "learning_rate", "lambda_")
+                for name in (
+                    "blocks",
+                    "channels",
+                    "epochs",
+                    "value_epochs",
+                    "batch_size",
+                    "value_batch_size",
+                    "learning_rate",
+                    "lambda_",
+                )
             },
             "rows": [row | {"figures": summary[row["variant"]]} for row in rows],
         }
@@ -232,6 +247,7 @@ class Comparison:
             network=network,
             optimiser=OptimiserConfig(**optimiser),
             epochs=self.value_epochs,
+            batch_size=self.value_batch_size,
             lambda_=self.lambda_,
             threads=self.threads,
         )
@@ -245,7 +261,15 @@ def compare(comparison: Comparison) -> dict[str, Any]:
     """
     if not comparison.seeds or len(set(comparison.seeds)) < len(comparison.seeds):
         raise ValueError("--seeds: name at least one, and none twice")
-    for name in ("positions", "valid_positions", "epochs", "value_epochs", "threads", "time_rounds"):
+    for name in (
+        "positions",
+        "valid_positions",
+        "epochs",
+        "value_epochs",
+        "value_batch_size",
+        "threads",
+        "time_rounds",
+    ):
         if (value := getattr(comparison, name)) is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
     torch.set_num_threads(comparison.threads)

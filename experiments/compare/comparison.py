@@ -19,8 +19,9 @@ import numpy as np
 import torch
 
 from experiments.compare.variants import Variant
+from experiments.factory.cut import cut_evenly
 from lite.records.decode import scan_games
-from lite.records.formats import HCPE3, record_files, record_format
+from lite.records.formats import HCPE, HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.log import read_log
 from search.machine.files import write_atomically
@@ -62,18 +63,37 @@ def finish_run(variant: Variant) -> dict[str, Any]:
     return result
 
 
-def choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
-    """An hcpe3 file of whole games of the files with at least so many positions, drawn by seed; all where None.
+def choose_positions(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
+    """A file of so many positions of the files, of its format; `output` is without a suffix.
 
-    Made once: an existing file of that name is taken as it is, so that a resumed comparison has the same data. Raises
-    ValueError for other formats, which do not tell games apart.
+    Of hcpe3 whole games with at least so many positions, drawn by seed, or all where None; of hcpe, which has single
+    positions, so many evenly over all. Made once: an existing file of that name is taken as it is, so that a resumed
+    comparison has the same data. Raises ValueError for other formats.
     """
+    formats = {record_format(path) for path in record_files(files)}
+    if formats == {HCPE}:
+        return _cut(files, positions, output.with_suffix(".hcpe"))
+    return _choose_games(files, positions, seed, output.with_suffix(".hcpe3"))
+
+
+def _cut(files: Sequence[Path], positions: int | None, output: Path) -> Path:
+    if positions is None:
+        raise ValueError(f"{files[0]}: holds single positions, not games; say how many to learn from with --positions")
+    if not output.is_file():
+        output.parent.mkdir(parents=True, exist_ok=True)
+        cut_evenly(files, positions, output)
+    return output
+
+
+def _choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
     if output.is_file():
         return output
     games: list[tuple[np.ndarray, int]] = []
     for path in record_files(files):
         if record_format(path) != HCPE3:
-            raise ValueError(f"{path}: comparisons draw whole games, which only hcpe3 holds; convert to it from games")
+            raise ValueError(
+                f"{path}: comparisons draw whole games of hcpe3, or positions of hcpe alone; convert to one"
+            )
         raw = np.fromfile(path, np.uint8)
         start = 0
         while start < len(raw):

@@ -20,6 +20,11 @@ class Column:
     def key(self) -> str:
         return "_".join(self.path)
 
+    @property
+    def unit(self) -> int:
+        """What a figure is multiplied with to be read."""
+        return 100 if self.percent else 1
+
     def figure(self, figures: dict[str, Any]) -> float | None:
         """The figure of one run; None where it has none."""
         value: Any = figures

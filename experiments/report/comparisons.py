@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.compare.table import COLUMNS, as_markdown, bands_as_markdown
+from experiments.compare.table import D1 as D1_COLUMN
+from experiments.compare.table import VALUE_ACCURACY, as_markdown, bands_as_markdown
 from experiments.recipe.pictures import PICTURES
 from experiments.recipe.plan import read_plan
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
 from experiments.recipe.tables import as_markdown as recipe_table
-from experiments.report.charts import MACHINE, Chart, Row, around, interval, intervals, lines, pareto_front, points
+from experiments.report.charts import (
+    MACHINE,
+    Chart,
+    Row,
+    around,
+    diagonal,
+    interval,
+    intervals,
+    lines,
+    pareto_front,
+    points,
+)
 from experiments.report.games import standing_row
 from experiments.report.section import Origin, Section, Table
 from experiments.results import Results
 from lite.datasets.provenance import machine_of
 
 PLAN, RESULTS = "plan.toml", "results.jsonl"
+BEFORE: dict[str, Any] = {"games": None, "timed_games": None, "targets": [], "value_calibration": []}
+"""What rows of older comparisons lack."""
 COST = "evaluation, µs of one core"
 ACCURACY = "value accuracy, %"
 
@@ -34,8 +49,7 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
     origins: list[Origin] = []
     for run, report in reports.items():
         try:
-            # Those that were made before a comparison played games lack these.
-            report = {**report, "rows": [{"games": None, "targets": [], **row} for row in report["rows"]]}
+            report = {**report, "rows": [{**BEFORE, **row} for row in report["rows"]]}
             charts += _compared(run, report)
             tables.append(Table.of_markdown(as_markdown(report), run))
             if bands := bands_as_markdown(report):
@@ -44,17 +58,18 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
             raise ValueError(f"{run}: no comparison that this program can read ({error!r}); make it again") from None
         command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
         origins.append(Origin.by(run, command, [report.get("made_by", {})], report["seeds"]))
+    charts += _over_volumes(list(reports.values()))
     about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
     return Section("Comparisons", about, charts, tables, origins)
 
 
-def _compared(run: str, report: dict[str, Any]) -> list[Chart]:
+def _compared(run: str, report: dict[str, Any]) -> Iterator[Chart]:
     costs: list[Row] = []
     curves: list[Row] = []
-    played: list[Row] = []
+    bins: list[Row] = []
     for row in report["rows"]:
         variant = {"variant": row["variant"]}
-        accuracy = row["figures"][next(key for key, column in COLUMNS.items() if column.heading == "value accuracy")]
+        accuracy = row["figures"][VALUE_ACCURACY.key]
         found = around(ACCURACY, 100 * accuracy["mean"], 100 * (accuracy["error"] or 0))
         costs.append({**variant, COST: row["evaluation_us"], **found, "parameters": row["parameters"]})
         for seed, log in zip(report["seeds"], row["log"], strict=True):
@@ -64,18 +79,37 @@ def _compared(run: str, report: dict[str, Any]) -> list[Chart]:
                 for epoch, one in enumerate(log, 1)
                 if one.get("accuracy") is not None
             ]
-        if row["games"] and "Elo" in (standing := standing_row(row["games"])):
-            played.append({**variant, **standing})
-    charts = [
-        points(
-            f"{run}: accuracy over cost", costs, COST, ACCURACY, "variant", True, pareto_front(costs, COST, ACCURACY)
-        )
-    ]
+        bins += [{**variant, **one} for one in row["value_calibration"]]
+    front = pareto_front(costs, COST, ACCURACY)
+    yield points(f"{run}: accuracy over cost", costs, COST, ACCURACY, "variant", True, front)
     if curves:
-        charts.append(lines(f"{run}: accuracy on held-out games", curves, "epoch", ACCURACY, "run"))
-    if played:
-        charts.append(intervals(f"{run}: Elo against the common opponent", played, "variant", "Elo", "variant"))
-    return charts
+        yield lines(f"{run}: accuracy on held-out games", curves, "epoch", ACCURACY, "run")
+    if bins:
+        title = f"{run}: calibration on held-out games"
+        yield diagonal(lines(title, bins, "predicted", "actual", "variant"))
+    for kind, words in (("games", "against the common opponent"), ("timed_games", "at equal time")):
+        stood = [{"variant": row["variant"], **standing_row(row[kind])} for row in report["rows"] if row[kind]]
+        if played := [row for row in stood if "Elo" in row]:
+            yield intervals(f"{run}: Elo {words}", played, "variant", "Elo", "variant")
+
+
+def _over_volumes(reports: Sequence[dict[str, Any]]) -> Iterator[Chart]:
+    """What more positions bring, of comparisons that differ in how many there were to learn from."""
+    groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for report in reports:
+        if report.get("positions"):
+            groups[report["preset"], report["digests"]["valid"]].append(report)
+    for (preset, _), group in groups.items():
+        group.sort(key=lambda report: int(report["positions"]))
+        for column, name in ((VALUE_ACCURACY, ACCURACY), (D1_COLUMN, D1)):
+            rows = [
+                {"variant": row["variant"], "positions": report["positions"], name: figure["mean"] * column.unit}
+                for report in group
+                for row in report["rows"]
+                if (figure := row["figures"].get(column.key)) and figure["mean"] is not None
+            ]
+            if len({row["positions"] for row in rows}) > 1:
+                yield lines(f"{preset}: {name} over positions", rows, "positions", name, "variant", log=True)
 
 
 def is_recipe(path: Path) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.compare import variants
 from experiments.compare.compare import SAMPLE
-from experiments.compare.comparison import choose_games, finish_run, mean_and_error, summarise_runs
+from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant
@@ -77,8 +77,8 @@ def test_a_comparison_is_written_shared_and_resumed(
 
 
 def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
-    data = choose_games([VALID], 1500, 0, tmp_path / "train.hcpe3")
-    valid = choose_games([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid.hcpe3")
+    data = choose_positions([VALID], 1500, 0, tmp_path / "train")
+    valid = choose_positions([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid")
     options = ResnetTraining(
         data=(data,), valid=(valid,), network=ResnetConfig(1, 8), epochs=2, batch_size=256, device="cpu"
     )
@@ -98,21 +98,33 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
 
 
 def test_games_are_drawn_whole(tmp_path: Path) -> None:
-    some = choose_games([VALID], 2000, 0, tmp_path / "some.hcpe3")
-    again = choose_games([VALID], 2000, 0, tmp_path / "again.hcpe3")
-    other = choose_games([VALID], 2000, 1, tmp_path / "other.hcpe3")
-    everything = choose_games([VALID], None, 0, tmp_path / "all.hcpe3")
+    some = choose_positions([VALID], 2000, 0, tmp_path / "some")
+    again = choose_positions([VALID], 2000, 0, tmp_path / "again")
+    other = choose_positions([VALID], 2000, 1, tmp_path / "other")
+    everything = choose_positions([VALID], None, 0, tmp_path / "all")
     assert some.read_bytes() == again.read_bytes() != other.read_bytes()
     assert everything.read_bytes() == VALID.read_bytes()
     assert 2000 <= len(read_all([some])) < 2500
     assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies start anew with each game
     some.write_bytes(VALID.read_bytes()[:1000])
-    assert choose_games([VALID], 2000, 0, some).stat().st_size == 1000  # what a comparison began with stays
+    assert (
+        choose_positions([VALID], 2000, 0, tmp_path / "some").stat().st_size == 1000
+    )  # what a comparison began with stays
     with pytest.raises(ValueError, match="positions in its games, 1,000,000 are wanted"):
-        choose_games([VALID], 1_000_000, 0, tmp_path / "more.hcpe3")
-    (tmp_path / "a.hcpe").write_bytes(bytes(38))
-    with pytest.raises(ValueError, match="comparisons draw whole games, which only hcpe3 holds"):
-        choose_games([tmp_path / "a.hcpe"], 10, 0, tmp_path / "b.hcpe3")
+        choose_positions([VALID], 1_000_000, 0, tmp_path / "more")
+    (tmp_path / "a.psv").write_bytes(bytes(40))
+    with pytest.raises(ValueError, match="comparisons draw whole games of hcpe3, or positions of hcpe alone"):
+        choose_positions([tmp_path / "a.psv"], 10, 0, tmp_path / "b")
+
+
+def test_single_positions_are_cut_evenly(tmp_path: Path) -> None:
+    numbered = np.repeat(np.arange(100, dtype=np.uint8), 38).reshape(100, 38)
+    numbered.tofile(tmp_path / "a.hcpe")
+    cut = choose_positions([tmp_path / "a.hcpe"], 20, 0, tmp_path / "b")
+    assert cut == tmp_path / "b.hcpe"
+    assert np.fromfile(cut, np.uint8).reshape(-1, 38)[:, 0].tolist() == list(range(0, 100, 5))
+    with pytest.raises(ValueError, match="single positions, not games; say how many"):
+        choose_positions([tmp_path / "a.hcpe"], None, 0, tmp_path / "c")
 
 
 def test_means_and_errors_by_hand() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from experiments.arena.strength import measure_strength
 from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
+from experiments.report.comparisons import comparison_section
 from experiments.report.games import match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
@@ -288,6 +289,27 @@ def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
     ]
     assert section.origins[0].machine == "A, avx2; B, avx2"
     assert section.origins[0].seed == "0, 1"
+
+
+def test_comparisons_of_several_volumes_have_curves() -> None:
+    report = json.loads((DOCS / "compare" / "nets.json").read_text())
+    report |= {"digests": {"valid": "0"}, "positions": 4000}
+    few = json.loads(json.dumps(report | {"positions": 500}))
+    for row in few["rows"]:
+        row["figures"]["accuracy"]["mean"] = 0.5
+        row["value_calibration"] = [{"positions": 9, "predicted": 0.1, "actual": 0.2}]
+        row["timed_games"] = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "elo": 9.0, "elo_low": 1, "elo_high": 20}
+    section = comparison_section({"many": report, "few": few})
+    titles = [chart.title for chart in section.charts]
+    assert "few: calibration on held-out games" in titles
+    assert "few: Elo at equal time" in titles
+    curve = section.charts[-1]
+    assert curve.title == "nets: value accuracy, % over positions"
+    values = curve.spec["data"]["values"]
+    assert [row["positions"] for row in values] == [500] * len(few["rows"]) + [4000] * len(report["rows"])
+    assert values[0]["value accuracy, %"] == 50
+    others = comparison_section({"many": report, "few": few | {"digests": {"valid": "1"}}})
+    assert "over positions" not in others.charts[-1].title
 
 
 def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -> None:
