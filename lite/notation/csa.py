@@ -61,6 +61,8 @@ _START_ROWS = (
 )
 _MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})(?:,.*)?")
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)(?:\s*$|,)")
+_SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
+"""Names of a bounded length: a line is looked through once."""
 _ENDINGS = {
     "TORYO": MOVER_LOSES,
     "TIME_UP": MOVER_LOSES,
@@ -217,7 +219,7 @@ class _Reader:
         elif line.rstrip() in ("'+", "'-") and self.builder is not None:
             if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
                 raise _disagrees(f"after {len(self.builder.moves)} moves {line.rstrip()!r} is the other side's")
-        elif match := re.match(r"'summary:([^:]*):(.*) (win|lose|draw):(.*) (win|lose|draw)\s*$", line):
+        elif match := _SUMMARY.match(line):
             reason, black = match.group(1), match.group(3)
             self.winner = {"win": BLACK_WINS, "lose": WHITE_WINS, "draw": DRAW}[black]
             if reason in _SUMMARIES:

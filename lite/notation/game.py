@@ -240,18 +240,22 @@ class GameBuilder:
 
 _NUMBER = r"([+-]?[0-9]{1,9})"
 # Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search
-# that chose the move above it; otherwise it judges the position after that move).
+# that chose the move above it; otherwise it judges the position after that move). What is looked for behind the first
+# 候補1 is not looked for again behind each further one, which would take long lines the square of their length.
 _COMMENT_SCORES = (
     (re.compile(rf"\*\s*{_NUMBER}(?:\s|$)"), True),  # floodgate, CSA 2.2: '** 123 +7776FU ...
     (re.compile(rf"\*対局.*?評価値\s*{_NUMBER}"), True),  # ShogiGUI, a player's search
     (re.compile(rf"\*評価値={_NUMBER}"), True),  # ShogiHome, a player's search
-    (re.compile(rf"\*?(?:解析|検討).*?候補1\b.*?評価値\s*{_NUMBER}"), False),  # ShogiGUI, analysis: the best line only
+    (
+        re.compile(rf"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*{_NUMBER}"),
+        False,
+    ),  # ShogiGUI, analysis: the best line only
     (re.compile(rf"#評価値={_NUMBER}"), False),  # ShogiHome, analysis
 )
 _COMMENT_MATES = (
     (re.compile(r"\*対局.*?評価値\s*([+-])詰"), True),
     (re.compile(r"\*詰み=(先手|後手)勝ち"), True),
-    (re.compile(r"\*?(?:解析|検討).*?候補1\b.*?評価値\s*([+-])詰"), False),
+    (re.compile(r"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*([+-])詰"), False),
     (re.compile(r"#詰み=(先手|後手)勝ち"), False),
 )
 

@@ -80,7 +80,7 @@ _KIF_MOVE = re.compile(
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|.*勝ち)")
+_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|.{0,20}勝ち)")
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
@@ -126,7 +126,7 @@ class _Reader:
             return START_SFEN
         sfen = KIF.Parser.HANDYCAP_SFENS.get(handicap)
         if sfen is None:
-            raise GameError(f"the handicap {handicap!r} without a board diagram")
+            raise GameError(f"the handicap {handicap[:30]!r} without a board diagram")
         return str(sfen)
 
     def _diagram(self) -> str:
@@ -336,19 +336,28 @@ def read_variations(game: Game) -> list[Variation]:
         first = int(number[1]) if number else 0
         if not 1 <= first <= len(before) + 1:
             raise GameError(f"{place}: cannot read 変化：{head[:20]!r}; correct the line, or take it out")
-        reader = _Reader(place, unfinished=True)
-        reader.builder = GameBuilder(place, game.start_sfen)
-        for move in before[: first - 1]:
-            reader.builder.play(move)
-        for line in filter(None, lines):
-            if match := _MOVE_LINE.fullmatch(line):
-                if _kif_line(reader, int(match.group(1)), match.group(2)):
-                    break
-            elif not reader.other_line(line):
-                raise GameError(f"{place}: cannot read the line {line[:30]!r}")
-        before = tuple(reader.builder.moves)
-        found.append(Variation(first, before, reader.builder.comments))
+        try:
+            builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
+        except GameError as error:
+            raise GameError(f"{place}: {error}", error.reason) from None
+        before = tuple(builder.moves)
+        found.append(Variation(first, before, builder.comments))
     return found
+
+
+def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines: list[str]) -> GameBuilder:
+    """What stands there after the moves before it and a variation's own lines."""
+    reader = _Reader(place, unfinished=True)
+    reader.builder = builder = GameBuilder(place, start_sfen)
+    for move in before:
+        builder.play(move)
+    for line in filter(None, lines):
+        if match := _MOVE_LINE.fullmatch(line):
+            if _kif_line(reader, int(match.group(1)), match.group(2)):
+                break
+        elif not reader.other_line(line):
+            raise GameError(f"cannot read the line {line[:30]!r}")
+    return builder
 
 
 def _kif_line(reader: _Reader, number: int, text: str) -> bool:
