@@ -5,12 +5,11 @@ Names of data and files are relative to the folder that the work is done in, whe
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-Given = TypeVar("Given")
+from experiments.toml_file import read_toml, typed
 
 
 @dataclass(frozen=True)
@@ -92,32 +91,32 @@ class Plan:
     rows: tuple[Row, ...]
 
 
+@dataclass(frozen=True)
+class _File:
+    """The tables of a plan."""
+
+    measures: dict[str, Any] = field(default_factory=dict)
+    shapes: dict[str, list[str]] = field(default_factory=dict)
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)
+    row: tuple[dict[str, Any], ...] = ()
+
+
 def read_plan(path: Path) -> Plan:
     """The plan that a TOML file holds. Raises OSError, or ValueError in words."""
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: not TOML: {error}") from None
-    shapes = told.get("shapes", {})
-    rows = tuple(_typed(Row, entry, path) for entry in told.get("row", []))
-    data = {name: _typed(Data, {"name": name} | entry, path) for name, entry in told.get("data", {}).items()}
+    told = typed(_File, read_toml(path), f"{path}")
+    rows = tuple(typed(Row, entry, f"{path}: row {str(entry.get('name'))[:40]!r}") for entry in told.row)
+    data = {
+        name: typed(Data, {"name": name} | entry, f"{path}: data {name[:40]!r}") for name, entry in told.data.items()
+    }
     names: set[str] = set()
     for row in rows:
         if row.name in names or (row.after and row.after not in names):
             raise ValueError(f"{path}: row {row.name!r}: needs a name of its own, and `after` an earlier row")
-        if (row.shape not in shapes) != bool(row.net):
-            raise ValueError(f"{path}: row {row.name!r}: needs one of `net` and `shape`, one of {', '.join(shapes)}")
+        if (row.shape not in told.shapes) != bool(row.net):
+            shapes = ", ".join(told.shapes)
+            raise ValueError(f"{path}: row {row.name!r}: needs one of `net` and `shape`, one of {shapes}")
         names.add(row.name)
     for one in data.values():
         if sum(map(bool, (one.command, one.cut, one.tree, one.search))) != 1:
             raise ValueError(f"{path}: data {one.name!r}: exactly one of command, cut, tree and search")
-    return Plan(_typed(Measures, told.get("measures", {}), path), shapes, data, rows)
-
-
-def _typed(kind: type[Given], entry: dict[str, Any], path: Path) -> Given:
-    if unknown := set(entry) - {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-        raise ValueError(f"{path}: {entry.get('name', kind.__name__)!r}: unknown {', '.join(sorted(unknown))}")
-    try:
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-    except TypeError as error:
-        raise ValueError(f"{path}: {entry.get('name', kind.__name__)!r}: {error}") from None
+    return Plan(typed(Measures, told.measures, f"{path}: measures"), told.shapes, data, rows)

@@ -10,17 +10,22 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-Given = TypeVar("Given")
+from experiments.toml_file import read_toml, typed
+
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Of networks that the engine evaluates."""
+MOST_VALUES = 10_000
+"""Of a range."""
+Word = str | int | float | bool
+Option = Word | list[Word]
+"""The value of an option of a training."""
 SEARCHES = ("grid", "random", "tpe", "nsga2")
 
 
@@ -137,41 +142,51 @@ class Configuration:
                 yield self.point(dict(zip(space, chosen, strict=True)))
 
 
+@dataclass(frozen=True)
+class _File:
+    """The entries of a sweep."""
+
+    measure: dict[str, Any] = field(default_factory=dict)
+    train: dict[str, Option] = field(default_factory=dict)
+    play: dict[str, Any] | None = None
+    search: str = "grid"
+    points: int = 0
+    seed: int = 0
+    space: tuple[dict[str, Option | list[Option] | dict[str, Any]], ...] = ()
+    point: tuple[dict[str, Option], ...] = ()
+    peer: tuple[dict[str, str], ...] = ()
+
+
 def read_configuration(path: Path) -> Configuration:
     """The sweep that a TOML file describes. Raises OSError, or ValueError in words."""
-    try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not TOML: {error}") from None
-    known = {"search", "points", "seed", "train", "measure", "play", "space", "point", "peer"}
-    if unknown := set(told) - known:
-        raise ValueError(f"{path}: unknown {', '.join(sorted(unknown))}; a sweep has {', '.join(sorted(known))}")
-    search = told.get("search", "grid")
-    if search not in SEARCHES:
-        raise ValueError(f"{path}: search {search!r}: choose {', '.join(SEARCHES)}")
+    told = typed(_File, read_toml(path), str(path))
+    if told.search not in SEARCHES:
+        raise ValueError(f"{path}: search {told.search[:40]!r}: choose {', '.join(SEARCHES)}")
     made = Configuration(
-        told.get("train", {}),
-        _typed(Measures, told.get("measure", {}), path, "measure"),
-        _typed(Play, told["play"], path, "play") if "play" in told else None,
-        search,
-        int(told.get("points", 0)),
-        int(told.get("seed", 0)),
+        told.train,
+        typed(Measures, told.measure, f"{path}: measure"),
+        None if told.play is None else typed(Play, told.play, f"{path}: play"),
+        told.search,
+        told.points,
+        told.seed,
         tuple(
-            {name: _choices(value, path, name, search) for name, value in one.items()} for one in told.get("space", [])
+            {name: _choices(value, f"{path}: {name[:40]}", told.search) for name, value in one.items()}
+            for one in told.space
         ),
         (),
     )
-    if search != "grid" and (made.points < 1 or not made.spaces):
-        raise ValueError(f"{path}: search {search!r} needs `points` of at least 1, and a [[space]] to choose them of")
-    listed = [made.point(options) for options in told.get("point", [])]
-    for entry in told.get("peer", []):
+    if told.search != "grid" and (made.points < 1 or not made.spaces):
+        raise ValueError(f"{path}: search {told.search!r} needs `points` of at least 1, and a [[space]] to choose from")
+    listed = [made.point(options) for options in told.point]
+    for entry in told.peer:
         if entry.keys() != {"name", "net"}:
-            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {', '.join(entry) or 'nothing'}")
-        listed.append(Point({}, str(entry["name"]), str(entry["net"])))
+            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {', '.join(entry)[:80] or 'nothing'}")
+        listed.append(Point({}, entry["name"], entry["net"]))
     whole = Configuration(**{**vars(made), "listed": tuple(listed)})
-    for kind in {one.options.get("kind") for one in (*listed, *_first_of_each(whole)) if not one.net}:
-        if kind not in KINDS:
-            raise ValueError(f"{path}: kind {kind!r}: a sweep's nets are {', '.join(KINDS)}")
+    for one in (*listed, *_first_of_each(whole)):
+        kind = one.options.get("kind")
+        if not one.net and kind not in KINDS:
+            raise ValueError(f"{path}: kind {str(kind)[:40]!r}: a sweep's nets are {', '.join(KINDS)}")
     if not listed and not whole.spaces:
         raise ValueError(f"{path}: no [[space]], [[point]] or [[peer]]: nothing to do")
     return whole
@@ -179,32 +194,26 @@ def read_configuration(path: Path) -> Configuration:
 
 def _first_of_each(whole: Configuration) -> Iterator[Point]:
     for space in whole.spaces:
-        for kind in space.get("kind", (whole.train.get("kind"),)):  # type: ignore[union-attr]
+        kinds = space.get("kind", (whole.train.get("kind"),))
+        for kind in kinds.values() if isinstance(kinds, Range) else kinds:
             yield whole.point({"kind": kind})
 
 
-def _choices(value: Any, path: Path, name: str, search: str) -> tuple[Any, ...] | Range:
+def _choices(value: Any, place: str, search: str) -> tuple[Any, ...] | Range:
     """A list's values, a table's range, or the one value."""
     if isinstance(value, dict):
-        found = _typed(Range, value, path, name)
+        found = typed(Range, value, place)
         if found.low > found.high or (found.step is not None and found.step <= 0) or (found.log and found.low <= 0):
-            raise ValueError(f"{path}: {name}: a range goes up from `low` to `high`, a logarithmic one from above 0")
+            raise ValueError(f"{place}: a range goes up from `low` to `high`, a logarithmic one from above 0")
         if search == "grid" and found.step is None:
-            raise ValueError(f"{path}: {name}: a grid's range needs a `step`")
+            raise ValueError(f"{place}: a grid's range needs a `step`")
+        if found.step is not None and (found.high - found.low) / found.step > MOST_VALUES:
+            raise ValueError(f"{place}: a range of more than {MOST_VALUES} values; take longer steps")
         return found
     values = tuple(value) if isinstance(value, list) else (value,)
     if not values:
-        raise ValueError(f"{path}: {name}: no value to choose")
+        raise ValueError(f"{place}: no value to choose")
     return values
-
-
-def _typed(kind: type[Given], entry: dict[str, Any], path: Path, name: str) -> Given:
-    if unknown := set(entry) - {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-        raise ValueError(f"{path}: {name}: unknown {', '.join(sorted(unknown))}")
-    try:
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-    except TypeError as error:
-        raise ValueError(f"{path}: {name}: {error}") from None
 
 
 def in_brief(value: Any) -> str:

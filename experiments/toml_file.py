@@ -1,0 +1,61 @@
+"""Descriptions that people write in TOML, typed: what is misspelt or of another type is told before any work."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from search.machine.files import read_text
+
+Given = TypeVar("Given")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """What a TOML file holds. Raises OSError, or ValueError in words."""
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply") from None
+
+
+def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
+    """A table as the dataclass `kind`; ValueError that names the place for unknown, missing and ill-typed entries.
+
+    Its fields are of str, int, float (finite, a whole number too), bool, Any, dicts by str and tuples of such, which
+    TOML has as lists, or one of several."""
+    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    if unknown := set(entry) - known:
+        words = ", ".join(sorted(unknown))
+        raise ValueError(f"{place}: unknown {words[:200]}; known are {', '.join(sorted(known))}")
+    hints = get_type_hints(kind)
+    for name, value in entry.items():
+        if not _fits(value, hints[name]):
+            raise ValueError(f"{place}: {name} = {str(value)[:40]!r} is not {_in_words(hints[name])}")
+    try:
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+    except TypeError as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
+    if origin is list:
+        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
+    if parts:
+        return any(_fits(value, one) for one in parts)
+    if kind is float:
+        return type(value) in (int, float) and math.isfinite(value)
+    return kind is Any or type(value) is kind
+
+
+def _in_words(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind).replace("typing.", "")
