@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lite.datasets.provenance import describe_data, program
+from search.machine.metadata import parse_json
 
 Line = dict[str, Any]
 
@@ -25,13 +26,12 @@ class Results:
         """Raises OSError, or ValueError for a file with other lines."""
         self._path = path
         self.lines: dict[tuple[str, str, int], Line] = {}
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole, end, _ = text.rpartition("\n")
-        self._good = len((whole + end).encode())
+        content = path.read_bytes() if path.exists() else b""
+        self._good = content.rfind(b"\n") + 1
         """Bytes of whole lines: what is behind them was cut while it was written, or is being written."""
-        for number, line in enumerate(whole.splitlines(), 1):
+        for number, line in enumerate(content[: self._good].splitlines(), 1):
             try:
-                found = json.loads(line)
+                found = parse_json(line.decode())
                 self.lines[found["kind"], found["name"], found["seed"]] = found
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{path}: line {number}: not a result; mend or remove it") from None

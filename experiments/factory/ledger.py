@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -84,13 +85,9 @@ class Ledger:
 
     def _difficulty(self, line: Any) -> str:
         """Why a line cannot follow those before it; empty if it can."""
-        if not isinstance(line, dict) or line.keys() != set(_FIELDS):
-            return f"it needs {', '.join(_FIELDS)}"
-        job, shard, start, stop, counts = (line[name] for name in _FIELDS)
-        if not all(type(one) is int and one >= 0 for one in (job, shard, start, stop)):
-            return "job, shard, start and stop must be whole numbers from 0 on"
-        if not _are_counts(counts):
-            return "its counts must be finite numbers, int or float"
+        if difficulty := _malformed(line):
+            return difficulty
+        job, shard, start, stop, _ = (line[name] for name in _FIELDS)
         if job in self.done:
             return f"job {job} stands in the ledger already"
         if self.last_shard is not None and shard < self.last_shard:
@@ -106,30 +103,56 @@ class Ledger:
             self.totals[name] = self.totals.get(name, 0) + value
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a job's records lie."""
+
+    job: int
+    shard: int
+    start: int
+    """Its first byte there."""
+    stop: int
+
+
 def read_entries(path: Path) -> Iterator[tuple[int, Counts]]:
     """(Job, its counts) of all whole lines of a ledger, in the order in which they were written, while others may write
     on it. Raises OSError, and ValueError that names a line that is none."""
-    for line in _whole_lines(path, "job", "counts"):
+    for line in _whole_lines(path):
         yield line["job"], line["counts"]
 
 
 def read_stops(path: Path) -> dict[int, int]:
     """Bytes of each shard that the whole lines of a ledger tell of, likewise."""
-    return {line["shard"]: line["stop"] for line in _whole_lines(path, "shard", "stop")}
+    return {place.shard: place.stop for place in read_places(path)}
 
 
-def _whole_lines(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
-    """Those that have the fields; ValueError for one that lacks some."""
+def read_places(path: Path) -> Iterator[Place]:
+    """Of the jobs of all whole lines of a ledger, likewise."""
+    for line in _whole_lines(path):
+        yield Place(line["job"], line["shard"], line["start"], line["stop"])
+
+
+def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:
     with complaints_about(path), open(path, "rb") as file:
         for number, text in enumerate(file, 1):
             if not text.endswith(b"\n"):
                 return
             try:
                 line = parse_json(text.decode())
-                found = {name: line[name] for name in fields}
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(f"{path}: line {number} is no job's; restore the file from a copy") from None
-            yield found
+            except ValueError:
+                line = None
+            if _malformed(line):
+                raise ValueError(f"{path}: line {number} is no job's; restore the file from a copy")
+            yield line
+
+
+def _malformed(line: Any) -> str:
+    """Why nothing that was read can be a job's; empty if it can."""
+    if not isinstance(line, dict) or line.keys() != set(_FIELDS):
+        return f"it needs {', '.join(_FIELDS)}"
+    if not all(type(line[name]) is int and line[name] >= 0 for name in _FIELDS[:-1]):
+        return "job, shard, start and stop must be whole numbers from 0 on"
+    return "" if _are_counts(line["counts"]) else "its counts must be finite numbers, int or float"
 
 
 def _are_counts(counts: Any) -> TypeGuard[dict[str, int | float]]:

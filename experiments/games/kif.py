@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
+from experiments.factory.ledger import read_places
 from experiments.factory.shards import LEDGER
 from lite.notation.game import (
     BLACK_WON,
@@ -49,16 +49,19 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
     place = folder / "kif"
     place.mkdir(exist_ok=True)
     written = 0
-    with complaints_about(folder / LEDGER), open(folder / LEDGER, encoding="utf-8") as ledger:
-        lines = [json.loads(line) for line in ledger]
-    for line in lines:
-        shard = folder / f"shard_{line['shard']:05}.{HCPE3}"
+    for one in read_places(folder / LEDGER):
+        shard = folder / f"shard_{one.shard:05}.{HCPE3}"
         with complaints_about(shard), open(shard, "rb") as file:
-            file.seek(line["start"])
-            raw = file.read(line["stop"] - line["start"])
-        names = names_of(line["job"])
-        for number, game in enumerate(_games(raw, names, f"{shard}: pair {line['job']}"), 1):
-            write_atomically(place / f"{line['job'] + 1:05}-{number}.kifu", kif_text(game).encode())
+            file.seek(one.start)
+            raw = file.read(one.stop - one.start)
+        try:
+            games = list(_games(raw, names_of(one.job), f"{shard}: pair {one.job}"))
+        except ValueError as error:
+            raise ValueError(
+                f"{shard}: bytes {one.start} to {one.stop} are no games of a pair ({error}); restore it from a copy"
+            ) from None
+        for number, game in enumerate(games, 1):
+            write_atomically(place / f"{one.job + 1:05}-{number}.kifu", kif_text(game).encode())
             written += 1
     return written
 

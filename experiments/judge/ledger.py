@@ -49,7 +49,7 @@ class Ledger:
                 if number > 1:
                     self._answers[line["position"], line["nodes"]] = Opinion(line["move"], line["score"])
                     continue
-                found = line["judge"]
+                found = dict(line["judge"])
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{self._path} line {number}: no judge's answer; name another --ledger") from None
             for name in judge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped
+from search.machine.metadata import parse_json
 
 NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 """Where it is counted what is seen."""
@@ -74,7 +74,7 @@ def find_refutations(options: RefutationOptions) -> dict[str, Any]:
 def read_worst(path: Path) -> list[dict[str, Any]]:
     """The worst moves of a report of `judge moves --json`. Raises OSError, or ValueError that names the file."""
     try:
-        rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["worst"]
+        rows: list[dict[str, Any]] = parse_json(path.read_text(encoding="utf-8"))["worst"]
         for row in rows:
             for name in ("position", "sfen", "best", "moves", "scores", "replies", "losses"):
                 row[name]

@@ -26,7 +26,7 @@ from experiments.report.charts import (
     points,
 )
 from experiments.report.games import standing_row
-from experiments.report.section import Origin, Section, Table
+from experiments.report.section import UNREADABLE, Origin, Section, Table
 from experiments.results import Results
 from lite.datasets.provenance import machine_of
 
@@ -54,11 +54,16 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
             tables.append(Table.of_markdown(as_markdown(report), run))
             if bands := bands_as_markdown(report):
                 tables.append(Table.of_markdown(bands, f"{run}: by ply and by score"))
-        except (KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"{run}: no comparison that this program can read ({error!r}); make it again") from None
-        command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
-        origins.append(Origin.by(run, command, [report.get("made_by", {})], report["seeds"]))
-    charts += _over_volumes(list(reports.values()))
+            command = f"liteshogi compare {report['preset']} {report['data']} --valid {report['valid']}"
+            origins.append(Origin.by(run, command, [report.get("made_by", {})], report["seeds"]))
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{run}: no comparison that this program can read ({error!r:.200}); make it again"
+            ) from None
+    try:
+        charts += _over_volumes(list(reports.values()))
+    except UNREADABLE as error:
+        raise ValueError(f"{', '.join(reports)}: cannot be drawn together ({error!r:.200}); make them again") from None
     about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
     return Section("Comparisons", about, charts, tables, origins)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.report.charts import Row, around, intervals
-from experiments.report.section import Board, Origin, Section, Table
+from experiments.report.section import UNREADABLE, Board, Origin, Section, Table
 
 LOSS = "loss a move, centipawns"
 BOARDS = 6
@@ -33,8 +33,10 @@ def judgement_section(reports: Mapping[str, dict[str, Any]]) -> Section:
                 rows.append({"player": f"{run}: {name}", **found, "as the judge": one["as_judge"], "judge": judge})
                 lines.append([run, name, f"{loss:.1f} +- {error:.1f}", f"{one['as_judge']:.1%}", judge])
             boards += [_board(run, row) for row in report["worst"][:BOARDS]]
-        except (KeyError, TypeError, IndexError, ValueError) as error:
-            raise ValueError(f"{run}: no judgement that this program can read ({error!r}); make it again") from None
+        except UNREADABLE as error:
+            raise ValueError(
+                f"{run}: no judgement that this program can read ({error!r:.200}); make it again"
+            ) from None
         origins.append(Origin(run, f"liteshogi judge moves {report['engine']} POSITIONS --judge '{report['judge']}'"))
     chart = intervals("What a move loses, by the judge's word", rows, "player", LOSS, "judge")
     table = Table(("run", "player", LOSS, "as the judge", "judge"), lines)

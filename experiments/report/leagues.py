@@ -12,7 +12,7 @@ from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import STANDINGS
 from experiments.league.table import standings
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
-from experiments.report.section import Origin, Section, Table, origin_of
+from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 from search.machine.metadata import parse_json
 
@@ -41,8 +41,8 @@ def league_section(runs: Mapping[str, Path]) -> Section:
             rows = [_row(player, origin.machine) for player in report["players"] if player["games"]]
             tables.append(Table(PLAYERS, [_cells(player) for player in report["players"]], f"{run}: ratings"))
             tables.append(Table(MEETINGS, [_meeting(one) for one in report["meetings"]], f"{run}: meetings"))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"{path}: no league that this program can read ({error!r}); leave it out") from None
+        except UNREADABLE as error:
+            raise ValueError(f"{path}: no league that this program can read ({error!r:.200}); leave it out") from None
         if rows:
             charts.append(intervals(f"{run}: ratings", rows, "player", "Elo", "league"))
         origins.append(origin)

@@ -9,6 +9,9 @@ from typing import Any
 from experiments.report.charts import Chart
 from lite.datasets.provenance import UNKNOWN, machine_of, program_of
 
+UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError)
+"""What figures of another program, or of none, lead to where they are drawn."""
+
 
 @dataclass(frozen=True)
 class Table:

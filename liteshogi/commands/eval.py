@@ -11,6 +11,7 @@ import tyro
 
 from experiments.nets import evaluate
 from liteshogi.commands.arguments import Json, Net
+from search.machine.files import read_text
 
 
 @dataclass(frozen=True)
@@ -41,5 +42,5 @@ class Command:
     def _lines(self) -> list[str]:
         if self.file is None:
             return []
-        text = sys.stdin.read() if str(self.file) == "-" else self.file.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(self.file) == "-" else read_text(self.file)
         return [line.strip() for line in text.splitlines() if line.strip()]

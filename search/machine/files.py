@@ -78,6 +78,14 @@ class WholeFile:
             self.discard()
 
 
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, with or without a byte order mark. Raises OSError, or ValueError that names it."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start + 1} is no UTF-8; save it as UTF-8 text") from None
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """All of `content` at `path`, or what was there before. Raises OSError that names `path`."""
     with WholeFile(path) as file:

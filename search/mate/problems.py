@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from search.machine.files import read_text
 from search.machine.jit import jit
 from search.machine.metadata import parse_json
 from search.rules.attacks import attackers
@@ -39,7 +40,7 @@ def read_problems(path: Path) -> list[MateProblem]:
     ValueError names the file and the line that cannot be read.
     """
     problems = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue

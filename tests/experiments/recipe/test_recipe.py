@@ -82,6 +82,13 @@ def test_results_outlive_a_line_that_was_cut(tmp_path: Path) -> None:
     assert Results(path).find("net", "b", 1) == {"kind": "net", "name": "b", "seed": 1, "d1_rmse": 0.2}
 
 
+def test_results_of_any_name_are_found_again(tmp_path: Path) -> None:
+    """JSON lets separators of lines stand in a text that ends no line of the file."""
+    name = "one\u2028two\x85three"
+    Results(tmp_path / "results.jsonl").add("net", name, 0, {"loss": 0.5})
+    assert Results(tmp_path / "results.jsonl").find("net", name) is not None
+
+
 def test_a_cut_is_even(folder: Path) -> None:
     whole = records_of(folder / "positions.hcpe")
     whole[:100].tofile(folder / "first.hcpe")

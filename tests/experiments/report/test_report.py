@@ -492,3 +492,11 @@ def test_the_front_is_what_nothing_beats(pairs: list[tuple[int, int]], lower: bo
         )
     for row in rows:
         assert any(one["cost"] <= row["cost"] and sign * one["worth"] >= sign * row["worth"] for one in front)
+
+
+def test_a_comparison_with_a_seed_too_many_is_refused_in_words() -> None:
+    report = json.loads((DOCS / "compare" / "squeeze.json").read_text())
+    assert comparison_section({"squeeze": report}).charts
+    report["seeds"].append(9)
+    with pytest.raises(ValueError, match="squeeze: no comparison that this program can read"):
+        comparison_section({"squeeze": report})
