@@ -1,0 +1,81 @@
+"""One reader under a coverage-guided fuzzer: python -m tests.fuzz READER --seconds 3600 --corpus DIR
+
+A finding ends it and lies in the folder as `crash-...`, `timeout-...` or `oom-...`. Inputs that led somewhere new are
+kept there, too, and a run with the same folder goes on from them. Needs atheris: pip install 'liteshogi[fuzz]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import atheris
+
+from tests.fuzz.reader import attempt
+from tests.fuzz.readers import READERS
+
+ROOMS = ("search", "lite", "export", "experiments", "liteshogi")
+MEGABYTES = 4096
+"""That the process may hold."""
+HANG_SECONDS = 300
+"""By the clock, for one input; what takes too much CPU is told before."""
+OUTCOMES = 512
+
+
+def compiled() -> Iterator[str]:
+    """The modules with compiled code, whose bytecode Numba must find as it was written."""
+    root = Path(__file__).parents[2]
+    for path in (path for room in ROOMS for path in (root / room).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "numba" in text or "machine.jit" in text:
+            yield ".".join(path.relative_to(root).with_suffix("").parts)
+
+
+def branches() -> Callable[[int], int]:
+    """A function with a branch for each of OUTCOMES numbers, which the fuzzer sees taken."""
+    lines = (f"    if number == {number}:\n        return {number}\n" for number in range(OUTCOMES))
+    names: dict[str, Callable[[int], int]] = {}
+    exec(f"def branch(number):\n{''.join(lines)}", names)
+    instrumented: Callable[[int], int] = atheris.instrument_func(names["branch"])
+    return instrumented
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="One reader under atheris.")
+    parser.add_argument("reader", choices=sorted(READERS))
+    parser.add_argument("--seconds", type=float, default=3600, help="of CPU")
+    parser.add_argument("--corpus", type=Path, required=True, help="folder of inputs, made if it is not there")
+    told = parser.parse_args()
+    told.corpus.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    reader = READERS[told.reader]
+    with atheris.instrument_imports(include=list(ROOMS), exclude=list(compiled())):
+        for number, content in enumerate(reader.seeds()):  # which also imports what there is to be followed
+            (told.corpus / f"seed-{number}").write_bytes(content)
+            attempt(reader, content, folder)
+    branch = branches()
+    executions, begun = 0, time.process_time()
+
+    def one(content: bytes) -> None:
+        nonlocal executions
+        executions += 1
+        branch(zlib.crc32(repr(attempt(reader, content, folder)).encode()) % OUTCOMES)
+        taken = time.process_time() - begun
+        if taken > told.seconds:
+            print(f"{told.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
+            sys.stdout.flush()
+            os._exit(0)
+
+    limits = (f"-timeout={HANG_SECONDS}", f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")
+    atheris.Setup([sys.argv[0], *limits, str(told.corpus)], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

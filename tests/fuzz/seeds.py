@@ -1,0 +1,263 @@
+"""Small files that every reader takes: where the fuzzer and the mutations of the tests begin."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "experiments" / "sample" / "valid_sample.hcpe3"
+FIRST_GAMES = 1128
+"""Bytes of its first two games."""
+_LENGTH = struct.Struct("<Q")
+_NN_HEADER = struct.Struct("<3I")
+_HASH_BYTES = 4
+_MOST_BULK = 1 << 24
+_CHECKSUM = re.compile(rb'("checksum":")[0-9a-f]{8}"')
+
+POSITIONS = (
+    "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*4e 5a4b 4e3d",
+    "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
+)
+DESCRIPTION = {
+    "format": "liteshogi data",
+    "version": 1,
+    "verb": "selfplay",
+    "options": {"seed": 1},
+    "sources": [{"name": "games", "sha256": "0"}],
+    "nets": [{"role": "player", "name": "default"}],
+    "made_by": [{"version": "0.1.0"}],
+    "begun": "2026-01-01",
+    "updated": "2026-01-02",
+    "seconds": 1.0,
+    "totals": {"games": 2},
+}
+LOSS = {
+    "position": "startpos",
+    "sfen": "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
+    "best": ["7g7f", "3c3d"],
+    "moves": ["2g2f"],
+    "scores": [10],
+    "replies": [["3c3d"]],
+    "losses": [20],
+}
+
+
+def files(*names: str) -> list[bytes]:
+    """Of the source tree."""
+    return [(ROOT / name).read_bytes() for name in names]
+
+
+def data(*names: str) -> list[bytes]:
+    """Of the tests' data."""
+    return files(*(f"tests/data/{name}" for name in names))
+
+
+def variations() -> list[bytes]:
+    main = "   1 ７六歩(77)   ( 0:01/00:00:01)\n*one\n   2 ３四歩(33)   ( 0:01/00:00:01)+\n   3 投了\n"
+    other = "\n変化：2手\n   2 ８四歩(83)\n*#評価値=120\n   3 ２六歩(27)\n"
+    handicap = "手合割：二枚落ち\n下手：a\n上手：b\n手数----指手---------消費時間--\n   1 ６二銀(71)\n   2 中断\n"
+    diagram = (
+        "後手の持駒：飛　角二\n  ９ ８ ７ ６ ５ ４ ３ ２ １\n+---------------------------+\n"
+        + "".join(f"|{row}|\n" for row in [" ・" * 4 + "v玉" + " ・" * 4, *[" ・" * 9] * 7])
+        + "| ・ ・ ・ ・ 玉 ・ ・ ・ ・|\n+---------------------------+\n"
+        + "先手の持駒：金\n後手番\n   1 ４二玉(51)\n   2 中断\n"
+    )
+    return [text.encode() for text in (main + other, handicap, diagram)]
+
+
+# Records
+
+
+def hcpe3() -> list[bytes]:
+    """Two games without candidates, and the first again with some."""
+    from lite.records.encode import encode_game
+    from lite.records.formats import game_dtype, move_dtype
+
+    raw = SAMPLE.read_bytes()[:FIRST_GAMES]
+    header = np.frombuffer(raw, game_dtype, 1)[0]
+    rows = np.frombuffer(raw, move_dtype, 40, game_dtype.itemsize)
+    moves, scores = rows["move"].copy(), rows["score"].copy()
+    visits = [(moves[ply : ply + 1].repeat(ply % 3), np.arange(ply % 3, dtype=np.uint16)) for ply in range(40)]
+    return [raw, encode_game(header["hcp"], int(header["result"]), moves, scores, visits)]
+
+
+def hcpe() -> list[bytes]:
+    return [_positions("hcpe")]
+
+
+def psv() -> list[bytes]:
+    return [_positions("psv")]
+
+
+def _positions(form: str) -> bytes:
+    from lite.records.encode import position_records
+    from lite.records.file import RecordFile, Refusals
+    from search.rules.huffman import HCP, PSV
+
+    sample = RecordFile(SAMPLE, block_positions=50)
+    positions = sample.read_block(sample.blocks[0], Refusals())[::10]
+    return position_records(positions, form, HCP if form == "hcpe" else PSV).tobytes()
+
+
+# Networks
+
+
+def nn_bins() -> list[bytes]:
+    """What stands before their numbers."""
+    from export.nnue import nnue_bytes
+    from search.evaluation.bench import random_network
+
+    made = [nnue_bytes(random_network("k_p", 32, hidden, 2)) for hidden in ((2, 3), (1,), ())]
+    made.append(nnue_bytes(random_network("half_kp", 32, (2, 3), 2)))
+    return [content[: _NN_HEADER.size + _NN_HEADER.unpack_from(content)[2] + _HASH_BYTES] for content in made]
+
+
+def filled(content: bytes) -> bytes:
+    """The nn.bin of a header, with zeros for all numbers that its words ask for."""
+    from search.evaluation.nnue_file import _said
+
+    if len(content) < _NN_HEADER.size:
+        return content
+    words = content[_NN_HEADER.size :][: _NN_HEADER.unpack_from(content)[2]]
+    said = _said(words.decode("utf-8", "surrogateescape"))
+    if said is None or said.body_size > _MOST_BULK:
+        return content
+    return content.ljust(_NN_HEADER.size + len(words) + said.body_size, b"\0")
+
+
+def networks() -> list[bytes]:
+    from search.evaluation.bench import random_network
+    from search.evaluation.network_file import save_network
+
+    made = (
+        random_network("piece_square", 32, (4,), 1),
+        random_network("king_piece_square", 32, (4,), 2, ("value", "draw"), "dual_clipped_relu", 8),
+        random_network("k_p", 32, (), 2, activation="squared_clipped_relu", buckets=3),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "net.safetensors"
+        found = []
+        for net in made:
+            save_network(net, path)
+            buckets = b"\0" + struct.pack("<9i", *range(9)) if net.feature_set.name == "king_piece_square" else b""
+            found.append(_header(path.read_bytes()) + buckets)
+        return found
+
+
+def checkpoints() -> list[bytes]:
+    """Trained networks, and the state of a training."""
+    import torch
+
+    from lite.training.checkpoint import STATE, write_tensors
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.safetensors"
+        write_tensors(path, STATE, {"weight": torch.zeros(2, 3)}, {"step": 1})
+        trained = data(*(f"networks/{name}.safetensors" for name in ("blog", "dense", "lite", "untied")))
+        return [_header(content) for content in (*trained, path.read_bytes())]
+
+
+def _header(content: bytes) -> bytes:
+    """What stands before the numbers of a safetensors file."""
+    (length,) = _LENGTH.unpack_from(content)
+    return content[_LENGTH.size : _LENGTH.size + length]
+
+
+def sealed(content: bytes) -> bytes:
+    """The safetensors file of a header, with the checksum that it should bear. Behind a zero byte may stand what its
+    numbers are filled with: files are too long for mutations to come by their headers, and their checksums too good."""
+    header, _, pattern = content.partition(b"\0")
+    found = re.findall(rb'"data_offsets":\[\d{1,9},(\d{1,9})\]', header)
+    size = min(_MOST_BULK, max(map(int, found), default=0))
+    pattern = pattern or b"\0"
+    body = (pattern * (size // len(pattern) + 1))[:size]
+    return _file(_CHECKSUM.sub(rb"\g<1>" + _checksum(header, body) + b'"', header), body)
+
+
+def _file(header: bytes, body: bytes) -> bytes:
+    return _LENGTH.pack(len(header)) + header + body
+
+
+def _checksum(header: bytes, body: bytes) -> bytes:
+    """That of trained and of evaluated networks."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    from search.evaluation.network_file import _checksum
+
+    try:
+        tensors, description = load(_file(header, body)), json.loads(header)["__metadata__"]["data"]
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        return b"00000000"
+    return _checksum(tensors, description).encode()
+
+
+def onnx_models() -> list[bytes]:
+    """The least that has the inputs and outputs of a policy-value network."""
+    from onnx import TensorProto, helper
+
+    planes = {"input1": 62, "input2": 57}
+    outputs = {"output_policy": 2187, "output_value": 1}
+    numbers = {"axis": [1], "from": [0], "policy": [2187], "value": [1]}
+    nodes = [
+        helper.make_node("Flatten", ["input1"], ["flat1"]),
+        helper.make_node("Flatten", ["input2"], ["flat2"]),
+        helper.make_node("Slice", ["flat1", "from", "policy", "axis"], ["output_policy"]),
+        helper.make_node("Slice", ["flat2", "from", "value", "axis"], ["first"]),
+        helper.make_node("Sigmoid", ["first"], ["output_value"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "least",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", size, 9, 9]) for name, size in planes.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", size]) for name, size in outputs.items()],
+        [helper.make_tensor(name, TensorProto.INT64, [1], value) for name, value in numbers.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    return [model.SerializeToString()]
+
+
+# Lines
+
+
+def sfens() -> list[bytes]:
+    return [line.encode() for line in (*POSITIONS, "sfen 4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1 moves G*5b")]
+
+
+def dialogues() -> list[bytes]:
+    from tests.usi_nonsense import COMMANDS
+
+    return ["\n".join(COMMANDS[at : at + 6]).encode() for at in range(0, len(COMMANDS), 6)]
+
+
+def answers() -> list[bytes]:
+    return [
+        b"info depth 3 nodes 120 multipv 1 score cp -35 lowerbound pv 7g7f\n"
+        b"info depth 3 nodes 150 score cp 20 pv 7g7f\nbestmove 7g7f ponder 3c3d",
+        b"info string hello\ninfo depth 9 nodes 99 score mate -4 pv 5e5d\nbestmove resign",
+        b"info score mate +\nbestmove win",
+    ]
+
+
+def problems() -> list[bytes]:
+    """Among them one with two pawns on a file."""
+    one, two = "4k4/9/4P4/9/9/9/9/9/9 b G 1", "4k4/9/4P4/4P4/9/9/9/9/9 b G 1"
+    return [(f'{{"sfen": "{one}", "ply": 1}}\n# words\n{two}\n{one}\n').encode()]
+
+
+def openings() -> list[bytes]:
+    sample = (ROOT / "experiments" / "sample" / "entering_king.sfen").read_bytes().splitlines(keepends=True)
+    return [b"".join(sample[:2]), b"# words\nposition startpos moves 7g7f 3c3d\nstartpos\n"]
+
+
+def books() -> list[bytes]:
+    moves = "7g7f 3c3d 50 12 3\n2g2f none 20\n"
+    entries = [f"sfen {POSITIONS[1].removesuffix('1')}{ply}\n{moves}" for ply in (1, 2)]
+    start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b -"
+    return [f"#YANEURAOU-DB2016 1.00\nsfen {start} 1\n{moves}// words\n".encode(), "".join(entries).encode()]

@@ -1,0 +1,120 @@
+"""Every reader takes what is whole and complains in words of what is not: files found by the fuzzer, and mutations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.reader import Finding, Reader, attempt
+from tests.fuzz.readers import READERS
+
+FOUND = Path(__file__).parents[1] / "data" / "fuzz"
+"""A folder for each reader, with inputs that it once did not stand."""
+FOREIGN = (
+    *(b"", b"\0", b"\xff", b"\n", b'"', b" ", b"-1", b"0", b"1e999", b"nan", b"null", b"[]", b"{}", b"true"),
+    *(b"9" * 30, b"9" * 5000, b"[" * 5000, "\u2028".encode(), b"=", b",", b":", b"/", b"+"),
+)
+"""What changes more than a byte of chance does."""
+RELAXED = settings(
+    deadline=None,
+    max_examples=12,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    """Some readers tell on standard error why they refuse."""
+
+
+@every_reader
+def test_whole_files_are_read(reader: Reader, tmp_path: Path) -> None:
+    for content in reader.seeds():
+        outcome = attempt(reader, content, tmp_path)
+        assert not (isinstance(outcome, type) and issubclass(outcome, Exception)), content
+
+
+@pytest.mark.parametrize("path", sorted(FOUND.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_was_found_is_read_or_refused_in_words(path: Path, tmp_path: Path) -> None:
+    attempt(READERS[path.parent.name], path.read_bytes(), tmp_path)
+
+
+@st.composite
+def mutated(draw: st.DrawFn, contents: list[bytes]) -> bytes:
+    """A whole file with pieces left out, doubled, exchanged or foreign."""
+    content = draw(st.sampled_from(contents))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(content)))
+        stop = at + draw(st.integers(0, 12))
+        place = draw(st.integers(0, len(content)))
+        pieces = st.sampled_from([*FOREIGN, content[place : place + 12], content[place : place + 200]])
+        content = content[:at] + draw(pieces | st.binary(max_size=4)) + content[stop:]
+    return content
+
+
+def try_mutations(reader: Reader, folder: Path, how: settings) -> None:
+    @how
+    @given(content=mutated(list(reader.seeds())))
+    def stands(content: bytes) -> None:
+        attempt(reader, content, folder)
+
+    stands()
+
+
+@every_reader
+def test_damaged_files_are_read_or_refused_in_words(reader: Reader, tmp_path: Path) -> None:
+    try_mutations(reader, tmp_path, RELAXED)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@every_reader
+def test_many_damaged_files_are_read_or_refused_in_words(reader: Reader, tmp_path: Path) -> None:
+    try_mutations(reader, tmp_path, settings(RELAXED, max_examples=3000, derandomize=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "piece", "after"),
+    [
+        ("kif", "   1 ７六歩(77)\n*解析 ", "候補1 ", "\n   2 中断\n"),
+        ("kif", "   1 ７六歩(77)\nまで1手で", "先手の", "\n"),
+        ("csa", "PI\n+\n+7776FU\n'summary:a:", " win:", "\n%CHUDAN\n"),
+    ],
+)
+def test_long_lines_are_looked_through_once(name: str, before: str, piece: str, after: str, tmp_path: Path) -> None:
+    attempt(READERS[name], (before + piece * (200_000 // len(piece)) + after).encode(), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("reader", [READERS[name] for name in READERS if name != "pairs"])  # which has work to do
+def test_no_piece_many_times_over_takes_long(reader: Reader, tmp_path: Path) -> None:
+    """Time that grows with the square of a length shows at 100,000 bytes."""
+    for content in reader.seeds():
+        lines = content.splitlines(keepends=True)
+        for number, line in enumerate(lines[:40]):
+            for piece in (line, line.strip(), line.strip()[: len(line) // 2], line.strip()[len(line) // 2 :]):
+                if piece:
+                    long = piece * (100_000 // len(piece))
+                    attempt(reader, b"".join([*lines[:number], long, *lines[number:]]), tmp_path)
+
+
+def test_a_finding_is_told(tmp_path: Path) -> None:
+    def refuse(words: str) -> Reader:
+        def read(path: Path) -> None:
+            raise ValueError(words.format(path=path))
+
+        return Reader(read, "a", list)
+
+    assert attempt(refuse("{path}: no"), b"", tmp_path) is ValueError
+    for words in ("no", "{path}\n", ""):
+        with pytest.raises(Finding):
+            attempt(refuse(words), b"", tmp_path)
+    with pytest.raises(Finding, match="library"):
+        attempt(Reader(lambda path: path.read_text(encoding="ascii"), "a", list), b"\xff", tmp_path)
