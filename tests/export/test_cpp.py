@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import importlib.util
 import os
 import random
 import shutil
 import statistics
 import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,7 +32,12 @@ from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
 from search.rules.sfen import position_from_sfen
 
-COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+_FOUND = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
+COMPILER = [_FOUND] if _FOUND else []
+ARM_COMPILER = [sys.executable, "-m", "ziglang", "c++", "-target", "aarch64-linux-musl", "-static"]
+"""pip install ziglang"""
+ARM_EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+"""Of qemu-user."""
 REPLAY = Path(__file__).with_name("replay.cpp")
 ROOTS = (
     "startpos",
@@ -75,15 +83,15 @@ TRIED = (
 SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
-def compiled(net: EvalNetwork, folder: Path, flags: str) -> Path:
+def compiled(net: EvalNetwork, folder: Path, flags: str, compiler: Sequence[str] = COMPILER) -> Path:
     """The replaying program around a network's header, its weights beside it as `lite_eval.bin`."""
-    if COMPILER is None:
+    if not compiler:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(net, "net.safetensors", folder / "lite_eval.h")
     # GCC 12 takes its own AVX-512 intrinsics for uninitialised.
     warnings = "-Wall -Wextra -Wpedantic -Werror -Wno-uninitialized -Wno-maybe-uninitialized"
     defines = [f'-DHEADER="{folder / "lite_eval.h"}"', "-DNET=lite_eval"]
-    arguments = [COMPILER, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
+    arguments = [*compiler, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0 and "-fsanitize" in flags and "cannot find" in done.stderr:
         pytest.skip("the compiler has no sanitizers: install libasan and libubsan")
@@ -138,9 +146,9 @@ class Script:
             self.lines.append("undo")
         self.evaluate(pos)
 
-    def judge(self, program: Path, kernel: str | None) -> None:
+    def judge(self, program: Path, kernel: str | None, emulator: Sequence[str] = ()) -> None:
         told = "\n".join(self.lines)
-        arguments = [program, program.with_name("lite_eval.bin")]
+        arguments = [*emulator, program, program.with_name("lite_eval.bin")]
         done = subprocess.run(arguments, input=told, capture_output=True, text=True, timeout=500)
         assert done.returncode == 0, done.stderr
         found, *answers = done.stdout.splitlines()
@@ -172,6 +180,18 @@ def test_avx_vnni_compiles(tmp_path: Path) -> None:
     if KERNEL == "plain":
         pytest.skip("this machine is not known to run the kernels of x86")
     compiled(NETWORKS["lite"], tmp_path, f"-c {FLAGS['AVX-VNNI']}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize(("cpu", "flags"), [("cortex-a72", ""), ("cortex-a76", "-mcpu=cortex_a76")])
+def test_neon_gives_the_same_integers(cpu: str, flags: str, tmp_path: Path) -> None:
+    """By hand: on an emulated processor without the dot product's instruction, and with it."""
+    if ARM_EMULATOR is None or importlib.util.find_spec("ziglang") is None:
+        pytest.skip("no emulator or no compiler for 64-bit ARM: install qemu-user and ziglang")
+    for net in NETWORKS.values():
+        program = compiled(net, tmp_path, f"-O2 -Wno-unknown-warning-option {flags}", ARM_COMPILER)
+        play_games(net, 2 * len(ROOTS), 80).judge(program, "NEON", (ARM_EMULATOR, "-cpu", cpu))
 
 
 def test_weights_of_another_header_are_refused(tmp_path: Path) -> None:
