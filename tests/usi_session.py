@@ -19,6 +19,8 @@ PATIENCE = 240.0
 class Session:
     """Lines that were sent and lines that came back, in order; `send` is left to the two kinds of session."""
 
+    patience = PATIENCE
+
     def __init__(self) -> None:
         self.transcript: list[str] = []
         self._unread: list[str] = []
@@ -42,7 +44,7 @@ class Session:
 
     def until(self, beginning: str) -> list[str]:
         """The lines up to the first that begins so; they are taken out. AssertionError if none comes."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self.patience
         with self._arrived:
             looked_at = 0
             while True:
@@ -139,9 +141,9 @@ class Process(Session):
 
     def ended(self) -> int:
         """Wait for the process's end; its exit status. Nothing may have been said on standard error."""
-        status = self.process.wait(PATIENCE)
+        status = self.process.wait(self.patience)
         for reader in self._readers:
-            reader.join(PATIENCE)
+            reader.join(self.patience)
         assert self.complaints == b"", self.complaints.decode("utf-8", "replace")
         return status
 

@@ -7,36 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from search.rules.movegen import is_legal, list_moves
-from search.rules.position import do_move
-from search.rules.sfen import move_from_usi, move_to_usi, position_from_sfen
-
-LONGEST = 320
-"""Plies, then a game is a draw."""
-
-
-def play(session, generator: random.Random, go: str, plies: int = LONGEST) -> tuple[str, int]:
-    """A game from a random opening: how it ended, and its plies. AssertionError at an illegal move."""
-    session.send("usinewgame")
-    pos, moves = position_from_sfen("startpos"), []
-    for _ in range(generator.randint(2, 10)):
-        move = generator.choice(list_moves(pos))
-        do_move(pos, np.int64(move))
-        moves.append(move_to_usi(move))
-    while len(moves) < plies:
-        session.send("position startpos moves " + " ".join(moves), go)
-        usi = session.bestmove()
-        if usi in ("resign", "win"):
-            session.send("gameover lose" if usi == "resign" else "gameover win")
-            return usi, len(moves)
-        assert is_legal(pos, np.int64(move_from_usi(usi))), f"{usi} after {' '.join(moves)}"
-        do_move(pos, np.int64(move_from_usi(usi)))
-        moves.append(usi)
-    session.send("gameover draw")
-    return "draw", len(moves)
+from tests.soak.activities import play
 
 
 def resident_kilobytes(process) -> int:
