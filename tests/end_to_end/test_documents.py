@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/**/*.md"), *ROOT.glob("tests/**/*.md")]
 )
-SHELL = re.compile(r"(<!-- run -->\n)?^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"(?:^<!-- run\b([^>]*)-->\n)?^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""A block of commands. One behind `<!-- run -->` is run as it stands, behind `<!-- run WORD="OTHER WORDS" ... -->` with
+these words in place of those: files that are here, and less work."""
+MARKED = re.compile(r"^<!-- run\b", re.MULTILINE)
 NAMES_OF_FORMATS = ("liteshogi evaluation network",)
 INLINE = re.compile(r"`(liteshogi [a-z][^`]*)`")
 PROGRAM = "liteshogi"
@@ -107,17 +110,26 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target.split("#")[0]).exists(), f"{path.name}: {target}"
 
 
-RUNNING = [path for path in DOCUMENTS if any(marked for marked, _ in SHELL.findall(path.read_text(encoding="utf-8")))]
+RUNNING = [path for path in DOCUMENTS if MARKED.search(path.read_text(encoding="utf-8"))]
+
+
+def with_others(words: list[str], others: str) -> list[str]:
+    """The words of a command, each that a mark has others for replaced by them."""
+    instead = dict(one.split("=", 1) for one in shlex.split(others))
+    return [new for word in words for new in shlex.split(instead.get(word, shlex.quote(word)))]
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)  # some minutes where the cores are free and nothing is compiled yet
 @pytest.mark.parametrize("path", RUNNING, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_marked_commands_run_one_after_the_other(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a folder of their own, from which the sample and the tests' games are seen as from the repository."""
     monkeypatch.chdir(tmp_path)
     for name in ("experiments", "tests"):
         os.symlink(ROOT / name, tmp_path / name)
-    for marked, script in SHELL.findall(path.read_text(encoding="utf-8")):
-        for words in commands_of(script) if marked else ():
+    for block in SHELL.finditer(path.read_text(encoding="utf-8")):
+        others, script = block.groups()
+        for command in commands_of(script) if others is not None else ():
+            words = with_others(command, others)
             assert words[0] == PROGRAM
             assert front_door._run(words[1:]) == 0, shlex.join(words)
