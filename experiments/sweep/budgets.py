@@ -83,7 +83,7 @@ def _named(best: Best) -> str:
 def _chosen_by(best: Best) -> str:
     if best.net is None:
         return ""
-    return "Elo at equal time" if best.net[TIME] else "d1-RMSE: none has played"
+    return "Elo at equal time" if best.net[TIME] else "d1-RMSE"
 
 
 COLUMNS: list[tuple[str, Callable[[Best], str]]] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ class Pair:
 
     option: str
     base: Line
-    """Of the default; where that is not among them, of the cheapest."""
+    """Of the default; where that is not among them, of the value that most nets have."""
     changed: Line
     before: Any
     after: Any
@@ -50,28 +50,32 @@ class Pair:
 
 
 def pairs_of(nets: Sequence[Line]) -> list[Pair]:
-    """All of them among the sweep's own nets, given from the cheapest on: option by option, change by change."""
+    """All of them among the sweep's own nets: option by option, change by change."""
     whole = [(_whole(net["options"]), net) for net in nets if net["options"]]
     options = dict.fromkeys(name for told, _ in whole for name in told if name != CURVE)
     return [
-        pair
-        for option in options
-        for pair in sorted(_of_option(option, whole), key=lambda pair: (type(pair.after).__name__, pair.after))
+        pair for option in options for pair in sorted(_of_option(option, whole), key=lambda pair: _in_order(pair.after))
     ]
 
 
 def _of_option(option: str, nets: Sequence[tuple[dict[str, Any], Line]]) -> Iterator[Pair]:
     groups: dict[str, list[tuple[Any, Line]]] = defaultdict(list)
+    common = Counter(json.dumps(told[option]) for told, _ in nets if option in told)
     for told, net in nets:
         if option in told:
             rest = {name: value for name, value in told.items() if name != option}
             groups[json.dumps(rest, sort_keys=True)].append((told[option], net))
     for group in groups.values():
-        kind = group[0][1]["options"]["kind"]
-        (value, base), *others = sorted(group, key=lambda one: one[0] != _defaults(kind).get(option))
+        default = _defaults(group[0][1]["options"]["kind"]).get(option)
+        group.sort(key=lambda one: (one[0] != default, -common[json.dumps(one[0])], _in_order(one[0])))
+        (value, base), *others = group
         for other, net in others:
             if other != value:  # a default, left out in one and given in the other
                 yield Pair(option, base, net, value, other)
+
+
+def _in_order(value: Any) -> tuple[str, Any]:
+    return type(value).__name__, value
 
 
 def _whole(options: dict[str, Any]) -> dict[str, Any]:

@@ -278,7 +278,7 @@ def test_what_is_best_for_so_many_nanoseconds_is_told_as_far_as_it_is_known(tmp_
     unplayed = best()
     assert unplayed["this sweep", "25"]["best net"] == "none: the cheapest costs 40 ns"
     assert unplayed["this sweep", "50"]["best net"] == "dense width 48"
-    assert unplayed["this sweep", "50"]["best by"] == "d1-RMSE: none has played"
+    assert unplayed["this sweep", "50"]["best by"] == "d1-RMSE"
     assert unplayed["this sweep", "50"]["Elo at equal time"] == "not played"
     assert unplayed["this sweep", "200"]["best net"] == "dense width 195"
     games = {40: (1, -40, -20, 10), 90: (4, 0, None, None), 190: (3, 20, 60, 100), 195: (2, -20, 10, 55)}
@@ -315,6 +315,11 @@ def test_one_option_at_a_time_is_told_from_its_default(tmp_path: Path) -> None:
         net(0.13, 50, width=32, king="zones", buckets=1),  # the default, said
         net(0.125, 60, width=64, seed=1),
         net(0.2, 60, width=64, positions=7),
+        net(0.15, 50, width=32, **{"learning-rate": 0.04}),
+        net(0.16, 40, width=32, **{"learning-rate": 0.01}),
+        net(0.16, 40, width=32, positions=7, **{"learning-rate": 0.04}),
+        net(0.19, 70, width=96, kind="k_p"),
+        net(0.18, 70, width=96, kind="half_kp"),
         {"options": {}},
     ]
     pairs = pairs_of(nets)
@@ -326,6 +331,8 @@ def test_one_option_at_a_time_is_told_from_its_default(tmp_path: Path) -> None:
         ("king none to zones", -0.01, 10),
         ("king none to zones", -0.01, 10),
         ("seed 0 to 1", 0.005, 0),
+        ("kind half_kp to k_p", 0.01, 0),
+        ("learning-rate 0.04 to 0.01", 0.01, -10),
     ]
     cells = cells_of(effects_as_markdown(pairs))[1]
     assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
