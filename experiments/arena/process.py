@@ -160,9 +160,12 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 @contextlib.contextmanager
 def ends_as_interrupts() -> Iterator[None]:
     """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter."""
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         names = []  # signals are the main thread's
+    elif "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        names.remove("SIGHUP")  # as `nohup` asks
+    # What a script starts with `&` ignores SIGINT, and so would all that it starts and has to end by it.
     before = [(name, signal.signal(getattr(signal, name), signal.default_int_handler)) for name in names]
     try:
         yield
