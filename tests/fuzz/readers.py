@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -126,11 +127,11 @@ def read_book(path: Path) -> object:
     """Whole, and by bisection as large ones are."""
     from search.usi import book
 
-    kept = book.READ_WHOLE
-    for book.READ_WHOLE in (0, kept):
-        opened = book.Book(path)
-        for sfen in seeds.POSITIONS:
-            opened.find(sfen)
+    for read_whole in (0, book.READ_WHOLE):
+        with patch.object(book, "READ_WHOLE", read_whole):
+            opened = book.Book(path)
+            for sfen in seeds.POSITIONS:
+                opened.find(sfen)
     return None
 
 
