@@ -44,12 +44,10 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
 
 def _fits(value: Any, kind: Any) -> bool:
     origin, parts = get_origin(kind), get_args(kind)
-    if origin is tuple:
+    if origin in (tuple, list):
         return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
     if origin is dict:
         return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
-    if origin is list:
-        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
     if parts:
         return any(_fits(value, one) for one in parts)
     if kind is float:

@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from experiments.markdown import markdown_table
@@ -97,14 +98,9 @@ def effects_as_markdown(pairs: Sequence[Pair]) -> str:
     return markdown_table(list(groups.values()), COLUMNS)
 
 
-def _mean(figures: Iterator[float]) -> float:
-    all_of_them = list(figures)
-    return sum(all_of_them) / len(all_of_them)
-
-
 COLUMNS: list[tuple[str, Callable[[list[Pair]], str]]] = [
     ("change", lambda pairs: pairs[0].words),
     ("pairs", lambda pairs: str(len(pairs))),
-    ("d1-RMSE", lambda pairs: f"{_mean(pair.d1 for pair in pairs):+.4f} +- {_mean(pair.error for pair in pairs):.4f}"),
-    ("ns", lambda pairs: f"{_mean(pair.cost for pair in pairs):+.0f}"),
+    ("d1-RMSE", lambda pairs: f"{fmean(pair.d1 for pair in pairs):+.4f} +- {fmean(pair.error for pair in pairs):.4f}"),
+    ("ns", lambda pairs: f"{fmean(pair.cost for pair in pairs):+.0f}"),
 ]

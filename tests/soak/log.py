@@ -67,7 +67,7 @@ def seconds_of(measurements: Sequence[Measurement]) -> float:
 
 def growth(measurements: Sequence[Measurement]) -> Growth | None:
     """The least-squares line through the memory of each process, with one slope for all of them; None of too few."""
-    across = square = hours = 0.0
+    hours = 0.0
     shifts: list[tuple[float, float]] = []
     for _, run in groupby(measurements, lambda one: one.run):
         warm = [(one.seconds / 3600, float(one.kilobytes)) for one in run if one.seconds >= WARM_SECONDS]
