@@ -147,7 +147,10 @@ class Punctuality:
 
 
 class SearchClock:
-    """The budget of the search under way, which another thread may change, and the timer that ends it."""
+    """The budget of the search under way, which another thread may change, and the timer that ends it.
+
+    A search that reads the time itself is done before the timer, which a busy machine wakes milliseconds late.
+    """
 
     def __init__(self, expire: Callable[[], None]) -> None:
         """`expire` is called, from a thread of its own, when the budget's maximum is reached."""
@@ -165,11 +168,13 @@ class SearchClock:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
+            ended = None if self._budget is None else self._end(self._budget)
+            over = budget is None and ended is not None and time.perf_counter() >= ended
+            self._due = ended if over else None
             self._budget, self._start = budget, start
             self._serial += 1
             if budget is not None:
-                self._due = None
-                wait = min(max(start + budget.maximum / 1000 - time.perf_counter(), 0.0), LONGEST_WAIT)
+                wait = min(max(self._end(budget) - time.perf_counter(), 0.0), LONGEST_WAIT)
                 self._timer = threading.Timer(wait, self._ring, (self._serial,))
                 self._timer.daemon = True
                 self._timer.start()
@@ -181,7 +186,7 @@ class SearchClock:
         return budget, (time.perf_counter() - start) * 1000
 
     def overdue(self) -> float | None:
-        """Milliseconds since the maximum of the last budget, if that has ended its search."""
+        """Milliseconds since the maximum of the budget that was taken away last, if it was taken away after that."""
         with self._lock:
             return None if self._due is None else (time.perf_counter() - self._due) * 1000
 
@@ -189,5 +194,8 @@ class SearchClock:
         """A timer's end; one that was cancelled too late must not stop the next search."""
         with self._lock:
             if serial == self._serial and self._budget is not None:
-                self._due = self._start + self._budget.maximum / 1000
                 self._expire()
+
+    def _end(self, budget: Budget) -> float:
+        """When a budget counted from the start is used up (a `time.perf_counter()`)."""
+        return self._start + budget.maximum / 1000

@@ -43,7 +43,7 @@ def deepen(pos, thread, accumulators, network, last):
         margin, before = np.int64(thread.parameters.aspiration_margin), np.int64(thread.score)
         if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:
             low, high = max(before - margin, low), min(before + margin, high)
-        limit, looked = np.int64(thread.node_limit), False
+        limit, deadline, looked = np.int64(thread.node_limit), np.int64(thread.deadline), False
         while True:
             score = search_root(pos, thread, accumulators, network, np.int64(depth), low, high)
             if thread.stop:
@@ -51,7 +51,7 @@ def deepen(pos, thread, accumulators, network, last):
                     break
                 # However short the time, the move is not the first that comes along: the first depth to its end.
                 looked = True
-                thread.stop, thread.node_limit = 0, thread.nodes + FIRST_NODES
+                thread.stop, thread.node_limit, thread.deadline = 0, thread.nodes + FIRST_NODES, 0
                 continue
             if low < score < high or (low == -INFINITE and high == INFINITE):
                 break
@@ -63,7 +63,7 @@ def deepen(pos, thread, accumulators, network, last):
             if margin > WIDEST_MARGIN:
                 low, high = np.int64(-INFINITE), np.int64(INFINITE)
         if looked:
-            thread.stop, thread.node_limit = 1, limit
+            thread.stop, thread.node_limit, thread.deadline = 1, limit, deadline
         if thread.stop and (not looked or thread.pv_length[0] == 0):
             return
         thread.depth = depth

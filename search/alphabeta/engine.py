@@ -1,8 +1,9 @@
 """The alpha-beta engine: what it is told, what it reports, and when it has thought enough.
 
-The search is compiled code that holds no lock, so a timer or another thread can set its stop flag. It comes back after
-each depth where a clock runs, else after each that took a while. With several threads the others search the same
-position at other depths into the shared table (lazy SMP); only the first one's result counts.
+The search is compiled code that holds no lock, so a timer or another thread can set its stop flag; where it can, it
+looks at the clock itself. It comes back after each depth where a clock runs, else after each that took a while. With
+several threads the others search the same position at other depths into the shared table (lazy SMP); only the first
+one's result counts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from search.alphabeta.paging import grow_table
 from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
+from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
@@ -86,6 +88,13 @@ class AlphaBetaEngine(Engine):
         self.table.clear()
         for thread in self._threads:
             thread.clear()
+
+    def limit(self, budget: Budget | None, start: float | None = None) -> None:
+        """As every engine; the search looks at the clock itself, where it can read it."""
+        start = time.perf_counter() if start is None else start
+        deadline = 0 if budget is None else int(start * 1e9 + budget.maximum * 1e6)
+        self._threads[0].record["deadline"] = deadline
+        super().limit(budget, start)
 
     def stop(self) -> None:
         """End the search under way within a millisecond or so."""

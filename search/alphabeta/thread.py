@@ -12,6 +12,7 @@ from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES
 from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
+from search.machine.clock import is_past
 from search.machine.jit import jit
 from search.machine.memory import new_record, record_dtype
 from search.rules.declaration import RULE_27
@@ -29,6 +30,8 @@ PAWN_STRUCTURES = 512
 """Rows of the history by pawns; structures share them by hash."""
 LOW_PLIES = 5
 """Plies from the root whose moves have a history of their own."""
+NODES_A_LOOK = 256
+"""Nodes from one look at the clock to the next, a third of a millisecond or so."""
 PLIES = MAX_PLY + 4
 
 found_dtype = np.dtype(
@@ -47,6 +50,7 @@ thread_dtype = record_dtype(
     [
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
         ("node_limit", np.int64),  # 0: none
+        ("deadline", np.int64),  # nanoseconds of `time.perf_counter` at which the search ends; 0: none
         ("stop", np.uint8),  # set by anyone; the search returns soon after
         ("seldepth", np.int32),
         ("root_depth", np.int32),
@@ -170,9 +174,11 @@ class SearchThread:
 
 @jit
 def count_node(thread):
-    """Count a move of the tree; the last one that is allowed ends the search."""
+    """Count a move of the tree; the last one that there are nodes or time for ends the search."""
     thread.nodes += 1
     if thread.node_limit and thread.nodes >= thread.node_limit:
+        thread.stop = 1
+    if thread.nodes % NODES_A_LOOK == 0 and thread.deadline and is_past(thread.deadline):
         thread.stop = 1
 
 

@@ -18,6 +18,7 @@ from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
 from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
+from search.machine.clock import READABLE
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
@@ -180,6 +181,15 @@ def test_a_stop_before_the_search_begins_still_gives_a_move(engine):
     engine.stop()
     found = engine.search()
     replay(MIDDLE, (found.best_move or "",))
+
+
+@pytest.mark.skipif(not READABLE, reason="jitted code reads no clock here")
+def test_the_search_ends_in_time_without_a_timer(engine, monkeypatch):
+    monkeypatch.setattr(engine.clock, "_expire", lambda: None)
+    engine.set_position("startpos")
+    engine.ready(Budget(50, 50))
+    assert engine.search(Limits(nodes=10**9)).milliseconds < 5_000
+    assert engine.clock.overdue() is not None
 
 
 def test_however_short_the_time_a_move_is_looked_at(engine):
