@@ -26,8 +26,8 @@ SPREAD = 3
 LONG_GAME = 120
 """Moves beyond those planned whose delays a sudden-death clock must still pay: no clock gives them back."""
 OWN_DELAY = 10
-"""Milliseconds that the engine's own way takes at most, from the timer to the written move, whatever NetworkDelay
-says; as much is left free until it is known better, see `Punctuality`."""
+"""Milliseconds that the engine's own way takes at most, from the budget's end to the written move, whatever
+NetworkDelay says; as much is left free until it is known better, see `Punctuality`."""
 REMEMBERED = 16
 """Moves that tell how long the own way takes."""
 BEGIN_SHARE = 0.6
@@ -135,7 +135,7 @@ class Punctuality:
         self._late: deque[float] = deque(maxlen=REMEMBERED)
 
     def note(self, milliseconds: float) -> None:
-        """A move was written so long after its budget's maximum."""
+        """A move was ready to be written so long after its budget's maximum."""
         self._late.append(milliseconds)
 
     @property

@@ -130,8 +130,11 @@ class Thinking:
                 best = _any_move(engine)
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
-        self._write(self._bestmove(best))
-        if engine is not None and (late := engine.clock.overdue()) is not None:
+        said = self._bestmove(best)
+        # Asked before the move is written, for whoever reads it may get this thread's core.
+        late = None if engine is None else engine.clock.overdue()
+        self._write(said)
+        if late is not None:
             self.punctuality.note(late)
 
     def _book_move(self, engine: Engine) -> Analysis | None:

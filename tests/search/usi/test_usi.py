@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from search.clock import Clocks
+from search.clock import Clocks, Punctuality, SearchClock
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
@@ -237,6 +237,16 @@ def test_a_ponderhits_clock_does_not_stop_the_next_search(session):
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
     session.send("stop")
     session.bestmove()
+
+
+def test_a_move_s_delay_is_asked_before_its_reader_can_take_the_core(session, monkeypatch):
+    noted: list[float] = []
+    told = session.transcript
+    monkeypatch.setattr(SearchClock, "overdue", lambda clock: float(any("bestmove" in line for line in told)))
+    monkeypatch.setattr(Punctuality, "note", lambda punctuality, late: noted.append(late))
+    session.send("position startpos", "go btime 0 wtime 0 byoyomi 20").bestmove()
+    session.send("isready").until("readyok")
+    assert noted == [0.0]
 
 
 def test_gameover_while_thinking(session):
