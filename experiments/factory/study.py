@@ -17,7 +17,7 @@ from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.accumulator import evaluate
 from search.evaluation.network import EvalNetwork
-from search.machine.jit import jit
+from search.machine.jit import jit, program
 from search.machine.random import first_state
 from search.rules.huffman import HCP, decode_position, encode_position
 from search.rules.play import play_line
@@ -84,7 +84,7 @@ def _write_leaf(pos, thread, code):
     return good
 
 
-@jit
+@program
 def study_codes(codes, start, study, pos, thread, accumulators, network, scores, moves, leaves, samples):
     """Study hcp codes u1 (n, 32) from `start` (int64) on, until all are done or the room for samples ends.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from search.alphabeta.parameters import ASPIRATION
 from search.alphabeta.root import search_root
-from search.machine.jit import jit
+from search.machine.jit import jit, program
 from search.rules.play import play_line
 from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND
@@ -21,7 +21,7 @@ FIRST_NODES = 20_000
 """Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
 
 
-@jit
+@program
 def deepen(pos, thread, accumulators, network, last):
     """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set.
 

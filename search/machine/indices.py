@@ -13,9 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 
 
 def _unsigned(used: Any, written: Any) -> Any:
@@ -48,14 +46,3 @@ class UnsignedIndices(FunctionPass):  # type: ignore[misc]
                     state.calltypes[access] = signature.replace(args=(array, index, *value))
                     changed = True
         return changed
-
-
-class Compiler(CompilerBase):  # type: ignore[misc]
-    """Numba's own passes, and that one."""
-
-    def define_pipelines(self) -> list[Any]:
-        """The one pipeline, of compiled code alone."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(UnsignedIndices, NoPythonSupportedFeatureValidation)
-        passes.finalize()
-        return [passes]

@@ -1,4 +1,4 @@
-"""How this project compiles: one decorator, and a cache that can never serve stale or foreign code.
+"""How this project compiles: a decorator, two for large functions, a cache that can never serve stale or foreign code.
 
 Compiled code is kept in a directory for each environment (versions, CPU, kernel) and in it one for each module and the
 digest of all sources that the module reaches (`source_digest.py`): an edit compiles anew whatever could see it, and
@@ -16,7 +16,7 @@ import numba
 from search.machine.cache_directory import choose_directory
 from search.machine.cache_files import CompileLock
 from search.machine.compile_cache import keep_compiled
-from search.machine.indices import Compiler
+from search.machine.compiler import Compiler, ProgramCompiler
 from search.machine.target import NUMBA_CONFIG, RELEASED, choose_kernel, cpu_flags, environment_name, released_target
 
 
@@ -60,6 +60,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     A function is linked with all that it calls, and the whole is optimised again: for the search that takes seconds.
     """
     return _kept(function, _OPTIONS | {"inline": "always"})
+
+
+def program(function: Callable[..., Any]) -> Any:
+    """`jit` for what Python calls and what computes for long: it is optimised together with all that it calls."""
+    return _kept(function, _OPTIONS | {"pipeline_class": ProgramCompiler})
 
 
 def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:

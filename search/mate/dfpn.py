@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.machine.bits import popcount
-from search.machine.jit import jit
+from search.machine.jit import jit, program
 from search.machine.memory import load_word
 from search.mate.in_one import find_mate
 from search.mate.table import (
@@ -381,7 +381,7 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
     )
 
 
-@jit
+@program
 def solve_root(pos, solver):
     """Prove or refute a mate for the side to move: 1 mate, 0 no mate (within the limit, if any), -1 unknown.
 

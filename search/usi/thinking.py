@@ -130,10 +130,10 @@ class Thinking:
                 best = _any_move(engine)
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
-        said = self._bestmove(best)
+        answer = self._bestmove(best)
         # Asked before the move is written, for whoever reads it may get this thread's core.
         late = None if engine is None else engine.clock.overdue()
-        self._write(said)
+        self._write(answer)
         if late is not None:
             self.punctuality.note(late)
 
