@@ -37,7 +37,7 @@ class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
         for function in self._final_module.functions:
             if function.name in called and not function.is_declaration:
                 function.linkage = "private"
-        # As Numba's own, but neighbouring scalars become vectors, too, as in clang. Numba has left that out since LLVM 11
+        # As Numba's own, but neighbouring scalars become vectors, too, as in clang: Numba leaves that out since LLVM 11
         # and 14 went wrong there.
         for options in ({"cost": "cheap"}, {"slp_vectorize": True}):
             manager, builder = self._codegen._module_pass_manager(**options)
