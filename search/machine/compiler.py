@@ -20,6 +20,7 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 
 from search.machine.indices import UnsignedIndices
+from search.machine.target import NUMBA_CONFIG
 
 
 class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
@@ -37,11 +38,13 @@ class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
         for function in self._final_module.functions:
             if function.name in called and not function.is_declaration:
                 function.linkage = "private"
-        # As Numba's own, but neighbouring scalars become vectors, too, as in clang: Numba leaves that out since LLVM 11
-        # and 14 went wrong there.
-        for options in ({"cost": "cheap"}, {"slp_vectorize": True}):
-            manager, builder = self._codegen._module_pass_manager(**options)
-            manager.run(self._final_module, builder)
+        # Neighbouring scalars become vectors, too, as in clang: Numba leaves that out since LLVM 11 and 14 went wrong
+        # there. It reads this when it makes its passes, under its global lock.
+        before, NUMBA_CONFIG.SLP_VECTORIZE = NUMBA_CONFIG.SLP_VECTORIZE, 1
+        try:
+            super()._optimize_final_module()
+        finally:
+            NUMBA_CONFIG.SLP_VECTORIZE = before
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[untyped-decorator]
