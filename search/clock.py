@@ -72,6 +72,10 @@ class Budget:
     optimum: int
     maximum: int
 
+    def end(self, start: float) -> float:
+        """Second of `time.perf_counter` at which a search is stopped whose `go` came at `start`."""
+        return start + self.maximum / 1000
+
     def is_enough(self, elapsed: float) -> bool:
         """Whether another iteration, begun after so many milliseconds, would lead far beyond the optimum.
 
@@ -168,13 +172,13 @@ class SearchClock:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            ended = None if self._budget is None else self._end(self._budget)
+            ended = None if self._budget is None else self._budget.end(self._start)
             over = budget is None and ended is not None and time.perf_counter() >= ended
             self._due = ended if over else None
             self._budget, self._start = budget, start
             self._serial += 1
             if budget is not None:
-                wait = min(max(self._end(budget) - time.perf_counter(), 0.0), LONGEST_WAIT)
+                wait = min(max(budget.end(self._start) - time.perf_counter(), 0.0), LONGEST_WAIT)
                 self._timer = threading.Timer(wait, self._ring, (self._serial,))
                 self._timer.daemon = True
                 self._timer.start()
@@ -195,7 +199,3 @@ class SearchClock:
         with self._lock:
             if serial == self._serial and self._budget is not None:
                 self._expire()
-
-    def _end(self, budget: Budget) -> float:
-        """When a budget counted from the start is used up (a `time.perf_counter()`)."""
-        return self._start + budget.maximum / 1000

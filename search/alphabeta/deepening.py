@@ -43,7 +43,7 @@ def deepen(pos, thread, accumulators, network, last):
         margin, before = np.int64(thread.parameters.aspiration_margin), np.int64(thread.score)
         if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:
             low, high = max(before - margin, low), min(before + margin, high)
-        limit, deadline, looked = np.int64(thread.node_limit), np.int64(thread.deadline), False
+        limit, looked = np.int64(thread.node_limit), False
         while True:
             score = search_root(pos, thread, accumulators, network, np.int64(depth), low, high)
             if thread.stop:
@@ -63,7 +63,7 @@ def deepen(pos, thread, accumulators, network, last):
             if margin > WIDEST_MARGIN:
                 low, high = np.int64(-INFINITE), np.int64(INFINITE)
         if looked:
-            thread.stop, thread.node_limit, thread.deadline = 1, limit, deadline
+            thread.stop, thread.node_limit = 1, limit
         if thread.stop and (not looked or thread.pv_length[0] == 0):
             return
         thread.depth = depth

@@ -92,8 +92,7 @@ class AlphaBetaEngine(Engine):
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
         """As every engine; the search looks at the clock itself, where it can read it."""
         start = time.perf_counter() if start is None else start
-        deadline = 0 if budget is None else int(start * 1e9 + budget.maximum * 1e6)
-        self._threads[0].record["deadline"] = deadline
+        self._threads[0].record["deadline"] = 0 if budget is None else int(budget.end(start) * 1e9)
         super().limit(budget, start)
 
     def stop(self) -> None:
