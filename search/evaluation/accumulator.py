@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
-from search.evaluation.kernels import activate, affine, affine_clipped, square, sum_rows
+from search.evaluation.kernels import activate, activate_squared, affine, affine_clipped, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
 from search.evaluation.output_buckets import bucket_of_position
@@ -275,9 +275,10 @@ def update(pos, accumulators, net, perspective):
 
 @jit
 def _activate_view(sums, extra, net, inputs):
-    activate(sums, extra, net.input_shift, inputs, net.width)
+    if net.square_offset != 0:
+        activate(sums, extra, net.input_shift, inputs, net.width)
     if net.square_offset >= 0:
-        square(inputs, inputs + np.uint64(net.square_offset), net.width)
+        activate_squared(sums, extra, net.input_shift, inputs + np.uint64(net.square_offset), net.width)
 
 
 @jit

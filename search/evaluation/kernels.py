@@ -6,7 +6,7 @@ All work on raw addresses (uint64), with dimensions at run time, and equal `eval
   rows, `width` (a multiple of 32) int16 lanes, wrapping; `added` and `removed` are addresses of lists of row addresses
   (uint64), whose lanes are int16 or, where `lane_bytes` is 1, int8.
 - `activate(source, extra, shift, target, width)`: u8 target = clip((source + extra) >> shift, 0, 127), int16 lanes.
-- `square(source, target, width)`: u8 target = (source * source + 64) >> 7, u8 lanes up to 127; in place, too.
+- `activate_squared(...)`: the same, then u8 target = (target * target + 64) >> 7.
 - `affine(inputs, input_count, weights, biases, output_count, target)`: int32 target = weights @ u8 inputs + biases.
 - `affine_clipped(..., output_count, shift, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).
 
@@ -21,18 +21,32 @@ import numpy as np
 from search.machine.jit import KERNEL
 
 if KERNEL == "plain":
-    from search.evaluation.kernels_plain import activate, affine, affine_clipped, pack_weights, square, sum_rows
+    from search.evaluation.kernels_plain import (
+        activate,
+        activate_squared,
+        affine,
+        affine_clipped,
+        pack_weights,
+        sum_rows,
+    )
 else:
-    from search.evaluation.kernels_vector import activate, affine, affine_clipped, pack_weights, square, sum_rows
+    from search.evaluation.kernels_vector import (
+        activate,
+        activate_squared,
+        affine,
+        affine_clipped,
+        pack_weights,
+        sum_rows,
+    )
 
 __all__ = [
     "activate",
+    "activate_squared",
     "affine",
     "affine_clipped",
     "pack_biases",
     "pack_weights",
     "padded_outputs",
-    "square",
     "sum_rows",
 ]
 

@@ -42,18 +42,23 @@ def sum_rows(target, source, added, added_count, removed, removed_count, width, 
 
 
 @jit
-def activate(source, extra, shift, target, width):
-    """See `search.evaluation.kernels`."""
-    for lane in range(width):
-        total = np.int16(_load_int16(source, lane) + _load_int16(extra, lane))
-        _store_uint8(target, lane, np.uint8(min(max(np.int64(total) >> shift, 0), 127)))
+def _clipped(source, extra, shift, lane):
+    total = np.int16(_load_int16(source, lane) + _load_int16(extra, lane))
+    return min(max(np.int64(total) >> shift, 0), 127)
 
 
 @jit
-def square(source, target, width):
+def activate(source, extra, shift, target, width):
     """See `search.evaluation.kernels`."""
     for lane in range(width):
-        value = np.int64(_load_uint8(source, lane))
+        _store_uint8(target, lane, np.uint8(_clipped(source, extra, shift, lane)))
+
+
+@jit
+def activate_squared(source, extra, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    for lane in range(width):
+        value = _clipped(source, extra, shift, lane)
         _store_uint8(target, lane, np.uint8((value * value + 64) >> 7))
 
 

@@ -100,21 +100,33 @@ def sum_rows(target, source, added, added_count, removed, removed_count, width, 
         _sum_one(target, source, added, added_count, removed, removed_count, first, lane_bytes)
 
 
-@intrinsic
-def _activate_blocks(context, source, extra, shift, target, blocks):
-    def emit(context, builder, signature, arguments):
-        source, extra, shift, target, blocks = arguments
-        lanes = vector(i16, BLOCK)
-        shifts = splat(builder, builder.trunc(shift, i16), BLOCK)
-        with cgutils.for_range(builder, blocks) as loop:
-            place = builder.mul(loop.index, ir.Constant(i64, 64))
-            total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
-            bytes_ = builder.trunc(clip(builder, builder.ashr(total, shifts), i16, BLOCK), vector(i8, BLOCK))
-            store(builder, target, builder.mul(loop.index, ir.Constant(i64, BLOCK)), bytes_)
-        return context.get_dummy_value()
+def _make_activate(squared: bool) -> Any:
+    """An intrinsic that turns blocks of sums into inputs of a layer, each lane clipped and, if asked, squared."""
 
-    address = types.uint64
-    return types.void(address, address, types.int64, address, types.int64), emit
+    @intrinsic
+    def activate_blocks(context, source, extra, shift, target, blocks):
+        def emit(context, builder, signature, arguments):
+            source, extra, shift, target, blocks = arguments
+            lanes = vector(i16, BLOCK)
+            shifts = splat(builder, builder.trunc(shift, i16), BLOCK)
+            with cgutils.for_range(builder, blocks) as loop:
+                place = builder.mul(loop.index, ir.Constant(i64, 64))
+                total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
+                value = clip(builder, builder.ashr(total, shifts), i16, BLOCK)
+                if squared:
+                    half_up = builder.add(builder.mul(value, value), constant(i16, BLOCK, 64))
+                    value = builder.lshr(half_up, constant(i16, BLOCK, 7))
+                bytes_ = builder.trunc(value, vector(i8, BLOCK))
+                store(builder, target, builder.mul(loop.index, ir.Constant(i64, BLOCK)), bytes_)
+            return context.get_dummy_value()
+
+        address = types.uint64
+        return types.void(address, address, types.int64, address, types.int64), emit
+
+    return activate_blocks
+
+
+_activate_blocks, _activate_squared_blocks = _make_activate(False), _make_activate(True)
 
 
 @jit
@@ -123,25 +135,10 @@ def activate(source, extra, shift, target, width):
     _activate_blocks(source, extra, shift, target, width // BLOCK)
 
 
-@intrinsic
-def _square_blocks(context, source, target, blocks):
-    def emit(context, builder, signature, arguments):
-        source, target, blocks = arguments
-        bytes_, words = vector(i8, BLOCK), vector(i16, BLOCK)
-        with cgutils.for_range(builder, blocks) as loop:
-            place = builder.mul(loop.index, ir.Constant(i64, BLOCK))
-            value = builder.zext(load(builder, source, place, bytes_), words)
-            total = builder.add(builder.mul(value, value), constant(i16, BLOCK, 64))
-            store(builder, target, place, builder.trunc(builder.lshr(total, constant(i16, BLOCK, 7)), bytes_))
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64, types.int64), emit
-
-
 @jit
-def square(source, target, width):
+def activate_squared(source, extra, shift, target, width):
     """See `search.evaluation.kernels`."""
-    _square_blocks(source, target, width // BLOCK)
+    _activate_squared_blocks(source, extra, shift, target, width // BLOCK)
 
 
 def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:

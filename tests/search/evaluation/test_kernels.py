@@ -47,18 +47,12 @@ for width in (32, 64, 96, 128, 160, 256, 544):
             expected = source + table[plus].sum(0, dtype=np.int16) - table[minus].sum(0, dtype=np.int16)
             assert (target == expected).all(), ("sum_rows", width, added, removed, table.dtype)
     for shift in (0, 1, 6, 15):
-        out = aligned(np.full(width + 64, 99, np.uint8))
-        kernels.activate(address(rows[1]), address(rows[2]), INT(shift), address(out), INT(width))
-        assert (out[:width] == np.clip((rows[1] + rows[2]) >> shift, 0, 127)).all(), ("activate", width, shift)
-        assert (out[width:] == 99).all()
-
-    lanes = aligned(generator.integers(0, 128, width).astype(np.uint8))
-    expected = (lanes.astype(INT) ** 2 + 64) >> 7
-    out = aligned(np.full(width + 64, 99, np.uint8))
-    for source in (lanes, out):  # out of place, then in place
-        kernels.square(address(source), address(out), INT(width))
-        assert (out[:width] == expected).all() and (out[width:] == 99).all(), ("square", width)
-        out[:width] = lanes
+        clipped = np.clip((rows[1] + rows[2]) >> shift, 0, 127).astype(INT)
+        for activate, expected in ((kernels.activate, clipped), (kernels.activate_squared, (clipped ** 2 + 64) >> 7)):
+            out = aligned(np.full(width + 64, 99, np.uint8))
+            activate(address(rows[1]), address(rows[2]), INT(shift), address(out), INT(width))
+            assert (out[:width] == expected).all(), (activate, width, shift)
+            assert (out[width:] == 99).all()
 
 for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
     for outputs in (1, 2, 15, 16, 17, 32, 33, 48, 80):
