@@ -21,7 +21,8 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/liteshogi warmup
-	$(BIN)/python -m pytest -q --numprocesses 2
+	# A file's tests in one process: what its fixtures make is made once.
+	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow --timeout 7200
