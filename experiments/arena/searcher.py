@@ -34,6 +34,13 @@ class Answer:
         told = read_score(self.lines)
         return _SETTLED.get(self.move) if told is None else told
 
+    def last(self, word: str) -> int | None:
+        """The number that was told last behind a word, as `nodes` or `depth`; None if none was."""
+        for line in reversed(self.lines):
+            if not line.startswith("info string") and (found := re.search(rf"\b{word} (\d+)", line)):
+                return int(found[1])
+        return None
+
     def trace(self) -> list[tuple[int, int]]:
         """(Nodes so far, score) of every line that tells both."""
         told = [(_NODES.search(line), read_score([line])) for line in self.lines]
@@ -55,9 +62,17 @@ class Searcher:
 
     def forget(self) -> None:
         """Begin another game, of which the engine knows nothing."""
+        self.wait()
+        self._dialogue.send("usinewgame")
+
+    def wait(self) -> None:
+        """Return when the engine has done what it was told."""
         self._dialogue.send("isready")
         self._dialogue.until("readyok", READY_SECONDS)
-        self._dialogue.send("usinewgame")
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the engine's process, see `Dialogue.cpu_seconds`."""
+        return self._dialogue.cpu_seconds()
 
     def stop(self) -> None:
         """End the search under way, from any thread."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from experiments.arena.searcher import read_score
+from experiments.arena.engines import ask_engine
+from experiments.arena.searcher import Answer, Searcher, read_score
 from search.score import MATE
 
 
@@ -24,3 +27,23 @@ from search.score import MATE
 )
 def test_scores_are_read_as_engines_write_them(lines, score):
     assert read_score(lines) == score
+
+
+def test_the_last_number_told_is_read():
+    lines = [
+        "info depth 4 seldepth 9 nodes 70",
+        "info depth 5 seldepth 11 nodes 90",
+        "info string nodes 7",
+        "bestmove x",
+    ]
+    assert [Answer("x", lines).last(word) for word in ("depth", "nodes", "time")] == [5, 90, None]
+
+
+def test_the_cpu_time_of_an_engine_is_the_same_by_either_clock(scripted, monkeypatch):
+    pytest.importorskip("psutil")
+    searcher = Searcher(ask_engine(scripted.command()))
+    searcher.wait()
+    here = searcher.cpu_seconds()
+    monkeypatch.setattr(sys, "platform", "another system's")
+    assert searcher.cpu_seconds() == pytest.approx(here, abs=0.05)
+    assert here > 0
