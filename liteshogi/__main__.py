@@ -24,7 +24,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "import": (),
     "eval": (),
     "explain": (),
-    "bench": ("search", "pipes", "factory", "steps", "evaluation", "training", "reading", "planes"),
+    "bench": ("search", "engines", "pipes", "factory", "steps", "evaluation", "training", "reading", "planes"),
     "perft": (),
     "mate": (),
     "match": (),
@@ -65,7 +65,7 @@ RESPELLED = {
 EXTRAS = {
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
-    **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert", "optuna"), "experiments"),
+    **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert", "optuna", "psutil"), "experiments"),
     "ray": "cluster",
 }
 """Which extra brings a missing module."""
