@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import json
 import os
@@ -17,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import OURS
+from lite.datasets.provenance import FILES, digests_of
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
-FILES = "files.json"
-"""What the files that a run depends on were when it began."""
 GAMES = "games"
 """ShogiArena's own part of that directory."""
 WATCH_SECONDS = 0.5
@@ -47,11 +45,7 @@ def described_run(
     ValueError if a run was begun there with others, before anything is written; one that was begun with the same keeps
     its own, and with them the environment of its first start.
     """
-    digests = {}
-    for path in files:
-        with open(path, "rb") as file:
-            digests[str(path.absolute())] = hashlib.file_digest(file, "sha256").hexdigest()
-    descriptions = {**descriptions, FILES: digests}
+    descriptions = {**descriptions, FILES: digests_of(files)}
     _refuse_another(directory, descriptions)
     with FolderLock(directory):
         _refuse_another(directory, descriptions)  # which may have come and gone meanwhile

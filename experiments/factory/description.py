@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_description
-from lite.datasets.provenance import describe_data, program, sha256_of
+from lite.datasets.provenance import FILES, describe_data, digests_of, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
 
@@ -36,6 +37,9 @@ class Description:
             "sources": [describe_data(path) for path in sources],
             "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
         }
+        self._files = digests_of((nets or {}).values())
+        for path, described in zip(sources, self._fixed["sources"], strict=True):
+            self._files[str(path.absolute())] = described["sha256"]
 
     def begin(self, folder: Path, empty: bool) -> None:
         """Write it into a folder that this process works in, or go on with the one there.
@@ -55,6 +59,7 @@ class Description:
             self._written["made_by"].append(maker)
         self._seconds_before, self._begun = self._written["seconds"], time.monotonic()
         self.update(self._written["totals"])
+        self._tell_files(folder)
 
     def update(self, totals: Mapping[str, int | float]) -> None:
         """Write what there is at this moment."""
@@ -71,6 +76,13 @@ class Description:
             "per_second": {name: round(value / max(seconds, 1e-9), 3) for name, value in totals.items()},
         }
         write_atomically(self._path, (json.dumps(self._written, ensure_ascii=False, indent=1) + "\n").encode())
+
+    def _tell_files(self, folder: Path) -> None:
+        """Where nets and sources lie stands apart, for networks carry the description of what they have learnt from
+        wherever they go."""
+        inside = f"{folder.absolute()}{os.sep}"
+        files = {name.removeprefix(inside): digest for name, digest in self._files.items()}
+        write_atomically(folder / FILES, (json.dumps(files, ensure_ascii=False, indent=1) + "\n").encode())
 
 
 def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

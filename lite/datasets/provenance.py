@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,9 +14,12 @@ from typing import Any
 
 from lite.datasets.chunks import data_files
 from lite.datasets.description import describe_source
+from search.evaluation.shipped import is_shipped, network_file
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
 
+FILES = "files.json"
+"""Beside what a run has made, the files that it depends on: what `digests_of` tells, as JSON."""
 UNKNOWN = "not recorded"
 LIBRARIES = ("numpy", "numba", "torch", "safetensors")
 """That figures may depend on."""
@@ -24,12 +28,11 @@ LIBRARIES = ("numpy", "numba", "torch", "safetensors")
 def describe_data(path: Path) -> dict[str, Any]:
     """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
     files = data_files((path,))
-    digests = [sha256_of(file) for file in files]
     return {
         "name": path.name,
         "files": len(files),
         "bytes": sum(file.stat().st_size for file in files),
-        "sha256": hashlib.sha256("".join(digests).encode()).hexdigest() if path.is_dir() else digests[0],
+        "sha256": digest_of(path),
         "description": describe_source(path),
     }
 
@@ -38,6 +41,20 @@ def sha256_of(path: Path) -> str:
     """The digest of a file's content, in hexadecimal digits. Raises OSError."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """Of a file, or of a folder of data that of its files' digests in their order. Raises OSError, ValueError."""
+    if not path.is_dir():
+        return sha256_of(path)
+    return hashlib.sha256("".join(map(sha256_of, data_files((path,)))).encode()).hexdigest()
+
+
+def digests_of(paths: Iterable[Path | str]) -> dict[str, str]:
+    """{where it lies on this machine, or a shipped network's name: its digest}. Raises OSError, ValueError."""
+    return {
+        str(path) if is_shipped(path) else str(Path(path).absolute()): digest_of(network_file(path)) for path in paths
+    }
 
 
 def program() -> dict[str, str | None]:

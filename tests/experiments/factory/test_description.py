@@ -13,6 +13,7 @@ from experiments.factory import description as description_module
 from experiments.factory.description import Description
 from lite.datasets import provenance
 from lite.datasets.description import DESCRIPTION, describe_source
+from lite.datasets.provenance import FILES
 from search.evaluation.shipped import network_file
 from search.machine.jit import KERNEL
 
@@ -51,6 +52,13 @@ def test_it_tells_what_data_are_made_from(tmp_path, source):
     assert found["nets"] == [{"role": "labels", "name": "default", "sha256": digest}]
     assert found["made_by"][0]["kernel"] == KERNEL
     assert found["totals"] == {}
+    files = json.loads((tmp_path / "made" / FILES).read_text(encoding="utf-8"))
+    assert files == {"default": digest, str(source): found["sources"][0]["sha256"]}
+
+
+def test_what_lies_in_its_folder_is_told_from_there(tmp_path, source):
+    begun(tmp_path, Description("relabel", {}, [source]))
+    assert list(json.loads((tmp_path / FILES).read_text(encoding="utf-8"))) == [source.name]
 
 
 def test_a_source_that_was_made_too_tells_of_itself(tmp_path, source):
