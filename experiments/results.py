@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lite.datasets.provenance import describe_data, program
+from lite.datasets.provenance import describe_data, program, sha256_of
 from search.machine.metadata import parse_json
 
 Line = dict[str, Any]
 
-DATA, NET = "data", "net"
+DATA, NET, FILE = "data", "net", "file"
 """Kinds of lines whose files can be told from others later: data by `of`, their description, and nets, whose file is
-`net`, by `sha256`."""
+`net`, and other files by `sha256`."""
 
 
 class Results:
@@ -43,6 +43,11 @@ class Results:
         """Keep the digest of the data at `path`, where there are such and it is not kept already."""
         if self.find(DATA, name) is None and path.exists():
             self.add(DATA, name, 0, {"of": describe_data(path), **program()})
+
+    def describe_file(self, name: str, path: Path) -> None:
+        """Likewise of a file that is no data: a network, openings."""
+        if self.find(FILE, name) is None and path.is_file():
+            self.add(FILE, name, 0, {"sha256": sha256_of(path), **program()})
 
     def add(self, kind: str, name: str, seed: int, figures: Line) -> None:
         """Keep a line, on the disk when this returns."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, measure, net_of, play, train
 from experiments.recipe.plan import Plan, Row
 from experiments.results import DATA, NET, Results
 from experiments.verb import Verbs
-from lite.datasets.provenance import describe_data, program, sha256_of
+from lite.datasets.provenance import describe_data, libraries, program, sha256_of
+from search.evaluation.shipped import network_file
 
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
@@ -20,6 +22,8 @@ def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ..
     (folder / "nets").mkdir(exist_ok=True)
     for name in _given(plan):
         results.describe(name, folder / name)
+    for name in (plan.measures.teacher, plan.measures.opponent, plan.measures.openings):
+        results.describe_file(name, folder / network_file(name))
     for name in plan.measures.kinds.values():
         make(name, plan, results, folder)
     rows = [row for row in plan.rows if not only or set(only) & set(row.tables)]
@@ -65,15 +69,21 @@ def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> No
     """A row's net with a seed, trained and measured."""
     if results.find(NET, row.name, seed) is not None:
         return
-    taken = {}
+    taken: dict[str, Any] = {}
     if row.shape:
         for name in row.data:
             make(name, plan, results, folder)
-        taken = train(row, plan.shapes[row.shape], seed, folder)
+        taken = train(row, plan.shapes[row.shape], seed, folder) | {"data": _digests(row, results)}
     figures = measure(row, seed, plan.measures, folder)
     net = Path(net_of(row, seed, folder))
     made = {"net": str(net.relative_to(folder)), "sha256": sha256_of(net)}
-    results.add(NET, row.name, seed, figures | taken | made | program())
+    results.add(NET, row.name, seed, figures | taken | made | program() | libraries())
+
+
+def _digests(row: Row, results: Results) -> dict[str, str]:
+    """Of what a row learns from, as far as they are kept: data that are made again may come out otherwise."""
+    lines = {name: results.find(DATA, name) or {} for name in row.data}
+    return {name: line["of"]["sha256"] for name, line in lines.items() if "of" in line}
 
 
 def compete(row: Row, plan: Plan, results: Results, folder: Path) -> None:

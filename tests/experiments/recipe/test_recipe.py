@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import numpy as np
 import pytest
 
 from experiments.factory.study import SEARCH, STATIC, Studio
+from experiments.recipe import work
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.pictures import draw_all
-from experiments.recipe.plan import Data, Plan, read_plan
+from experiments.recipe.plan import Data, Measures, Plan, Row, read_plan
 from experiments.recipe.tables import correlation, measured, write_tables
 from experiments.results import Results
+from lite.datasets.provenance import digest_of, libraries, program
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
@@ -125,6 +128,23 @@ def test_labels_of_searches_without_a_step(folder: Path) -> None:
     studio._thread.record["steps"] = EVERY_STEP & ~(1 << STEPS.index("late move pruning"))
     assert np.array_equal(found["score"], studio.study(codes, SEARCH, 300)[0])
     assert not np.array_equal(found["score"], pruned)
+
+
+def test_a_row_keeps_what_it_is_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measures = Measures("net.safetensors", "", {}, "", "", "default", 1, 2, "openings.sfen", 9)
+    row = Row("a", (), shape="dense", data=("positions.hcpe",), seeds=(3,))
+    monkeypatch.setattr(work, "train", lambda *_: {"samples": 1})
+    monkeypatch.setattr(work, "measure", lambda *_: {"d1_rmse": 0.1})
+    (folder / "nets").mkdir()
+    (folder / "nets" / "a-3.safetensors").write_bytes(b"net")
+    results = Results(folder / "results.jsonl")
+    work.work_through(Plan(measures, {"dense": []}, {}, (row,)), results, folder, (), True)
+    net = results.lines["net", "a", 3]
+    assert (net["net"], net["sha256"]) == ("nets/a-3.safetensors", hashlib.sha256(b"net").hexdigest())
+    assert net["data"] == {"positions.hcpe": digest_of(folder / "positions.hcpe")}
+    assert net.items() >= (program() | libraries()).items()
+    given = {name: line["sha256"] for (kind, name, _), line in results.lines.items() if kind == "file"}
+    assert given == {name: digest_of(network_file("default")) for name in ("net.safetensors", "default")}
 
 
 def invented(plan: Plan, path: Path) -> Results:
