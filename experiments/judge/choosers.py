@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from experiments.arena.engines import Engine, ask_engine
@@ -70,6 +71,9 @@ class Judged(Protocol):
     def open(self) -> Chooser:
         """One thread's."""
 
+    def files(self) -> Sequence[Path | str]:
+        """Those that make it what it is."""
+
 
 def read_judged(command: str, options: Sequence[str], nodes: int, each_step: bool) -> Judged:
     """A network's file or `default`, played in process, or the command of a USI engine; with NAME=VALUE options.
@@ -82,7 +86,7 @@ def read_judged(command: str, options: Sequence[str], nodes: int, each_step: boo
     if program == "liteshogi":
         named = read_player(command, options, nodes, 0, "--option")
         assert isinstance(named.player, Player)
-        return OwnPlayer(named.name(False), named.player, each_step)
+        return OwnPlayer(named.name(False), named.player, named.net, each_step)
     if each_step:
         raise ValueError(f"--each-step: {command} is another engine, whose steps cannot be left out from here")
     engine = ask_engine(program, (*settings, *options))
@@ -95,6 +99,8 @@ class OwnPlayer:
 
     name: str
     player: Player
+    net: str
+    """File of its network, or `default`."""
     each_step: bool = False
     """Whether there is a variant without each step."""
 
@@ -108,6 +114,9 @@ class OwnPlayer:
 
     def open(self) -> OwnChooser:
         return OwnChooser(self.player)
+
+    def files(self) -> list[Path | str]:
+        return [self.net]
 
 
 class OwnChooser:
@@ -149,6 +158,9 @@ class UsiPlayer:
 
     def open(self) -> UsiChooser:
         return UsiChooser(self.engine)
+
+    def files(self) -> list[Path]:
+        return self.engine.files()
 
 
 class UsiChooser:

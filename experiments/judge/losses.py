@@ -21,6 +21,7 @@ from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
+from lite.datasets.provenance import digests_of, program
 from search.rules.sfen import get_sfen
 from search.score import MATE
 
@@ -53,11 +54,13 @@ class LossOptions:
 
 
 def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
-    """The report: {engine, judge, judge_nodes, clip, variants, worst, positions}. Raises OSError or ValueError.
+    """The report: {engine, judge, judge_nodes, clip, variants, worst, positions, made_by, files}. Raises OSError or
+    ValueError.
 
     `variants` is a list of {name, loss, error, over_100, over_200, over_400, as_judge}, and of all but the first with
     {difference, difference_error} from the first; losses in centipawns. `positions` holds for each one what was chosen
-    and the judge's scores and replies, `worst` those of the first variant's greatest losses.
+    and the judge's scores and replies, `worst` those of the first variant's greatest losses; `files` are the digests of
+    players, judge and positions.
     """
     positions = read_positions(options.positions, options.count)
     judged = read_judged(options.engine, options.option, options.nodes, options.each_step)
@@ -79,6 +82,8 @@ def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
         ],
         "worst": [row for row in worst if row["losses"][0] > 0],
         "positions": rows,
+        "made_by": program(),
+        "files": digests_of((*judged.files(), *judge.engine.files(), options.positions)),
     }
 
 

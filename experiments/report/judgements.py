@@ -37,7 +37,8 @@ def judgement_section(reports: Mapping[str, dict[str, Any]]) -> Section:
             raise ValueError(
                 f"{run}: no judgement that this program can read ({error!r:.200}); make it again"
             ) from None
-        origins.append(Origin(run, f"liteshogi judge moves {report['engine']} POSITIONS --judge '{report['judge']}'"))
+        command = f"liteshogi judge moves {report['engine']} POSITIONS --judge '{report['judge']}'"
+        origins.append(Origin.by(run, command, [report.get("made_by", {})], []))
     chart = intervals("What a move loses, by the judge's word", rows, "player", LOSS, "judge")
     table = Table(("run", "player", LOSS, "as the judge", "judge"), lines)
     about = (

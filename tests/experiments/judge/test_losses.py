@@ -17,6 +17,7 @@ from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP, LossOptions, measure_losses
+from lite.datasets.provenance import digests_of, program
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS
@@ -57,6 +58,8 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
     assert variant["as_judge"] == 0.3333
     assert [row["position"] for row in report["worst"]] == [first]
     assert "50.0 +- 50.0" in as_text(report)
+    assert report["files"].items() >= digests_of([positions]).items()
+    assert report["made_by"] == program()
     asked = scripted.asked()
     assert len(asked) == 8  # three roots, three best moves, two others
     assert measure_losses(LossOptions(opponent.command, positions, nodes=3), judging) == report
@@ -92,7 +95,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     engine = AlphaBetaEngine("default", 16)
     for moves in game.moves[:0], game.moves[:2], game.moves:
         warm = engine.analyse("startpos", moves, nodes=700)
-    own = OwnPlayer("x", player).open()
+    own = OwnPlayer("x", player, "default").open()
     found = choose_in_game(own, game, 700, 2, 0)
     assert (found.move, found.score, len(found.trace)) == (warm.best_move, warm.score, warm.depth)
     found, same = own.search(game, 700), engine.analyse("startpos", game.moves, nodes=700)
@@ -102,7 +105,7 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
 def test_a_variant_leaves_out_one_step():
     player = read_player("default", ("skip_probcut=true",), 9, 0, "--option").player
     assert isinstance(player, Player)
-    chooser = OwnPlayer("x", player, True).open()
+    chooser = OwnPlayer("x", player, "default", True).open()
     chooser.forget(STEPS.index("null move") + 1)
     assert chooser._engine.steps == player.steps & ~NULL_MOVE != EVERY_STEP & ~NULL_MOVE
     chooser.forget(0)
