@@ -40,6 +40,7 @@ from experiments.compare.table import (
     bands_as_markdown,
 )
 from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
+from experiments.nets import network_path
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
@@ -158,6 +159,12 @@ class Comparison:
             "data": data.name,
             "valid": valid.name,
             "digests": {"data": sha256_of(data), "valid": sha256_of(valid)},
+            "nets": {
+                str(net.relative_to(self.output)): sha256_of(net)
+                for variant in variants
+                for seed in self.seeds
+                for net in [network_path(str(variant.seeded(seed, runs).options.output))]
+            },
             "made_by": program() | libraries(),
             "valid_positions": next(iter(results.values()))[0]["figures"]["positions"],
             "options": {
