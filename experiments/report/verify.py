@@ -5,7 +5,10 @@ A check is {run, file, state}: `same`, `changed`, or why there is nothing to com
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from experiments.factory.ledger import read_stops
@@ -13,111 +16,177 @@ from experiments.factory.shards import LEDGER
 from experiments.loop.ledger import GATE
 from experiments.report.comparisons import RESULTS as RECIPE
 from experiments.report.comparisons import is_comparison, is_recipe
+from experiments.report.games import is_timed_match
+from experiments.report.judgements import is_judgement
 from experiments.report.loops import is_loop
 from experiments.report.report import find_runs, read_json
 from experiments.report.sweeps import is_sweep
 from experiments.report.training import is_training
-from experiments.results import DATA, NET, Results
+from experiments.results import DATA, FILE, NET, Line, Results
 from experiments.sweep.sweep import RESULTS as SWEPT
 from lite.datasets.description import DESCRIPTION, SHARD, read_description
-from lite.datasets.provenance import describe_data, sha256_of
+from lite.datasets.provenance import FILES, digest_of
+from lite.records.formats import RecordError
 from lite.training.folder import RunFolder
 from search.evaluation.shipped import is_shipped, network_file
 
-SAME, CHANGED, MISSING, UNRECORDED = "same", "changed", "not there", "its digest was not recorded"
-Found = Iterator[tuple[str, str]]
-"""(File, state)."""
+SAME, CHANGED, MISSING = "same", "changed", "not there"
+UNRECORDED, UNPLACED = "its digest was not recorded", "where it lies was not recorded"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a run has kept of a file, or of a folder of data."""
+
+    name: str
+    path: Path | None
+    """Where it lies; None: not recorded."""
+    of: str | int | None
+    """Its digest, or of a shard its bytes; None: not recorded."""
+
+    @classmethod
+    def at(cls, path: Path, of: str | int | None) -> Kept:
+        return cls(str(path), path, of)
+
+
+Told = Iterator[Kept]
 
 
 def verify(paths: Sequence[Path]) -> list[dict[str, str]]:
     """The checks of all runs among files and folders. Raises OSError, or ValueError in words, as a report does."""
+    digest = cache(digest_of)  # what many runs have learnt from is read once
     checks = []
     for runs in find_runs(paths).values():
         for run in runs:
-            for file, state in list(_checked(run)) or [("", UNRECORDED)]:
-                checks.append({"run": str(run), "file": file, "state": state})
+            inside = f"{run}{os.sep}"
+            for one in dict.fromkeys(_told(run)) or (Kept("", None, None),):
+                state = _state(one, digest)
+                checks.append({"run": str(run), "file": one.name.removeprefix(inside), "state": state})
     return checks
 
 
-def _checked(run: Path) -> Found:
-    for of, look in CHECKS:
+def _state(one: Kept, digest: Callable[[Path], str]) -> str:
+    if one.of is None:
+        return UNRECORDED
+    if one.path is None:
+        return UNPLACED
+    try:
+        found = one.path.stat().st_size if isinstance(one.of, int) else digest(one.path)
+    except (FileNotFoundError, RecordError):  # or a folder whose data are gone
+        return MISSING
+    return SAME if found == one.of else CHANGED
+
+
+def _told(run: Path) -> Told:
+    for of, tell in KINDS:
         if of(run):
-            yield from look(run)
+            yield from tell(run)
 
 
-def _training(run: Path) -> Found:
+def _training(run: Path, place: Callable[[str], Path] = Path) -> Told:
+    """`place`: where data lie by what the training was told."""
     folder = RunFolder(run)
     if not folder.provenance.is_file():
-        yield folder.provenance.name, UNRECORDED
+        yield Kept.at(folder.provenance, None)
         return
     made = read_json(folder.provenance)
-    yield folder.network.name, _compared(_digest(folder.network), made.get("network"))
+    yield Kept.at(folder.network, made.get("network"))
     for one in (*made["data"], *made["valid"]):
-        yield one["path"], _compared(_digest(Path(one["path"])), one["sha256"])
+        yield Kept.at(place(one["path"]), one["sha256"])
 
 
-def _results(run: Path) -> Found:
-    """Files as seen from where the sweep, or the work of the recipe, was begun."""
-    name_of = SWEPT if is_sweep(run) else RECIPE
-    for (kind, name, _), line in Results(run / name_of).lines.items():
-        if kind == NET:
+def _results(run: Path) -> Told:
+    """Files as seen from where the sweep was begun, of a recipe from the folder of its data and nets."""
+    results = Results(run / (SWEPT if is_sweep(run) else RECIPE))
+    for (kind, name, _), line in results.lines.items():
+        if kind in (NET, FILE):
             file = line.get("net", name)
-            yield file, _compared(_digest(network_file(file)), line.get("sha256"))
+            yield Kept(file, network_file(file), line.get("sha256"))
+            yield from _made_anew(file, line, results)
         elif kind == DATA:
-            yield name, _compared(_digest(Path(name)), line.get("of", {}).get("sha256"))
+            yield Kept.at(Path(name), line.get("of", {}).get("sha256"))
 
 
-def _loop(run: Path) -> Found:
-    """Each generation's net by what played at its gate; its training, games and positions by what they have kept."""
+def _made_anew(net: str, line: Line, results: Results) -> Told:
+    """Data of another digest than when the net has learnt from them: the line of the data tells the last alone."""
+    for name, digest in line.get("data", {}).items():
+        if digest != (results.find(DATA, name) or {}).get("of", {}).get("sha256"):
+            yield Kept(f"{name}, which {net} has learnt from", Path(name), digest)
+
+
+def _loop(run: Path) -> Told:
+    """What is from elsewhere, each generation's net by what played at its gate, its training and its records."""
+    yield from _depended_on(run)
     recorded: dict[str, str] = {}
     generations = sorted(run.glob("generation-*"))
     for generation in generations:
         for net in (read_description(generation / GATE) or {}).get("nets", ()):
             recorded.setdefault(generation.name if net["role"] == "first" else generations[0].name, net["sha256"])
     for generation in generations:
-        net = generation / "net.safetensors"
-        yield f"{generation.name}/{net.name}", _compared(_digest(net), recorded.get(generation.name))
+        yield Kept.at(generation / "net.safetensors", recorded.get(generation.name))
         for folder in sorted(path for path in generation.iterdir() if path.is_dir()):
-            yield from ((f"{generation.name}/{folder.name}/{file}", state) for file, state in _checked(folder))
+            yield from _stage(folder)
 
 
-def _described(run: Path) -> Found:
-    """Shards by their ledger; of nets those that are shipped, for of others the names alone are known."""
+def _stage(folder: Path) -> Told:
+    """Of a loop's generation, whose files lie in the loop, wherever that has been moved."""
+    if is_training(folder):
+        yield from _training(folder, lambda path: folder.parents[1].joinpath(*Path(path).parts[-2:]))
+    elif _is_described(folder):
+        yield from _shards(folder)
+        for source in (read_description(folder) or {})["sources"]:
+            yield Kept.at(folder.with_name(source["name"]), source["sha256"])
+
+
+def _is_described(run: Path) -> bool:
+    return (run / LEDGER).is_file() and (run / DESCRIPTION).is_file()
+
+
+def _games(run: Path) -> Told:
+    yield from _shards(run)
+    yield from _depended_on(run)
+
+
+def _shards(run: Path) -> Told:
+    """By their ledger."""
     for shard, size in read_stops(run / LEDGER).items():
         name = f"{SHARD}{shard:05}"
-        file = next((path for path in run.glob(f"{name}.*")), None)
-        yield (file.name if file else name), _compared(str(file.stat().st_size) if file else None, str(size))
-    for net in (read_description(run) or {}).get("nets", ()):
-        if is_shipped(str(net["name"])):
-            yield str(net["name"]), _compared(_digest(network_file(net["name"])), net["sha256"])
+        yield Kept.at(next(run.glob(f"{name}.*"), run / name), size)
 
 
-def _comparison(run: Path) -> Found:
+def _depended_on(run: Path) -> Told:
+    """Nets and data from elsewhere; older runs have kept the names alone, which say where shipped nets lie."""
+    if (run / FILES).is_file():
+        for name, digest in read_json(run / FILES).items():
+            yield Kept(name, run / network_file(name), digest)
+        return
+    description = read_description(run) or {}
+    for one in (*description.get("nets", ()), *description.get("sources", ())):
+        name = str(one["name"])
+        yield Kept(name, network_file(name) if is_shipped(name) else None, one.get("sha256"))
+
+
+def _comparison(run: Path) -> Told:
     report = read_json(run)
     for role in ("data", "valid"):
-        path = run.with_name(report[role])
-        yield str(path), _compared(_digest(path), report.get("digests", {}).get(role))
+        yield Kept.at(run.with_name(report[role]), report.get("digests", {}).get(role))
+    for net, digest in report.get("nets", {}).items():
+        yield Kept.at(run.parent / net, digest)
+    if "nets" not in report:
+        yield Kept("nets", None, None)
 
 
-CHECKS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Found]], ...] = (
+def _judgement(run: Path) -> Told:
+    for name, digest in read_json(run).get("files", {}).items():
+        yield Kept(name, network_file(name), digest)
+
+
+KINDS: tuple[tuple[Callable[[Path], bool], Callable[[Path], Told]], ...] = (
     (is_training, _training),
     (lambda path: is_sweep(path) or is_recipe(path), _results),
     (is_loop, _loop),
-    (lambda path: (path / LEDGER).is_file() and (path / DESCRIPTION).is_file(), _described),
+    (_is_described, _games),
+    (is_timed_match, _depended_on),
     (lambda path: path.is_file() and is_comparison(read_json(path)), _comparison),
+    (lambda path: path.is_file() and is_judgement(read_json(path)), _judgement),
 )
-
-
-def _digest(path: Path) -> str | None:
-    """Of a file, or a folder of data; None if there is none."""
-    if not path.exists():
-        return None
-    return str(describe_data(path)["sha256"]) if path.is_dir() else sha256_of(path)
-
-
-def _compared(found: str | None, recorded: str | None) -> str:
-    if recorded is None:
-        return UNRECORDED
-    if found is None:
-        return MISSING
-    return SAME if found == recorded else CHANGED

@@ -14,6 +14,7 @@ from experiments.compare.comparison import choose_positions, finish_run, mean_an
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant
+from experiments.report.verify import SAME, verify
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetTraining
 from lite.records.reader import read_all
@@ -56,6 +57,9 @@ def test_a_comparison_is_written_shared_and_resumed(
     assert "accuracy of never a draw" in table
     assert json.loads((tmp_path / "draw.json").read_text()) == report
     assert (tmp_path / "draw.png").read_bytes()[:4] == b"\x89PNG"
+    checks = verify((tmp_path / "draw.json",))
+    assert len(checks) == 2 + len(report["nets"]) == 2 + 2 * len(report["seeds"])
+    assert {check["state"] for check in checks} == {SAME}
 
     begun = []
     begin = ResnetVariant.begin

@@ -17,6 +17,7 @@ from experiments.games.counted import CountedGames
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import parse_participant
+from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
 from lite.records.formats import DRAW, WINNER_MASK
 from liteshogi.commands.match import Command
@@ -56,6 +57,8 @@ def test_every_two_have_met_and_the_table_adds_up(league):
     assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
     assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
     assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
+    checks = {Path(one["file"]).name: one["state"] for one in verify((folder,))}
+    assert checks == {"material.safetensors": SAME, "default": SAME, "shard_00000.hcpe3": SAME}
 
 
 def test_the_kif_says_who_won(league):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from experiments.loop.ledger import LEDGER, Ledger
 from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
 from experiments.loop.table import as_table
+from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig
 from lite.records.formats import record_files
@@ -117,6 +119,14 @@ def test_generations_play_learn_and_pass_the_gate(uncut):
     description = describe_source(loop.output)
     assert description is not None
     assert description["totals"]["accepted"] == 2
+
+
+def test_all_that_it_is_made_of_can_be_verified(uncut, tmp_path):
+    moved = shutil.copytree(uncut[0].output, tmp_path / "moved")
+    checks = {check["file"]: check["state"] for check in verify((moved,))}
+    assert set(checks.values()) == {SAME}
+    generation = ["net.safetensors", "run/network.safetensors", "games-2", "positions-2", "held-out-positions-2"]
+    assert checks.keys() >= {"material.safetensors", *(f"generation-002/{name}" for name in generation)}
 
 
 def test_a_finished_loop_has_nothing_to_do_and_goes_on_when_more_is_asked_for(uncut, tmp_path, capsys):
