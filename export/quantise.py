@@ -8,8 +8,9 @@ lane's unit from below: no position's sum may leave int16. Shifts round down, so
 shifts themselves are tried out: of all combinations the one whose win rates are nearest on a sample is kept.
 
 An activation that training cuts at 1 does mind: for a lane 127 stands for 1 then, or for less where the sample stays
-below; for a hidden neuron it can stand for more where int8 could not hold its weights else, and smaller shifts, which
-do hold them but round coarser, are among those that are tried. The square of a lane with unit u has the unit 128 u^2.
+below; for a hidden neuron too, and for 1 at the most. The shift is the whole layer's, so a neuron with a few weights
+that int8 does not hold in that unit has them cut off: a shift that holds every weight rounds all others coarsely. The
+square of a lane with unit u has the unit 128 u^2.
 """
 
 from __future__ import annotations
@@ -82,10 +83,16 @@ def _ranges(inputs: np.ndarray, margin: float) -> np.ndarray:
 
 
 def _quantise_layer(
-    weight: np.ndarray, bias: np.ndarray, units: np.ndarray, ranges: np.ndarray | None, extra_shift: int, number: int
+    weight: np.ndarray,
+    bias: np.ndarray,
+    units: np.ndarray,
+    ranges: np.ndarray | None,
+    extra_shift: int,
+    number: int,
+    limit: float,
 ) -> tuple[Layer, np.ndarray]:
     """A layer in integers, and the units of its outputs. units: of the inputs; ranges: of the outputs' activations,
-    None at the output layer, whose rows share one unit."""
+    None at the output layer, whose rows share one unit; limit: what 127 may stand for at the most."""
     weight = weight * units
     largest = np.abs(weight).max(1)
     largest = np.maximum(largest, max(float(largest.max()), 1e-9) / 1024)
@@ -98,7 +105,8 @@ def _quantise_layer(
         shift = int(np.floor(np.median(np.log2(wanted / (largest / WEIGHT_LIMIT))[alive]))) + extra_shift
         shift = max(0, min(SHIFT_LIMIT, shift))
         sum_units = np.maximum(wanted / (1 << shift), largest / WEIGHT_LIMIT)
-    integer = np.rint(weight / sum_units[:, None])
+        sum_units = np.minimum(sum_units, limit / ACTIVATION_LIMIT / (1 << shift))
+    integer = np.clip(np.rint(weight / sum_units[:, None]), -WEIGHT_LIMIT, WEIGHT_LIMIT)
     constant = np.rint(bias / sum_units) + ((1 << shift) >> 1)
     worst = float((np.abs(integer).sum(1) * ACTIVATION_LIMIT + np.abs(constant)).max())
     if worst > INT32:
@@ -138,7 +146,7 @@ def _quantise_at(
     layers = []
     for number, (weight, constant) in enumerate(folded.layers, 1):
         hidden = ranges[number - 1] if number < len(folded.layers) else None
-        layer, units = _quantise_layer(weight, constant, units, hidden, extra_shift, number)
+        layer, units = _quantise_layer(weight, constant, units, hidden, extra_shift, number, folded.limit)
         layers.append(layer)
     return EvalNetwork(
         folded.feature_set,

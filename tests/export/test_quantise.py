@@ -99,6 +99,19 @@ def test_neurons_that_never_speak_have_no_say_in_the_shift(positions: Sample) ->
     assert np.abs(quantised_logits(quantise(folded, sample), sample) - exact).mean() < 0.06 * exact.std()
 
 
+def test_one_large_weight_does_not_make_all_others_coarse(positions: Sample) -> None:
+    """Where activations are cut at 1, the units of all weights of a layer follow from its shift."""
+    sample, generator = positions.part(0, 500), np.random.default_rng(4)
+    weight = generator.normal(0, 0.3, (16, 8))
+    weight[0, 0] = 12.0  # as good as a step wherever the lane speaks at all, cut off or not
+    layers = ((weight, np.full(16, 0.1)), (generator.normal(0, 1, (1, 16)), np.zeros(1)))
+    folded = dataclasses.replace(made_up(0.1, layers), activation="squared")
+    exact = folded.logits(sample)
+    net = quantise(folded, sample)
+    assert net.layers[0].weight[0, 0] == 127
+    assert np.abs(quantised_logits(net, sample) - exact).mean() < 0.05 * exact.std()
+
+
 def test_a_draw_output_is_kept(positions: Sample) -> None:
     sample = positions.part(0, 300)
     folded = made_up(1.0, ((np.random.default_rng(2).normal(0, 0.3, (2, 8)), np.array([0.1, -0.2])),))
