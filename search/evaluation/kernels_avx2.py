@@ -10,6 +10,8 @@ PARTS = 2
 """Vectors that hold the 16 int32 sums of a block."""
 UNROLL = 2
 """Groups of inputs in flight: of a pair of blocks, eight registers of sums; more than 16 there are not."""
+SPARSE_INPUTS = 256
+"""Inputs from which a layer skips groups of zeros."""
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:

@@ -1,9 +1,10 @@
 """Kernels in LLVM vectors: what all but the plain ones share; the dot product of four bytes has a file for each.
 
 LLVM finds no such dot product in a loop by itself, hence the intrinsics. The groups of four inputs of a turn go to
-accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs. A wide layer
-skips the groups of zeros, which are a third of the first layer's (`search.evaluation.network_record` orders its inputs
-so): finding them costs what skipping them in a narrow layer saves.
+accumulators of their own, which hides the latency of the dot product; blocks of 16 outputs go in pairs. Where a dot
+product takes several instructions, a wide layer skips the groups of zeros, which are a third of the first layer's
+(`search.evaluation.network_record` orders its inputs so): finding them costs what skipping them in a narrow layer, or
+with VNNI in any, saves.
 """
 
 from __future__ import annotations
@@ -21,16 +22,14 @@ from search.machine.jit import KERNEL, jit
 from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
 
 if KERNEL == "avx2":
-    from search.evaluation.kernels_avx2 import PARTS, UNROLL, dot
+    from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot
 else:
-    from search.evaluation.kernels_vnni import PARTS, UNROLL, dot
+    from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot
 
 BLOCK = 32
 """int16 lanes a step."""
 OUTPUTS = 16
 """int32 outputs a block."""
-SPARSE_INPUTS = 256
-"""Inputs from which a layer is wide."""
 _MASK = 64
 """Groups whose zeros one mask tells."""
 _EIGHT = 8

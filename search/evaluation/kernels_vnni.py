@@ -13,6 +13,8 @@ PARTS = 16 // _LANES
 """Vectors that hold the 16 int32 sums of a block."""
 UNROLL = 4 // PARTS
 """Groups of inputs in flight: of a pair of blocks, eight registers of sums."""
+SPARSE_INPUTS = 1 << 31
+"""No layer skips groups of zeros: to go from one to the next takes longer than to add them all."""
 
 
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
