@@ -23,6 +23,8 @@ from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, l
 
 if KERNEL == "avx2":
     from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot
+elif KERNEL == "neon":
+    from search.evaluation.kernels_neon import PARTS, SPARSE_INPUTS, UNROLL, dot
 else:
     from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot
 

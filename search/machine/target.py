@@ -19,8 +19,8 @@ import numba
 import numpy as np
 from llvmlite import binding
 
-KERNELS = ("vnni", "avxvnni", "avx2", "plain")
-"""Widest first; a CPU that runs one runs those after it."""
+KERNELS = ("vnni", "avxvnni", "avx2", "neon", "plain")
+"""Widest first; a CPU that runs one runs those after it, but for `neon`, which is 64-bit ARM's alone."""
 NUMBA_CONFIG: Any = numba.config
 RELEASED = Path(__file__).parents[1] / "compiled"
 """Compiled code that came with the package: a directory for each target, made as the cache's are. Sources have none."""
@@ -75,12 +75,14 @@ def choose_kernel(flags: frozenset[str]) -> str:
         best = "avxvnni"
     elif "avx2" in flags:
         best = "avx2"
+    elif "dotprod" in flags:
+        best = "neon"
     else:
         best = "plain"
     wanted = os.environ.get("LITESHOGI_KERNEL", "") or best
     if wanted not in KERNELS:
         raise ValueError(f"LITESHOGI_KERNEL={wanted!r}: use one of {', '.join(KERNELS)}, or unset it")
-    if KERNELS.index(wanted) < KERNELS.index(best):
+    if KERNELS.index(wanted) < KERNELS.index(best) or (wanted == "neon" and best != "neon"):
         raise ValueError(f"LITESHOGI_KERNEL={wanted}: this CPU cannot run it; unset it, or use {best}")
     return wanted
 

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import importlib.util
 import os
 import random
 import shutil
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from export.cpp import write_header
+from export.vectors import POSITIONS
+from lite.networks.kings import KING_NAMES, kings
 from liteshogi.commands.export import Command as Export
 from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
-from search.evaluation.network import EvalNetwork, centipawns_reference
+from search.evaluation.network import ACTIVATIONS, EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
 from search.machine.jit import KERNEL
@@ -34,10 +34,15 @@ from search.rules.sfen import position_from_sfen
 
 _FOUND = os.environ.get("CXX") or shutil.which("g++") or shutil.which("clang++")
 COMPILER = [_FOUND] if _FOUND else []
-ARM_COMPILER = [sys.executable, "-m", "ziglang", "c++", "-target", "aarch64-linux-musl", "-static"]
-"""pip install ziglang"""
+ARM_COMPILERS = {
+    "g++": ["aarch64-linux-gnu-g++", "-static"],
+    "clang++": ["clang++", "--target=aarch64-linux-gnu", "-static"],  # takes the libraries of the former
+}
+"""In Debian's packages g++-aarch64-linux-gnu and clang."""
+ARM_CPUS = ("cortex-a72", "cortex-a76")
+"""Without the dot product's instruction, and with it."""
 ARM_EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
-"""Of qemu-user."""
+"""In qemu-user."""
 REPLAY = Path(__file__).with_name("replay.cpp")
 ROOTS = (
     "startpos",
@@ -88,8 +93,10 @@ def compiled(net: EvalNetwork, folder: Path, flags: str, compiler: Sequence[str]
     if not compiler:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(net, "net.safetensors", folder / "lite_eval.h")
-    # GCC 12 takes its own AVX-512 intrinsics for uninitialised.
-    warnings = "-Wall -Wextra -Wpedantic -Werror -Wno-uninitialized -Wno-maybe-uninitialized"
+    # GCC 12 takes its own AVX-512 intrinsics for uninitialised; clang does not know all of GCC's warnings.
+    warnings = (
+        "-Wall -Wextra -Wpedantic -Werror -Wno-unknown-warning-option -Wno-uninitialized -Wno-maybe-uninitialized"
+    )
     defines = [f'-DHEADER="{folder / "lite_eval.h"}"', "-DNET=lite_eval"]
     arguments = [*compiler, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
     done = subprocess.run(arguments, capture_output=True, text=True)
@@ -146,6 +153,13 @@ class Script:
             self.lines.append("undo")
         self.evaluate(pos)
 
+    def follow(self, pos: np.void, moves: Sequence[int]) -> None:
+        """A game as it went, every position evaluated."""
+        for move in moves:
+            do_move(pos, np.int64(move))
+            self.lines.append(f"do {move}")
+            self.evaluate(pos)
+
     def judge(self, program: Path, kernel: str | None, emulator: Sequence[str] = ()) -> None:
         told = "\n".join(self.lines)
         arguments = [*emulator, program, program.with_name("lite_eval.bin")]
@@ -158,7 +172,11 @@ class Script:
 
 
 def play_games(net: EvalNetwork, games: int, plies: int) -> Script:
+    """The positions of the test vectors, then random games."""
     script = Script(net)
+    for sfen in POSITIONS:
+        script.set_up(pos := position_from_sfen(sfen))
+        script.evaluate(pos)
     for seed in range(games):
         pos = position_from_sfen(ROOTS[seed % len(ROOTS)])
         script.set_up(pos)
@@ -168,7 +186,7 @@ def play_games(net: EvalNetwork, games: int, plies: int) -> Script:
 
 @pytest.mark.parametrize(("kernel", "name"), TRIED)
 def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) -> None:
-    if KERNEL == "plain" and kernel != "plain":
+    if KERNEL in ("neon", "plain") and kernel != "plain":
         pytest.skip("this machine is not known to run the kernels of x86")
     if kernel in NEEDED and KERNELS.index(KERNEL) > KERNELS.index(NEEDED[kernel]):
         pytest.skip(f"this machine does not run {kernel}")
@@ -177,21 +195,36 @@ def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) ->
 
 
 def test_avx_vnni_compiles(tmp_path: Path) -> None:
-    if KERNEL == "plain":
+    if KERNEL in ("neon", "plain"):
         pytest.skip("this machine is not known to run the kernels of x86")
     compiled(NETWORKS["lite"], tmp_path, f"-c {FLAGS['AVX-VNNI']}")
 
 
+def judge_neon(net: EvalNetwork, script: Script, folder: Path, compiler: str, cpu: str) -> None:
+    words = ARM_COMPILERS[compiler]
+    if not (ARM_EMULATOR and shutil.which("aarch64-linux-gnu-g++") and shutil.which(words[0])):
+        pytest.skip(f"64-bit ARM cannot be tried: install qemu-user, g++-aarch64-linux-gnu and {compiler}")
+    script.judge(compiled(net, folder, f"-O2 -mcpu={cpu}", words), "NEON", (ARM_EMULATOR, "-cpu", cpu))
+
+
+@pytest.mark.parametrize(("cpu", "name"), [(ARM_CPUS[0], "draw"), (ARM_CPUS[1], "king buckets")])
+def test_neon_gives_the_same_integers(cpu: str, name: str, tmp_path: Path) -> None:
+    judge_neon(NETWORKS[name], play_games(NETWORKS[name], 2 * len(ROOTS), 80), tmp_path, "g++", cpu)
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize(("cpu", "flags"), [("cortex-a72", ""), ("cortex-a76", "-mcpu=cortex_a76")])
-def test_neon_gives_the_same_integers(cpu: str, flags: str, tmp_path: Path) -> None:
-    """By hand: on an emulated processor without the dot product's instruction, and with it."""
-    if ARM_EMULATOR is None or importlib.util.find_spec("ziglang") is None:
-        pytest.skip("no emulator or no compiler for 64-bit ARM: install qemu-user and ziglang")
-    for net in NETWORKS.values():
-        program = compiled(net, tmp_path, f"-O2 -Wno-unknown-warning-option {flags}", ARM_COMPILER)
-        play_games(net, 2 * len(ROOTS), 80).judge(program, "NEON", (ARM_EMULATOR, "-cpu", cpu))
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("cpu", ARM_CPUS)
+@pytest.mark.parametrize("compiler", ARM_COMPILERS)
+def test_neon_gives_every_network_s_integers(compiler: str, cpu: str, tmp_path: Path) -> None:
+    """By hand: of all that can be chosen in the family."""
+    nets = list(NETWORKS.values())
+    for number, (king, activation, buckets) in enumerate(product(KING_NAMES, ACTIVATIONS, (1, 5))):
+        outputs = ("value", "draw")[: 1 + number % 2]
+        chosen = kings(king).feature_set, 32 * (1 + number % 5), (8, 6)[: number % 3], 1 + number // 2 % 2
+        nets.append(random_network(*chosen, outputs, activation, buckets))
+    for net in nets:
+        judge_neon(net, play_games(net, 2 * len(ROOTS), 80), tmp_path, compiler, cpu)
 
 
 def test_weights_of_another_header_are_refused(tmp_path: Path) -> None:
@@ -227,20 +260,32 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_a_thousand_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By hand: compiled as an engine is, by every kernel that this machine runs."""
+    """By hand: compiled as an engine is, by every kernel that this machine runs or emulates; a thousand recorded games
+    follow the random ones where LITESHOGI_DATA is set."""
     script, start = play_games(NETWORKS["lite"], 1000, 120), Script(NETWORKS["lite"])
     start.set_up(position_from_sfen("startpos"))
+    games = find_games(None, 1000)
+    for first, last in pairwise(games.starts):
+        script.set_up(pos := position_from_sfen("startpos"))
+        script.follow(pos, games.moves[first : min(last, first + 256)].tolist())
     probe = f"{start.lines[0]}\nevaluate 0"
-    for kernel, flags in FLAGS.items():
-        program = compiled(NETWORKS["lite"], tmp_path, f"-O3 {flags}")
+    builds: list[tuple[str, Sequence[str], str, Sequence[str]]] = []
+    builds += [(kernel, COMPILER, flags, ()) for kernel, flags in FLAGS.items()]
+    if ARM_EMULATOR:
+        found = [words for words in ARM_COMPILERS.values() if shutil.which(words[0])]
+        builds += [("NEON", words, f"-mcpu={cpu}", (ARM_EMULATOR, "-cpu", cpu)) for words in found for cpu in ARM_CPUS]
+    for kernel, compiler, flags, emulator in builds:
+        program = compiled(NETWORKS["lite"], tmp_path, f"-O3 {flags}", compiler)
         # A processor that lacks an instruction stops the program with a signal.
-        arguments = [program, tmp_path / "lite_eval.bin"]
+        arguments = [*emulator, program, tmp_path / "lite_eval.bin"]
         runs = subprocess.run(arguments, input=probe, capture_output=True, text=True).returncode == 0
         if runs:
-            script.judge(program, kernel)
+            script.judge(program, kernel, emulator)
+        told = f"{len(script.answers):,} positions agree" if runs else "does not run here"
         with capsys.disabled():
-            print(f"{kernel}: {f'{len(script.answers):,} positions agree' if runs else 'does not run here'}")
+            print(" ".join((kernel, *compiler[:1], *emulator[2:], "with", games.source)), told, sep=": ")
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from search.machine.target import TARGETS, choose_kernel, released_target
 CASCADE_LAKE = frozenset({"avx2", "avx512bw", "avx512f", "avx512vl", "avx512vnni"})
 ALDER_LAKE = frozenset({"avx2", "avxvnni"})
 HASWELL = frozenset({"avx2", "fma"})
+NEOVERSE_N1 = frozenset({"dotprod", "fp-armv8", "neon"})
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,8 @@ HASWELL = frozenset({"avx2", "fma"})
         (CASCADE_LAKE | ALDER_LAKE, "vnni"),
         (ALDER_LAKE, "avxvnni"),
         (HASWELL, "avx2"),
-        (frozenset({"neon"}), "plain"),
+        (NEOVERSE_N1, "neon"),
+        (NEOVERSE_N1 - {"dotprod"}, "plain"),
     ],
 )
 def test_the_widest_kernel_is_chosen(flags: frozenset[str], kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +37,16 @@ def test_a_narrower_kernel_can_be_had_and_a_wider_one_not(monkeypatch: pytest.Mo
     assert choose_kernel(CASCADE_LAKE) == "avxvnni"
     with pytest.raises(ValueError, match="LITESHOGI_KERNEL=avxvnni: this CPU cannot run it; unset it, or use avx2"):
         choose_kernel(HASWELL)
+    for flags, kernel, best in (
+        (HASWELL, "neon", "avx2"),
+        (NEOVERSE_N1, "avx2", "neon"),
+        (frozenset(), "neon", "plain"),
+    ):
+        monkeypatch.setenv("LITESHOGI_KERNEL", kernel)
+        with pytest.raises(ValueError, match=f"this CPU cannot run it; unset it, or use {best}"):
+            choose_kernel(flags)
     monkeypatch.setenv("LITESHOGI_KERNEL", "sse9")
-    with pytest.raises(ValueError, match="use one of vnni, avxvnni, avx2, plain"):
+    with pytest.raises(ValueError, match="use one of vnni, avxvnni, avx2, neon, plain"):
         choose_kernel(HASWELL)
 
 

@@ -1,0 +1,26 @@
+"""The dot product of 64-bit ARM: `sdot` adds to each of four int32 the products of four pairs of signed bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from search.machine.llvm import external, i8, i32, load, splat, vector
+
+PARTS = 4
+"""Vectors that hold the 16 int32 sums of a block."""
+UNROLL = 2
+"""Groups of inputs in flight: of a pair of blocks, 16 registers of sums; there are 32."""
+SPARSE_INPUTS = 1 << 31
+"""No layer skips groups of zeros: ARM has no instruction that makes a mask of a vector's zeros."""
+
+
+def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
+    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (an i32 that holds them)
+    with its four int8 weights (an address of 64 bytes). Inputs up to 127 are the same number as signed bytes."""
+    bytes_, fours = vector(i8, 16), vector(i32, 4)
+    function = external(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", fours, [fours, bytes_, bytes_])
+    four = builder.bitcast(splat(builder, inputs, 4), bytes_)
+    return [
+        builder.call(function, [total, four, load(builder, weights, 16 * part, bytes_)])
+        for part, total in enumerate(sums)
+    ]

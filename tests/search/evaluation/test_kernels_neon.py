@@ -1,0 +1,171 @@
+"""The kernels of 64-bit ARM equal NumPy to the bit, compiled here and run by an emulator.
+
+Numba compiles for this machine alone, so llvmlite makes the intrinsics of `kernels_vector` functions of a module, and a
+program in C calls them; the loops around them, which every CPU has in common, are repeated here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+from llvmlite import binding, ir
+
+from search.evaluation import kernels_vector
+from search.evaluation.kernels import pack_biases, padded_outputs
+from search.machine import jit
+from search.machine.llvm import i64
+
+COMPILER = shutil.which("aarch64-linux-gnu-gcc")
+EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+DRIVER = Path(__file__).with_name("call_kernels.c")
+PLACE = 1 << 33
+"""Where the driver maps the memory."""
+INTRINSICS = (
+    *("_sum_one", "_sum_two", "_sum_three", "_sum_four", "_activate_blocks", "_activate_squared_blocks"),
+    *("_one", "_two", "_one_clipped", "_two_clipped", "_one_sparse", "_two_sparse"),
+)
+
+
+@pytest.fixture
+def vector_kernels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`kernels_vector` as a machine that has chosen `neon` imports it."""
+    monkeypatch.setattr(jit, "KERNEL", "neon")
+    spec = importlib.util.spec_from_file_location("kernels_vector_of_neon", kernels_vector.__file__)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def object_file(module: ModuleType) -> bytes:
+    """The intrinsics as functions of 64-bit ARM, optimised as Numba does."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    target = binding.Target.from_triple("aarch64-unknown-linux-gnu")
+    machine = target.create_target_machine(cpu="cortex-a76", opt=3, reloc="pic", codemodel="default")
+    code = ir.Module()
+    for name in INTRINSICS:
+        define = getattr(module, name)._defn
+        signature, emit = define(*[None] * len(inspect.signature(define).parameters))
+        function = ir.Function(code, ir.FunctionType(ir.VoidType(), [i64] * len(signature.args)), name)
+        builder = ir.IRBuilder(function.append_basic_block())
+        emit(SimpleNamespace(get_dummy_value=lambda: None), builder, signature, function.args)
+        builder.ret_void()
+    compiled = binding.parse_assembly(str(code))
+    compiled.triple, compiled.data_layout = machine.triple, str(machine.target_data)
+    passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))
+    passes.getModulePassManager().run(compiled, passes)
+    return bytes(machine.emit_object(compiled))
+
+
+class Calls:
+    """Memory that the driver maps at PLACE, what it calls there, and what should then be found."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.lines: list[str] = []
+        self.expected: list[tuple[str, int, np.ndarray]] = []
+
+    def put(self, array: np.ndarray) -> int:
+        """The address of a copy, on a cache line."""
+        place, content = PLACE + self.size, array.tobytes()
+        self.parts.append(content + b"\0" * (-len(content) % 64))
+        self.size += len(self.parts[-1])
+        return place
+
+    def put_room(self, told: str, expected: np.ndarray) -> int:
+        """The address of room for what is expected, and of 64 bytes behind it that no kernel may touch."""
+        room = np.full(expected.nbytes + 64, 99, np.uint8)
+        place = self.put(room)
+        self.expected.append((told, place - PLACE, np.append(expected.view(np.uint8), room[-64:])))
+        return place
+
+    def call(self, name: str, *arguments: int) -> None:
+        self.lines.append(" ".join(map(str, (INTRINSICS.index(name), *arguments, *[0] * (8 - len(arguments))))))
+
+    def judge(self, program: Path, memory: Path) -> None:
+        memory.write_bytes(b"".join(self.parts))
+        assert EMULATOR
+        command = [EMULATOR, "-cpu", "cortex-a76", program, memory]
+        subprocess.run(command, input="\n".join(self.lines), text=True, check=True, timeout=200)
+        found = np.fromfile(memory, np.uint8)
+        for told, place, expected in self.expected:
+            assert (found[place : place + len(expected)] == expected).all(), told
+
+
+def add_sums(calls: Calls, generator: np.random.Generator) -> None:
+    for tile, name in enumerate(INTRINSICS[:4], 1):
+        width = 32 * tile + 32
+        for dtype in (np.int8, np.int16):
+            limits = np.iinfo(dtype)
+            table = generator.integers(limits.min, limits.max + 1, (40, width)).astype(dtype)
+            source = generator.integers(-32768, 32768, width).astype(np.int16)
+            rows, start = calls.put(table), calls.put(source)
+            for added, removed in ((0, 0), (1, 1), (2, 0), (0, 3), (20, 19)):
+                chosen = generator.integers(0, 40, added + removed)
+                places = calls.put((rows + chosen * table[0].nbytes).astype(np.uint64))
+                plus, minus = table[chosen[:added]], table[chosen[added:]]
+                expected = source + plus.sum(0, dtype=np.int16) - minus.sum(0, dtype=np.int16)
+                target = calls.put_room(f"{name} {dtype} {added} {removed}", expected[32:])
+                lists = places, added, places + 8 * added, removed
+                calls.call(name, target - 64, start, *lists, 32, table.itemsize)  # from lane 32 on
+
+
+def add_activations(calls: Calls, generator: np.random.Generator) -> None:
+    for width in (32, 64, 160):
+        sums = generator.integers(-32768, 32768, (2, width)).astype(np.int16)
+        source, extra = calls.put(sums[0]), calls.put(sums[1])
+        for shift in (0, 1, 6, 15):
+            clipped = np.clip((sums[0] + sums[1]) >> shift, 0, 127).astype(np.int64)
+            for name, expected in zip(INTRINSICS[4:6], (clipped, (clipped**2 + 64) >> 7), strict=True):
+                target = calls.put_room(f"{name} {width} {shift}", expected.astype(np.uint8))
+                calls.call(name, source, extra, shift, target, width // 32)
+
+
+def add_layers(calls: Calls, generator: np.random.Generator, module: ModuleType) -> None:
+    for inputs in (16, 32, 48, 96, 256, 288, 384, 2048):
+        for outputs in (1, 15, 16, 17, 32, 48, 80):
+            # All the extremes: weights of -128 with inputs of 127.
+            weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
+            x = generator.choice(np.array([0, 0, 1, 64, 127], np.uint8), inputs)
+            x.reshape(-1, 4)[generator.random(inputs // 4) < outputs % 5 / 4] = 0  # groups of zeros: none to all
+            if outputs % 2:
+                weight[0], x[:] = -128, 127
+            bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+            padded = padded_outputs(outputs)
+            sums = np.zeros(padded, np.int32)
+            sums[:outputs] = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+            arrays = x, module.pack_weights(weight, inputs), pack_biases(bias)
+            of_inputs, of_weights, of_biases = (calls.put(array) for array in arrays)
+            for kind, shift in (("", 0), ("_clipped", 0), ("_clipped", 6), ("_sparse", 6), ("_sparse", 31)):
+                if kind == "_sparse" and inputs % 32:
+                    continue
+                expected = np.clip(sums >> shift, 0, 127).astype(np.uint8) if kind else sums
+                target = calls.put_room(f"{kind} {inputs} {outputs} {shift}", expected)
+                for first in range(0, padded, 32):
+                    name = ("_one" if padded - first == 16 else "_two") + kind
+                    place = of_weights + 4 * first, 4 * padded, of_biases + 4 * first
+                    calls.call(name, of_inputs, inputs // 4, *place, shift, target + expected.itemsize * first)
+
+
+def test_the_kernels_of_arm_equal_numpy(vector_kernels: ModuleType, tmp_path: Path) -> None:
+    if not (COMPILER and EMULATOR):
+        pytest.skip("64-bit ARM cannot be tried: install qemu-user and gcc-aarch64-linux-gnu")
+    (tmp_path / "kernels.o").write_bytes(object_file(vector_kernels))
+    defines = [f"-DKERNELS={','.join(INTRINSICS)}", f"-DPLACE={PLACE}"]
+    files = [DRIVER, tmp_path / "kernels.o", "-o", tmp_path / "call_kernels"]
+    subprocess.run([COMPILER, "-static", "-O1", "-Wall", "-Werror", *defines, *files], check=True)
+    calls, generator = Calls(), np.random.default_rng(7)
+    add_sums(calls, generator)
+    add_activations(calls, generator)
+    add_layers(calls, generator, vector_kernels)
+    calls.judge(tmp_path / "call_kernels", tmp_path / "memory")
