@@ -305,7 +305,7 @@ def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
 
 def test_the_verb(tmp_path, capsys, monkeypatch):
     output = tmp_path / "out" / "game.kif"
-    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, multipv=2, hash=4, json=True).run()
+    Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=1000, multipv=2, hash=4, json=True).run()
     (report,) = json.loads(capsys.readouterr().out)["games"]
     assert report["complete"]
     assert report["result"] == "black wins"

@@ -107,8 +107,8 @@ def test_a_report_adds_up(match, played):
     assert played["points"] == sum(half / 2 * pairs for half, pairs in enumerate(played["pentanomial"]))
     assert played["first"] == "material.safetensors (60 nodes)"
     assert played["second"] == "default (40 nodes)"
-    # A search looks at its limit between two nodes of its tree, so it goes a little beyond.
-    assert 40 <= played["nodes_a_move"] < 150
+    # However small the limit, the first depth is searched to its end.
+    assert 40 <= played["nodes_a_move"] < 200
 
 
 def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):

@@ -58,6 +58,8 @@ def said(monkeypatch) -> list[str]:
 def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
     """Load the tiny module as a process that starts would, its code kept in tmp_path/cache."""
     (tmp_path / "tiny.py").write_text(TINY)
+    # Python takes bytecode for that of a source of the same second and size.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def fresh(cache: str = "cache") -> ModuleType:
         monkeypatch.setattr(jit, "LOCK", CompileLock(tmp_path / cache / "environment"))
