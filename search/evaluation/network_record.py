@@ -67,7 +67,7 @@ def order_lanes(net: EvalNetwork) -> EvalNetwork:
     """The same function of a position, with the lanes that the start position sets highest first.
 
     The clip makes zeros of the low ones there, and mostly elsewhere: of the first layer's groups of four inputs a third
-    are zeros in this order, a fifth in the order that networks are stored in. Kernels skip them.
+    are zeros in this order, a fifth in the order that networks are stored in. By AVX2 the kernel skips them.
     """
     features, start = net.feature_set, position_from_sfen("startpos")
     rows = features.active_rows(start["board"], start["hands"])[0]
