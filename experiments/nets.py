@@ -69,7 +69,8 @@ def kind_of(net: str) -> Kind:
             with safe_open(path, "numpy") as file:
                 return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)
         except SafetensorError as error:
-            raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
+            said = " ".join(str(error).split())
+            raise ValueError(f"{path}: not a safetensors file, or only a part of one ({said})") from None
     return Kind.FOLDED
 
 

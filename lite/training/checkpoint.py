@@ -40,7 +40,8 @@ def file_format(path: Path) -> str:
         with safe_open(path, "pt") as file:
             return str((file.metadata() or {}).get("format", ""))
     except SafetensorError as error:
-        raise ValueError(f"{path}: not a safetensors file, or only a part of one ({error})") from None
+        said = " ".join(str(error).split())
+        raise ValueError(f"{path}: not a safetensors file, or only a part of one ({said})") from None
 
 
 def _checksum(tensors: dict[str, torch.Tensor], data: str) -> str:

@@ -136,4 +136,5 @@ def load_network(path: Path | str = "default", fv_scale: int | None = None) -> E
     except KeyError as error:
         raise ValueError(f"{path}: not a {FORMAT}: {error} is missing in it") from None
     except (SafetensorError, TypeError, AttributeError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path}: not a {FORMAT}, or only a part of one ({error}); copy or fold it again") from None
+        said = " ".join(str(error).split())  # of a header, which may quote lines of it
+        raise ValueError(f"{path}: not a {FORMAT}, or only a part of one ({said}); copy or fold it again") from None

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
+from experiments.nets import kind_of
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import HalfKpConfig
@@ -31,6 +32,7 @@ from lite.training.checkpoint import (
     save_state,
     write_tensors,
 )
+from search.evaluation.network_file import load_network
 
 CONFIGS = (LiteConfig(), UntiedConfig(perspectives=2), DenseConfig(), HalfKpConfig(width=32))
 OLD = Path(__file__).parents[2] / "data" / "networks"
@@ -191,6 +193,18 @@ def test_networks_of_before_the_checksum_are_read_and_states_are_not(tmp_path: P
         else:
             with pytest.raises(ValueError, match=r"a liteshogi training state of version 1; this program reads ver"):
                 load_state(path)
+
+
+@pytest.mark.parametrize("read", [load_model, load_network, kind_of])
+def test_what_a_header_quotes_stays_in_one_line(tmp_path: Path, model: LiteValueNetwork, read: Any) -> None:
+    path = tmp_path / "net.safetensors"
+    write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": {}})
+    header = header_of(path.read_bytes())
+    header["l4.bias"]["dtype"] = {"\n": None}
+    path.write_bytes(with_header(path.read_bytes(), header))
+    with pytest.raises(ValueError, match="only a part of one") as refusal:
+        read(str(path) if read is kind_of else path)
+    assert "\n" not in str(refusal.value)
 
 
 JSON = st.recursive(
