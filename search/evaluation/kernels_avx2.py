@@ -14,13 +14,18 @@ SPARSE_INPUTS = 256
 """Inputs from which a layer skips groups of zeros."""
 
 
+def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
+    """For each of `count` groups of four u8 inputs from an address on, int32 lanes full of them."""
+    return [splat(builder, load(builder, inputs, 4 * group, i32), 8) for group in range(count)]
+
+
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (an i32 that holds them)
+    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (of `spread`)
     with its four int8 weights (an address of 64 bytes)."""
     bytes_, pairs, fours = vector(i8, 32), vector(i16, 16), vector(i32, 8)
     multiply = external(builder, "llvm.x86.avx2.pmadd.ub.sw", pairs, [bytes_, bytes_])
     widen = external(builder, "llvm.x86.avx2.pmadd.wd", fours, [pairs, pairs])
-    four = builder.bitcast(splat(builder, inputs, 8), bytes_)
+    four = builder.bitcast(inputs, bytes_)
     found = []
     for part, total in enumerate(sums):
         products = builder.call(multiply, [four, load(builder, weights, 32 * part, bytes_)])

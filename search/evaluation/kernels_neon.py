@@ -14,12 +14,17 @@ SPARSE_INPUTS = 1 << 31
 """No layer skips groups of zeros: ARM has no instruction that makes a mask of a vector's zeros."""
 
 
+def spread(builder: Any, inputs: Any, count: int) -> list[Any]:
+    """For each of `count` groups of four u8 inputs from an address on, int32 lanes full of them."""
+    return [splat(builder, load(builder, inputs, 4 * group, i32), 4) for group in range(count)]
+
+
 def dot(builder: Any, sums: Any, inputs: Any, weights: Any) -> list[Any]:
-    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (an i32 that holds them)
+    """The 16 int32 sums (PARTS vectors) plus, for each output, the product of four u8 inputs (of `spread`)
     with its four int8 weights (an address of 64 bytes). Inputs up to 127 are the same number as signed bytes."""
     bytes_, fours = vector(i8, 16), vector(i32, 4)
     function = external(builder, "llvm.aarch64.neon.sdot.v4i32.v16i8", fours, [fours, bytes_, bytes_])
-    four = builder.bitcast(splat(builder, inputs, 4), bytes_)
+    four = builder.bitcast(inputs, bytes_)
     return [
         builder.call(function, [total, four, load(builder, weights, 16 * part, bytes_)])
         for part, total in enumerate(sums)

@@ -22,11 +22,11 @@ from search.machine.jit import KERNEL, jit
 from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
 
 if KERNEL == "avx2":
-    from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot
+    from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
 elif KERNEL == "neon":
-    from search.evaluation.kernels_neon import PARTS, SPARSE_INPUTS, UNROLL, dot
+    from search.evaluation.kernels_neon import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
 else:
-    from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot
+    from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
 
 BLOCK = 32
 """int16 lanes a step."""
@@ -142,16 +142,19 @@ def activate_squared(source, extra, shift, target, width):
     _activate_squared_blocks(source, extra, shift, target, width // BLOCK)
 
 
-def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:
-    """Call `visit(turn, group)` for every group, UNROLL of them (a divisor of their count) a turn."""
+def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
+    """Call `visit(turn, group, inputs)` for every group, `inputs` as `dot` takes them, UNROLL groups (a divisor of
+    their count) a turn."""
     with cgutils.for_range(builder, builder.udiv(groups, ir.Constant(i64, UNROLL))) as loop:
         first = builder.mul(loop.index, ir.Constant(i64, UNROLL))
-        for turn in range(UNROLL):
-            visit(turn, builder.add(first, ir.Constant(i64, turn)))
+        together = spread(builder, builder.add(inputs, builder.mul(first, ir.Constant(i64, 4))), UNROLL)
+        for turn, four in enumerate(together):
+            visit(turn, builder.add(first, ir.Constant(i64, turn)), four)
 
 
-def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any], None]) -> None:
-    """Call `visit(turn, group)` for the groups (a multiple of 8) that are not all zeros, and at most one a mask beside.
+def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
+    """Call `visit(turn, group, inputs)` for the groups (a multiple of 8) that are not all zeros, and at most one a mask
+    beside.
 
     Two groups a turn: if a mask has an odd number of bits, its lowest zero bit is set, and the sum is none the worse.
     """
@@ -177,7 +180,9 @@ def _visit_nonzero(builder: Any, inputs: Any, groups: Any, visit: Callable[[int,
             for turn in range(_SPARSE_UNROLL):
                 rest = builder.load(mask)
                 builder.store(builder.and_(rest, builder.sub(rest, one)), mask)
-                visit(turn, builder.add(first, builder.cttz(rest, ir.Constant(ir.IntType(1), 1))))
+                group = builder.add(first, builder.cttz(rest, ir.Constant(ir.IntType(1), 1)))
+                (four,) = spread(builder, builder.add(inputs, builder.mul(group, ir.Constant(i64, 4))), 1)
+                visit(turn, group, four)
 
 
 def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
@@ -198,8 +203,7 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
                 for place in places:
                     builder.store(constant(i32, lanes, 0), place)
 
-            def add_group(turn, group):
-                four = load(builder, inputs, builder.mul(group, ir.Constant(i64, 4)), i32)
+            def add_group(turn, group, four):
                 row = builder.add(weights, builder.mul(group, stride))
                 for block in range(pair):
                     places = sums[turn][block * parts : (block + 1) * parts]

@@ -40,7 +40,13 @@ def store(builder: Any, address: Any, offset: Any, value: Any, align: int = 4) -
 def splat(builder: Any, value: Any, count: int) -> Any:
     kind = vector(value.type, count)
     single = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(i32, 0))
-    return builder.shuffle_vector(single, ir.Constant(kind, ir.Undefined), ir.Constant(vector(i32, count), [0] * count))
+    return shuffle(builder, single, [0] * count)
+
+
+def shuffle(builder: Any, value: Any, lanes: list[int]) -> Any:
+    """These lanes of a vector, in this order."""
+    order = ir.Constant(vector(i32, len(lanes)), lanes)
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
 
 
 def clip(builder: Any, value: Any, element: ir.IntType, count: int) -> Any:
