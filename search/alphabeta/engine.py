@@ -19,7 +19,7 @@ import numpy as np
 from search.alphabeta.deepening import deepen, legal_length
 from search.alphabeta.paging import grow_table
 from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
-from search.alphabeta.thread import SearchThread
+from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
@@ -140,6 +140,7 @@ class AlphaBetaEngine(Engine):
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
         record["stop"] = 0
+        record[LOW_PLY_HISTORY] = HISTORIES[LOW_PLY_HISTORY]
         record["steps"], record["parameters"] = self.steps, self.parameters
         record["nodes"] = 0
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))

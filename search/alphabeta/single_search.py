@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.deepening import deepen
+from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY
 from search.alphabeta.transposition import AGES
 from search.machine.jit import jit
 from search.rules.movegen import QUIET, TACTICAL, generate, legal_moves
 from search.score import MAX_PLY
+
+_LOW_PLY = np.int16(HISTORIES[LOW_PLY_HISTORY])
 
 
 @jit
@@ -20,6 +23,7 @@ def begin_search(pos, thread, node_limit):
         found = legal_moves(pos, thread.root_moves)
     thread.root_count = found
     thread.root_first = thread.root_current = 0
+    thread.low_ply_history[:] = _LOW_PLY
     thread.stop = 0
     thread.nodes = 0
     thread.node_limit = node_limit

@@ -127,12 +127,14 @@ thread_dtype = record_dtype(
 )
 
 
+LOW_PLY_HISTORY = "low_ply_history"
+"""That of the plies next to the root, which every search begins anew: another root's plies are other nodes."""
 HISTORIES = {
     "history": 0,
     "capture_history": -600,
     "continuation_history": -500,
     "pawn_history": -1200,
-    "low_ply_history": 100,
+    LOW_PLY_HISTORY: 100,
     "correction": 0,
     "table_move_history": 0,
 }

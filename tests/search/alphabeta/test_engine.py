@@ -77,6 +77,14 @@ def test_analysis_to_a_depth_is_repeatable(engine):
     assert AlphaBetaEngine(material_network(), 8).analyse(MIDDLE, depth=7).nodes == found.nodes
 
 
+def test_what_was_learnt_by_ply_does_not_outlive_its_search(engine):
+    engine.analyse(MIDDLE, depth=1)
+    (thread,) = engine._threads
+    thread.record["low_ply_history"] = 7000
+    engine.analyse(MIDDLE, nodes=1)
+    assert thread.record["low_ply_history"].max() < 7000
+
+
 def test_nodes_are_a_limit(engine):
     assert engine.analyse(MIDDLE, nodes=5_000).nodes <= 5_000
     one = engine.analyse(MIDDLE, nodes=1)

@@ -12,7 +12,8 @@ from search.alphabeta.forward_pruning import enough_moves
 from search.alphabeta.history import learn_quiet, reward
 from search.alphabeta.parameters import CORRECTION, EVERY_STEP, LATE_MOVE_PRUNING
 from search.alphabeta.picker import next_move, start_picking
-from search.alphabeta.thread import NO_CONTINUATION, SearchThread
+from search.alphabeta.single_search import begin_search
+from search.alphabeta.thread import HISTORIES, NO_CONTINUATION, SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
 from search.rules.movegen import list_moves
@@ -120,3 +121,9 @@ def test_no_quiet_move_is_skipped_at_depth_one_in_the_first_iterations(thread):
         assert not enough_moves(record, np.int64(2), np.int64(2), False)
     record["steps"] = EVERY_STEP & ~LATE_MOVE_PRUNING
     assert not enough_moves(record, np.int64(2), np.int64(60), False)
+
+
+def test_what_was_learnt_by_ply_does_not_outlive_its_search(thread):
+    thread.record["low_ply_history"] = 7000
+    assert begin_search(thread.position, thread.record, np.int64(1)) > 0
+    assert np.all(thread.record["low_ply_history"] == HISTORIES["low_ply_history"])
