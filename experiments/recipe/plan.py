@@ -66,8 +66,6 @@ class Measures:
     """The network whose word is the truth."""
     residual: str
     """Held-out positions with its static scores."""
-    kinds: dict[str, str]
-    """The same by kind of position."""
     yardstick: str
     """Held-out positions with the scores of its long searches, of d1-RMSE."""
     valid: str
@@ -78,6 +76,8 @@ class Measures:
     openings: str
     win_score: int
     """Centipawns at which a game is over when both sides say so for 8 plies."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Held-out positions with its static scores by kind of position, where the residual is wanted by kind."""
 
 
 @dataclass(frozen=True)
