@@ -131,7 +131,7 @@ def test_labels_of_searches_without_a_step(folder: Path) -> None:
 
 
 def test_a_row_keeps_what_it_is_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measures = Measures("net.safetensors", "", {}, "", "", "default", 1, 2, "openings.sfen", 9)
+    measures = Measures("net.safetensors", "", "", "", "default", 1, 2, "openings.sfen", 9)
     row = Row("a", (), shape="dense", data=("positions.hcpe",), seeds=(3,))
     monkeypatch.setattr(work, "train", lambda *_: {"samples": 1})
     monkeypatch.setattr(work, "measure", lambda *_: {"d1_rmse": 0.1})
