@@ -26,6 +26,7 @@ from search.evaluation.shipped import network_file
 from search.rules.huffman import HCP
 
 PAGE = Path("docs/recipe")
+PLANS = "plan.toml", "volume/plan.toml"
 SAMPLE = Path("experiments/sample/valid_sample.hcpe3").absolute()
 
 
@@ -49,7 +50,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_set_of_the_plan_is_made_or_named(plan: Plan) -> None:
+@pytest.mark.parametrize("name", PLANS)
+def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
+    plan = read_plan(PAGE / name)
     there = {"random", "tree", "tree_suisho", "settled", "train-00.hcpe3", "valid.hcpe3"}
     wanted = {name for row in plan.rows for name in row.data} | set(plan.measures.kinds.values())
     wanted |= {
@@ -181,9 +184,13 @@ def test_tables_stand_where_they_are_marked(plan: Plan, tmp_path: Path) -> None:
         write_tables(page, plan, results)
 
 
-def test_pictures_of_all_tables(plan: Plan, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "tables"), [(PLANS[0], ["kinds", "results", "labels", "games"]), (PLANS[1], ["volume", "games"])]
+)
+def test_pictures_of_all_tables(name: str, tables: list[str], tmp_path: Path) -> None:
+    plan = read_plan(PAGE / name)
     made = draw_all(plan, invented(plan, tmp_path / "results.jsonl"), tmp_path)
-    assert [path.stem for path in made] == ["kinds", "results", "labels", "volume", "games"]
+    assert [path.stem for path in made] == tables
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
