@@ -56,6 +56,7 @@ PARAMETERS = (
     Parameter("reduction_not_improving", 206, 0, 600, 20, "512ths more where the mover's prospects do not improve"),
     Parameter("reduction_window", 585, 0, 1500, 40, "1024ths of a ply less in a window as wide as the root's"),
     Parameter("reduction_number", 65, 0, 200, 8, "1024ths of a ply less a move before it"),
+    Parameter("reduction_counted", 32, 8, 600, 4, "moves at most that count so: shogi's hundreds would be extended"),
     Parameter("reduction_was_pv", 2819, 0, 6000, 150, "1024ths of a ply less where a principal variation went"),
     Parameter("reduction_no_table_move", 985, 0, 3000, 80, "1024ths of a ply more where a cut is expected"),
     Parameter("reduction_table_tactical", 1054, 0, 3000, 80, "1024ths of a ply more behind a tactical table move"),

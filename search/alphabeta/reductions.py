@@ -47,7 +47,8 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
     tuned = thread.parameters
     if thread.table_pv[ply]:
         reduction -= tuned.reduction_was_pv + (973 if is_pv else 0)
-    reduction += 691 - tuned.reduction_number * number - abs(np.int64(thread.correction_value[ply])) // 25600
+    before = min(number, np.int64(tuned.reduction_counted))
+    reduction += 691 - tuned.reduction_number * before - abs(np.int64(thread.correction_value[ply])) // 25600
     if cut_node:
         reduction += np.int64(tuned.reduction_cut_node)
     cuts = np.int64(thread.cut_count[ply + 1])

@@ -1,0 +1,27 @@
+"""How much less deeply late moves are searched."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search.alphabeta.reductions import late_move_reduction, weigh_move
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.material import material_network
+
+PLY = np.int64(8)
+THREAD = SearchThread(material_network(), TranspositionTable(1)).record
+
+
+def reduction(depth: int, number: int, improving: bool, on_pv: bool, is_pv: bool) -> int:
+    THREAD["root_window"], THREAD["table_pv"][PLY] = 1, on_pv
+    found = late_move_reduction(THREAD, np.int64(depth), np.int64(number), np.int64(1), improving, on_pv)
+    return int(weigh_move(THREAD, PLY, found, np.int64(number), is_pv, False))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(32, 593), st.booleans(), st.booleans(), st.booleans())
+def test_of_hundreds_of_moves_the_later_is_searched_no_deeper(depth, number, improving, on_pv, is_pv):
+    assert reduction(depth, number, improving, on_pv, is_pv) >= reduction(depth, 32, improving, on_pv, is_pv)
