@@ -46,7 +46,8 @@ def test_the_engines_own_verbs_need_no_extra(arguments):
         f"sys.argv = ['liteshogi', *{arguments!r}]\n{MAIN}"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
-    assert (done.returncode, done.stderr) == (0, "")
+    told = [line for line in done.stderr.splitlines() if not line.endswith("compiles the same code; waiting for it")]
+    assert (done.returncode, told) == (0, [])
 
 
 def test_a_verb_that_is_nearly_right_is_guessed():
