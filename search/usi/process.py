@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 
+from search.machine.heap import share_one_heap
 from search.usi.adapter import Adapter
 from search.usi.session import Session
 from search.usi.streams import Output, listen
@@ -27,6 +28,7 @@ def main(adapter: Adapter | None = None) -> None:
     """Speak USI on standard input and output until `quit`, the end of input, or a signal; by default as alpha-beta."""
     if sys.stdout is None:
         return
+    share_one_heap()
     for stream in (sys.stdin, sys.stdout):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:  # Windows with a Japanese locale would use cp932
