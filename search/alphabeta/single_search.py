@@ -39,7 +39,8 @@ def begin_search(pos, thread, node_limit):
 def search_once(pos, thread, accumulators, network, node_limit, depth):
     """Search a position to a depth or a number of nodes (int64, 0: no limit), which it has a move in.
 
-    Returns the best move and its score (int64, the mover's); its line is in `thread.pv[0]`, `thread.pv_length[0]`.
+    Returns the best move and its score (int64, the mover's); its line is in `thread.pv[0]`, `thread.pv_length[0]`. A
+    search that was cut before it had looked at any move leaves `thread.depth` 0, and its score says nothing.
     """
     if begin_search(pos, thread, node_limit) == 0:
         return np.int64(0), np.int64(0)
@@ -51,9 +52,13 @@ def search_once(pos, thread, accumulators, network, node_limit, depth):
 def best_found(thread):
     """The best move of the search that has ended, and its line in `thread.pv[0]`.
 
-    An iteration that was cut counts as far as it has found a better move than the one before it.
+    An iteration that was cut counts as far as it has found a better move than the one before it. Where the first was
+    cut before it had looked at any, which takes a quiescence without end, it is the first move of the root.
     """
-    if thread.pv_length[0] == 0 or thread.pv[0, 0] == thread.line[0]:
+    if thread.line_length == 0 and thread.pv_length[0] == 0:
+        thread.pv[0, 0] = thread.root_moves[0]
+        thread.pv_length[0] = 1
+    elif thread.pv_length[0] == 0 or thread.pv[0, 0] == thread.line[0]:
         for place in range(np.int64(thread.line_length)):
             thread.pv[0, place] = thread.line[place]
         thread.pv_length[0] = thread.line_length

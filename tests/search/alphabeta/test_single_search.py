@@ -1,0 +1,30 @@
+"""A search for games and labels: its move is one of the root's, however soon it was cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from search.alphabeta.single_search import begin_search, best_found, search_once
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
+from search.evaluation.material import material_network
+from search.rules.movegen import is_legal
+from search.rules.sfen import move_to_usi, set_sfen
+
+BEFORE = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+CHECKED = "+P8/3+L4s/1+b2p1+bl1/p7p/1p3N3/P4P1PP/1k+p1+nr2s/8K/8L b R2G2SNL5P2gn3p 133"
+"""One move, whose quiescence may take more nodes than a first iteration has."""
+
+
+def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_searchs() -> None:
+    thread = SearchThread(material_network(), TranspositionTable(1))
+    record, sums = thread.record, thread.accumulators
+    set_sfen(thread.position, BEFORE)
+    before, _ = search_once(thread.position, record, sums.record, sums.network, np.int64(300), np.int64(0))
+    assert record["depth"] > 0
+    set_sfen(thread.position, CHECKED)
+    assert not is_legal(thread.position, np.int64(before))
+    assert begin_search(thread.position, record, np.int64(1)) == 1
+    assert move_to_usi(best_found(record)) == "1h2i"
+    assert [move_to_usi(move) for move in record["pv"][0][: record["pv_length"][0]]] == ["1h2i"]
+    assert record["depth"] == 0
