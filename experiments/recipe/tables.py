@@ -43,10 +43,11 @@ class Measured:
 
     @property
     def elo_error(self) -> float | None:
-        """Half of what lies between the ends of its 95 % interval, in Elo."""
+        """Half of what lies between the ends of its 95 % interval, in Elo; where that has one end, as far as it is."""
         if self.elo is None or self.games is None:
             return None
-        return float(self.games["elo_high"] - self.games["elo_low"]) / 2
+        ends = [end for end in (self.games["elo_low"], self.games["elo_high"]) if end is not None]
+        return sum(abs(end - self.elo) for end in ends) / len(ends) if ends else None
 
     @property
     def result_share(self) -> float:
@@ -66,8 +67,9 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
         for row in plan.rows:
             for seed in row.seeds:
                 net, games = results.find(NET, row.name, seed), results.find("games", row.name, seed)
-                if net and (games and games["elo"] is not None if table == GAMES else table in row.tables):
-                    yield Measured(row, seed, net, games)
+                found = net and Measured(row, seed, net, games)
+                if found and (found.elo_error is not None if table == GAMES else table in row.tables):
+                    yield found
 
     return list(find())
 
@@ -124,7 +126,9 @@ def name_of(one: Measured) -> str:
 
 
 def _elo(one: Measured) -> str:
-    return "" if one.elo is None else f"{one.elo:+.0f} +- {one.elo_error:.0f}"
+    if one.elo is None:
+        return ""
+    return f"{one.elo:+.0f}" if one.elo_error is None else f"{one.elo:+.0f} +- {one.elo_error:.0f}"
 
 
 def _kind(name: str, words: str) -> Column:

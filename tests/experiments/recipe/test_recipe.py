@@ -162,7 +162,8 @@ def invented(plan: Plan, path: Path) -> Results:
             results.add("net", row.name, seed, figures | kinds | {"samples": 8e6 * (1 + number % 3), "epochs": 8})
         if row.games:
             elo = 150.0 - 2 * number
-            results.add("games", row.name, row.seeds[0], {"elo": elo, "elo_low": elo - 40, "elo_high": elo + 40})
+            low = elo - 40 if number else None  # an interval that reaches as far as losing every game
+            results.add("games", row.name, row.seeds[0], {"elo": elo, "elo_low": low, "elo_high": elo + 40})
     return results
 
 
