@@ -116,7 +116,7 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
                 thread.nodes = 0
                 begin_sampling(thread, study.sample_gap, study.state)
             move, score = search_once(pos, thread, accumulators, network, study.nodes, study.depth)
-            if move == 0 or thread.depth == 0:
+            if thread.depth == 0:  # no move, or cut before it had looked at one
                 continue
             if study.sample_gap:
                 study.state = thread.sample_state

@@ -53,7 +53,7 @@ def best_found(thread):
     """The best move of the search that has ended, and its line in `thread.pv[0]`.
 
     An iteration that was cut counts as far as it has found a better move than the one before it. Where the first was
-    cut before it had looked at any, which takes a quiescence without end, it is the first move of the root.
+    cut before it had looked at any, in a quiescence that outran it, it is the first move of the root.
     """
     if thread.line_length == 0 and thread.pv_length[0] == 0:
         thread.pv[0, 0] = thread.root_moves[0]
