@@ -81,7 +81,10 @@ class Seat:
         if self._stopped:
             raise Stopped  # what was cut is no answer
         if answer.score is None:
-            raise ValueError(f"the judge told no score of {position.text}")
+            raise ValueError(
+                f"the judge told no score of {position.text} (YaneuraOu tells none of a search of less than 300 ms "
+                "without --judge-option PvInterval=0)"
+            )
         opinion = Opinion(answer.move, answer.score)
         ledger.enter(position.text, nodes, opinion)
         return opinion
