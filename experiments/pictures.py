@@ -70,10 +70,15 @@ def draw_training(
     write_figure(figure, path)
 
 
-def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter], path: Path) -> None:
+NAMED_NUMBERS = 16
+"""How many lines of a tuning have a colour and a name; more are not told apart."""
+
+
+def draw_tuning(history: list[dict[str, float]], games: int, parameters: Sequence[Parameter], path: Path) -> None:
     """A PNG of a tuning: how far each number has gone from its default, in its own steps, over the games.
 
-    `history` holds the values by name, evenly over the games; the farthest are named in order of where they ended.
+    `history` holds the values by name, each after so many `games` more; those that have gone farthest are named in
+    order of where they ended.
     """
     import matplotlib
 
@@ -81,22 +86,19 @@ def draw_tuning(history: list[dict[str, float]], parameters: Sequence[Parameter]
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(11, 6))
-    colours = matplotlib.colormaps["tab20"]
-    lines = []
-    for number, one in enumerate(parameters):
-        gone = [0.0, *((values[one.name] - one.default) / one.step for values in history)]
-        (line,) = axes.plot(gone, lw=1.2, color=colours(number % 20), ls="-" if number < 20 else "--")
-        lines.append((gone[-1], line, f"{one.name} {one.default} \u2192 {history[-1][one.name]:.1f}"))
-    lines.sort(key=lambda entry: -entry[0])
-    axes.axhline(0, color="#bbbbbb", lw=1, zorder=0)
-    axes.set(title="Tuned numbers of the search", xlabel="games, evenly over the run", ylabel="steps from the default")
-    axes.legend(
-        [line for _, line, _ in lines],
-        [name for *_, name in lines],
-        fontsize=8,
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-    )
+    over = [games * point for point in range(len(history) + 1)]
+    gone = {one.name: [0.0, *((values[one.name] - one.default) / one.step for values in history)] for one in parameters}
+    farthest = sorted(parameters, key=lambda one: -abs(gone[one.name][-1]))
+    for number, one in enumerate(sorted(farthest[:NAMED_NUMBERS], key=lambda one: -gone[one.name][-1])):
+        label = f"{one.name} {one.default} \u2192 {history[-1][one.name]:.1f}"
+        axes.plot(over, gone[one.name], lw=1.2, color=f"C{number % 10}", ls="-" if number < 10 else "--", label=label)
+    others = farthest[NAMED_NUMBERS:]
+    for number, one in enumerate(others):
+        label = None if number else f"{len(others)} others"
+        axes.plot(over, gone[one.name], lw=0.6, color="#bbbbbb", zorder=0.5, label=label)
+    axes.axhline(0, color="#888888", lw=1, zorder=0)
+    axes.set(title="Tuned numbers of the search", xlabel="games", ylabel="steps from the default")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     write_figure(figure, path)
 
 

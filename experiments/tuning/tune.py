@@ -77,6 +77,8 @@ class Tuner:
         self.history: list[dict[str, float]] = []
         """The values after each pair, thinned out."""
         self._every = max(pairs // DRAWN, 1)
+        self.games_a_point = 2 * self._every
+        """From one of them to the next."""
 
     def trials(self) -> Iterator[tuple[int, Trial]]:
         """Pairs around the values that hold when each is drawn."""
@@ -117,7 +119,7 @@ def tune(options: Tuning) -> dict[str, Any]:
         produce(options.place(), description, task, tuner.trials(), referee=tuner)
     finally:
         if tuner.history:
-            draw_tuning(tuner.history, chosen, options.output / PICTURE)
+            draw_tuning(tuner.history, tuner.games_a_point, chosen, options.output / PICTURE)
     return {
         "games": 2 * spsa.done,
         "of": options.games,
