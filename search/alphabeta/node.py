@@ -78,10 +78,13 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
 @jit
 def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
     """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
+    tuned = thread.parameters
     beyond = (44 if ply > thread.root_depth else 0) + abs(np.int64(thread.correction_value[ply])) // 210590
-    double = (212 if is_pv else 0) - (0 if table_tactical else 182) - beyond - 4
+    double = tuned.singular_double + (tuned.singular_double_pv if is_pv else 0) - beyond
+    double -= 0 if table_tactical else tuned.singular_double_quiet
     double -= 906 * np.int64(thread.table_move_history) // 116517
-    triple = 73 + (320 if is_pv else 0) - (0 if table_tactical else 218) + (92 if was_pv else 0) - beyond
+    triple = tuned.singular_triple + (tuned.singular_triple_pv if is_pv else 0) - beyond
+    triple += (tuned.singular_triple_was_pv if was_pv else 0) - (0 if table_tactical else tuned.singular_triple_quiet)
     return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)
 
 

@@ -11,9 +11,6 @@ from search.alphabeta.history import capture_history, row_before
 from search.alphabeta.moves import move_row, taken_value
 from search.machine.jit import jit
 
-ONE_PLY_LESS, TWO_PLIES_LESS = 4628, 5772
-"""Reductions from which a move that is not late is searched less deeply, too."""
-
 
 @jit
 def late_move_reduction(thread, depth, number, window, improving, on_pv):
@@ -26,7 +23,7 @@ def late_move_reduction(thread, depth, number, window, improving, on_pv):
     if not improving:
         reduction += scale * tuned.reduction_not_improving // 512
     if on_pv:
-        reduction += 1013
+        reduction += tuned.reduction_on_pv
     return reduction
 
 
@@ -46,7 +43,7 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
     """The reduction after what a move's place and histories say; the same for every node, the root too."""
     tuned = thread.parameters
     if thread.table_pv[ply]:
-        reduction -= tuned.reduction_was_pv + (973 if is_pv else 0)
+        reduction -= tuned.reduction_was_pv + (tuned.reduction_pv if is_pv else 0)
     before = min(number, np.int64(tuned.reduction_counted))
     reduction += 691 - tuned.reduction_number * before - abs(np.int64(thread.correction_value[ply])) // 25600
     if cut_node:
@@ -55,7 +52,7 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
     if cuts > 1:
         reduction += 251 + (tuned.reduction_cuts if cuts > 2 else 0)
         if not is_pv and not cut_node:
-            reduction += 1042
+            reduction += tuned.reduction_many_cuts
     return reduction - np.int64(thread.statistic[ply]) * tuned.reduction_history // 4096
 
 

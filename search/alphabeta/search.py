@@ -35,8 +35,6 @@ from search.alphabeta.parameters import (
 from search.alphabeta.picker import next_move, skip_quiets, start_picking
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.reductions import (
-    ONE_PLY_LESS,
-    TWO_PLIES_LESS,
     late_move_reduction,
     move_statistic,
     reduced_depth,
@@ -330,7 +328,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             and abs(table_score) < MATE_BOUND
             and ply < 2 * thread.root_depth
         ):
-            margin = np.int64(tuned.singular_margin) + (66 if on_pv and not is_pv else 0)
+            margin = np.int64(tuned.singular_margin) + (tuned.singular_was_pv if on_pv and not is_pv else 0)
             singular_beta = table_score - margin * depth // 55
             thread.excluded[ply] = move
             score = search_node(
@@ -369,14 +367,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         # 15. Late-move reductions: search late moves less deeply, and again if one surprises.
         reduction = weigh_move(thread, ply, reduction, number, is_pv, cut_node)
         if on_pv and table_bound != NO_BOUND:
-            reduction -= 905 if table_score > alpha else 0
-            reduction -= (935 + (959 if cut_node else 0)) if table_depth >= depth else 0
+            reduction -= tuned.reduction_table_above if table_score > alpha else 0
+            reduction -= (tuned.reduction_table_deep + (959 if cut_node else 0)) if table_depth >= depth else 0
         if cut_node and table_move == 0:
             reduction += tuned.reduction_no_table_move
         if table_tactical:
             reduction += tuned.reduction_table_tactical
         if move == table_move:
-            reduction -= 2239
+            reduction -= tuned.reduction_table_move
         if all_node:
             reduction += reduction * tuned.reduction_all_node // (256 * depth + 260)
         score = np.int64(0)
@@ -397,7 +395,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         elif not is_pv or number > 1:
             if table_move == 0:
                 reduction += 1057
-            less = (1 if reduction > ONE_PLY_LESS else 0) + (1 if reduction > TWO_PLIES_LESS and next_depth > 2 else 0)
+            less = 1 if reduction > tuned.one_ply_less else 0
+            less += 1 if reduction > tuned.two_plies_less and next_depth > 2 else 0
             score = -search_node(
                 pos, thread, accumulators, network, ply + 1, next_depth - less, -alpha - 1, -alpha, 1 - cut_node
             )
