@@ -94,8 +94,8 @@ def draw_tuning(history: list[dict[str, float]], games: int, parameters: Sequenc
         axes.plot(over, gone[one.name], lw=1.2, color=f"C{number % 10}", ls="-" if number < 10 else "--", label=label)
     others = farthest[NAMED_NUMBERS:]
     for number, one in enumerate(others):
-        label = None if number else f"{len(others)} others"
-        axes.plot(over, gone[one.name], lw=0.6, color="#bbbbbb", zorder=0.5, label=label)
+        group = None if number else f"{len(others)} others"
+        axes.plot(over, gone[one.name], lw=0.6, color="#bbbbbb", zorder=0.5, label=group)
     axes.axhline(0, color="#888888", lw=1, zorder=0)
     axes.set(title="Tuned numbers of the search", xlabel="games", ylabel="steps from the default")
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -6,6 +6,7 @@ on with a tuning that was cut.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +24,10 @@ from experiments.games.player import Player
 from experiments.pictures import draw_tuning
 from experiments.tuning.spsa import Spsa, Trial, result_of
 from search.alphabeta.parameters import PARAMETERS, Parameter
+from search.machine.files import write_atomically
 
-PICTURE = "tune.png"
+PICTURE, VALUES = "tune.png", "tune.json"
+"""What a tuning leaves in its folder beside the games, at its end or where it was cut."""
 DRAWN = 400
 """Points of each line of the picture."""
 
@@ -102,7 +105,8 @@ class Tuner:
 
 def tune(options: Tuning) -> dict[str, Any]:
     """Play what is left of a tuning and draw how the values went: {games, of, folder, parameters: {name: {default,
-    value, steps}}}. Raises as `produce` does; stopped by Ctrl-C it draws how far it came."""
+    value, steps}}}. Raises as `produce` does; stopped by Ctrl-C it leaves how far it came in the folder, as a picture
+    and as a file of this."""
     chosen = chosen_parameters(options.names)
     options.check()
     if options.gain is not None and not 0 < options.gain < math.inf:
@@ -120,6 +124,12 @@ def tune(options: Tuning) -> dict[str, Any]:
     finally:
         if tuner.history:
             draw_tuning(tuner.history, tuner.games_a_point, chosen, options.output / PICTURE)
+            report = _report(options, spsa, chosen)
+            write_atomically(options.output / VALUES, json.dumps(report, indent=1).encode() + b"\n")
+    return _report(options, spsa, chosen)
+
+
+def _report(options: Tuning, spsa: Spsa, chosen: Sequence[Parameter]) -> dict[str, Any]:
     return {
         "games": 2 * spsa.done,
         "of": options.games,

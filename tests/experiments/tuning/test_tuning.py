@@ -115,6 +115,7 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys):
     assert (first["games"], first["of"]) == (4, 4)
     assert list(first["parameters"]) == ["razor_margin"]
     assert (tmp_path / "run" / "tune.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "run" / "tune.json").read_text()) == first
     assert run() == first
     with pytest.raises(ValueError, match="--nodes 20, not 30"):
         run(nodes=30)
