@@ -17,7 +17,10 @@ from experiments.games.match import CountedMatch, play_counted_match
 from experiments.nets import as_player
 
 PATIENCE = 60_000
-"""Milliseconds a move: no limit is ever reached by these games."""
+"""Milliseconds a move, more than either player takes."""
+OPPONENT_NODES = 200_000
+"""Nodes a move at most of an opponent of a fixed depth: ten times what depth 9 takes, but where one side is all but
+mated its extensions may have no end."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class GameOptions:
     playouts: int = 50
     """Playouts a move of residual networks."""
     opponent_depth: int = 9
-    """Depth of their opponent's searches."""
+    """Depth of their opponent's searches, of 200,000 nodes at most."""
     nodes: int = 1000
     """Nodes a move of value networks, and of their opponent."""
     byoyomi: int = 0
@@ -60,7 +63,11 @@ def play_playouts(model: Path, options: GameOptions, place: Path) -> dict[str, A
             byoyomi=PATIENCE,
             openings=options.openings,
             first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
-            second_option=(f"DepthLimit={options.opponent_depth}", *as_player(options.opponent)[1]),
+            second_option=(
+                f"DepthLimit={options.opponent_depth}",
+                f"NodesLimit={OPPONENT_NODES}",
+                *as_player(options.opponent)[1],
+            ),
             output=place,
         )
     )

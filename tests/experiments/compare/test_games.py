@@ -26,6 +26,7 @@ def test_both_engines_take_the_options_of_a_comparison(
     first, second = ask_engine(match.first, match.first_option), ask_engine(match.second, match.second_option)
     assert (first.id_name, first.options["NodesLimit"]) == ("LiteShogi PUCT", 3)
     assert (second.id_name, second.options["DepthLimit"]) == ("LiteShogi", 2)
+    assert second.options["NodesLimit"] == 200_000
     assert first.files()[1:] == [tmp_path / "model.onnx"]
     assert second.options["EvalFile"] == "dense-64-16"
     assert (timed.byoyomi, timed.first_option) == (70, ())
