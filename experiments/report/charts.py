@@ -185,7 +185,9 @@ def _measure(field: str, title: str | None = None) -> Spec:
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
     """The x axis: between whole numbers nothing is to be marked."""
     whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(row[x], int) for row in rows) else {}
-    return {"scale": {"type": "log", "nice": False} if log else {"zero": False}, **whole}
+    if log:
+        return {"scale": {"type": "log", "nice": False}, "axis": {"labelOverlap": "greedy", "labelSeparation": 8}}
+    return {"scale": {"zero": False}, **whole}
 
 
 def _colour(rows: Sequence[Row], by: str) -> Spec:
