@@ -30,4 +30,5 @@ def test_a_use_is_noted_once_a_day(tmp_path):
     for age, changed in ((30 * 86400, True), (3600, False)):
         os.utime(tmp_path, (now - age, now - age))
         note_use(tmp_path, tmp_path.stat())
-        assert (tmp_path.stat().st_mtime >= now) == changed
+        # The kernel's stamp may be a tick older than time.time(), so an hour is told from a moment, not a moment from none.
+        assert (tmp_path.stat().st_mtime > now - 60) == changed
