@@ -25,8 +25,12 @@ class UsiGames:
 
     games: int = 20
     """Games of two engines; an even number plays every opening with both colours."""
+    time: int = 0
+    """Milliseconds of a side for all its moves, where nodes and depth have no limit."""
+    increment: int = 0
+    """Milliseconds that a side gets for each of its moves, to be saved."""
     byoyomi: int = 100
-    """Milliseconds a move, where nodes and depth have no limit."""
+    """Milliseconds of each move that cannot be saved, once there is no other time."""
     nodes: int = 0
     """A move, by `go nodes`; 0: no limit. Then nobody has a clock."""
     depth: int = 0
@@ -59,8 +63,13 @@ def play_engines(
     find_arena()
     from experiments.arena.games import write_games  # needs what is installed with ShogiArena
 
-    if rules.games < 1 or rules.byoyomi < 1 or rules.parallel < 1 or min(rules.nodes, rules.depth) < 0:
-        raise ValueError("--games, --byoyomi and --parallel must be at least 1, --nodes and --depth not below 0")
+    clock = (rules.time, rules.increment, rules.byoyomi)
+    if min(rules.games, rules.parallel) < 1 or min(rules.nodes, rules.depth, *clock) < 0:
+        raise ValueError("--games and --parallel must be at least 1, nodes, depth and milliseconds not below 0")
+    if not (rules.nodes or rules.depth or any(clock)):
+        raise ValueError("--byoyomi: must be at least 1 where there is no other time")
+    if rules.increment and rules.byoyomi:
+        raise ValueError("--increment: not with --byoyomi; ShogiArena's clocks have one of them")
     if rules.openings is not None and not rules.openings.is_file():
         raise FileNotFoundError(f"{rules.openings}: there is no such file of openings")
     if rules.openings is None and rules.games > 2 and (rules.nodes or rules.depth):
@@ -120,6 +129,7 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
         }
     counted = {"node_limit": rules.nodes, "depth_limit": rules.depth}
     limits = {name: limit for name, limit in counted.items() if limit}
+    per_move = {"byoyomi_ms": rules.byoyomi} if rules.byoyomi else {"increment_ms": rules.increment}
     return {
         "experiment_name": "match",
         "engines": [{"name": seat, "engine_path": f"{seat}.yaml"} for seat in seats],
@@ -130,7 +140,7 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
             "seed": rules.seed,
         },
         "rules": {
-            "time_control": limits or {"time_ms": 0, "byoyomi_ms": rules.byoyomi},
+            "time_control": limits or {"time_ms": rules.time, **per_move},
             "initial_positions": positions,
             "adjudication": {"max_plies": rules.max_plies, "sync_max_plies_with_engine": False},
             "repetition_occurrences_to_draw": 4,

@@ -20,6 +20,13 @@ from lite.datasets.description import read_description
 
 COUNTED = "match"
 """The verb of a folder with games in process."""
+_FLAGS = {
+    "time_ms": "--time",
+    "increment_ms": "--increment",
+    "byoyomi_ms": "--byoyomi",
+    "node_limit": "--nodes",
+    "depth_limit": "--depth",
+}
 
 
 def is_counted_match(path: Path) -> bool:
@@ -98,12 +105,17 @@ def _read_timed(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origin]
             json.loads((path / name).read_text(encoding="utf-8"))
             for name in ("match.yaml", "first.yaml", "second.yaml")
         )
-        byoyomi, seed = match["rules"]["time_control"]["byoyomi_ms"], match["tournament"]["seed"]
+        limits, seed = _limits(match["rules"]["time_control"]), match["tournament"]["seed"]
         names = [_player(engine) for engine in (first, second)]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: its match.yaml, first.yaml and second.yaml are not a match's ({error!r})") from None
-    command = f"liteshogi match {names[0]} {names[1]} --byoyomi {byoyomi}"
+    command = f"liteshogi match {names[0]} {names[1]} {limits}"
     return names[0], names[1], count_results(read_results(path)), Origin(run, command, seed=str(seed))
+
+
+def _limits(control: Mapping[str, int]) -> str:
+    """The options that limit a match's moves, by what its configuration calls them."""
+    return " ".join(f"{_FLAGS[name]} {limit}" for name, limit in control.items() if limit)
 
 
 def _player(engine: Mapping[str, Any]) -> str:

@@ -51,9 +51,9 @@ class Command:
     ONNX), which this engine plays; the folder of another version of this engine's sources; or the command of a USI
     engine, perhaps with arguments.
 
-    With --nodes or --depth networks play in this process, on all cores. By the clock (--byoyomi), and where one is
-    another engine or version, all play through ShogiArena as USI engines, by `go nodes N` where that is asked for; an
-    engine that breaks off, makes an illegal move or says nothing in time has lost that game."""
+    With --nodes or --depth networks play in this process, on all cores. By the clock (--byoyomi, --time, --increment),
+    and where one is another engine or version, all play through ShogiArena as USI engines, by `go nodes N` where that
+    is asked for; an engine that breaks off, makes an illegal move or says nothing in time has lost that game."""
 
     first: tyro.conf.Positional[str]
     """The first player."""
@@ -76,6 +76,10 @@ class Command:
     """Likewise its depth."""
     byoyomi: int | None = None
     """Milliseconds a move; 100 where nothing else limits it."""
+    time: int = 0
+    """Milliseconds of a side for all its moves together."""
+    increment: int = 0
+    """Milliseconds that a side gets with each move and may save (Fischer's clock), in place of --byoyomi."""
     openings: Path | None = None
     """File of positions, an SFEN or `startpos moves ...` a line. Without it a game starts at the start, in process with
     6 to 12 random moves played on; ShogiArena needs it for games by nodes or depth."""
@@ -123,8 +127,8 @@ class Command:
         """The report of all games, and what makes text of it. ValueError in words for options that do not fit."""
         players = [parse_participant(text) for text in (self.first, self.second, *self.others)]
         counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
-        if counted and self.byoyomi is not None:
-            raise ValueError("--byoyomi: a match with --nodes or --depth has no clock; leave one of them out")
+        if (self.nodes or self.depth) and (flag := self._clock_flag()):
+            raise ValueError(f"--{flag}: a match with --nodes or --depth has no clock; leave one of them out")
         self.refuse_unfit(len(players), counted)
         if len(players) > 2:
             report = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
@@ -195,8 +199,14 @@ class Command:
     def _games(self, default: int) -> dict[str, int]:
         return {"games": default if self.games is None else self.games}
 
+    def _clock_flag(self) -> str | None:
+        """An option that asks for a clock, if one does."""
+        return next((name for name in ("byoyomi", "time", "increment") if getattr(self, name)), None)
+
     def _byoyomi(self) -> int:
-        return 100 if self.byoyomi is None else self.byoyomi
+        if self.byoyomi is None:
+            return 0 if self.time or self.increment else 100
+        return self.byoyomi
 
     def _parallel(self, default: int | None) -> int:
         return (default or 1) if self.parallel is None else self.parallel

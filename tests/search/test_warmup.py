@@ -30,5 +30,5 @@ def test_a_use_is_noted_once_a_day(tmp_path):
     for age, changed in ((30 * 86400, True), (3600, False)):
         os.utime(tmp_path, (now - age, now - age))
         note_use(tmp_path, tmp_path.stat())
-        # The kernel's stamp may be a tick older than time.time(), so an hour is told from a moment, not a moment from none.
+        # The kernel's stamp may be a tick older than time.time(): no moment is told from the one before it.
         assert (tmp_path.stat().st_mtime > now - 60) == changed

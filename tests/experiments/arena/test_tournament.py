@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.arena.match import Match, play_match
 from experiments.arena.process import LOG
 from experiments.arena.results import Result, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant
+from experiments.report.games import match_section
 
 ROOT = Path(__file__).parents[3]
 
@@ -60,6 +62,28 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
         if line[1:3] == "手："
     }
     assert names == {"tree", "module", "script"}
+
+
+@pytest.mark.parametrize(
+    ("clock", "asked", "command"),
+    [
+        (
+            {"time": 4000, "increment": 500, "byoyomi": 0},
+            "btime 3500 wtime 3500 binc 500 winc 500",
+            "--time 4000 --increment 500",
+        ),
+        ({"time": 4000, "byoyomi": 500}, "btime 4000 wtime 4000 byoyomi 500", "--time 4000 --byoyomi 500"),
+    ],
+)
+def test_clocks_that_save_time_reach_the_engines_and_the_report(clock, asked, command, scripted, tmp_path):
+    output = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LITESHOGI_DIARY", str(tmp_path / "diary"))
+        play_match(Match(scripted.command(), scripted.command(), games=2, **clock, max_plies=6, output=output))
+    told = [line for line in (tmp_path / "diary").read_text().splitlines() if line.startswith("go ")]
+    assert asked in told[0]  # ShogiArena holds the first move's increment back until the move is made
+    (row,) = match_section({"run": output}).origins
+    assert command in row.command
 
 
 def test_equal_nodes_ask_for_openings(scripted, tmp_path):
