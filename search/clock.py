@@ -76,12 +76,17 @@ class Budget:
         """Second of `time.perf_counter` at which a search is stopped whose `go` came at `start`."""
         return start + self.maximum / 1000
 
-    def is_enough(self, elapsed: float) -> bool:
-        """Whether another iteration, begun after so many milliseconds, would lead far beyond the optimum.
+    @property
+    def is_fixed(self) -> bool:
+        """Whether what a move leaves of it is lost, as of byoyomi."""
+        return self.optimum == self.maximum
+
+    def is_enough(self, elapsed: float, factor: float) -> bool:
+        """Whether another iteration, begun after so many milliseconds, would lead far beyond `factor` of the optimum.
 
         Where optimum and maximum are one, what is not used is lost, and iterations are begun until the end.
         """
-        return self.optimum < self.maximum and elapsed > BEGIN_SHARE * self.optimum
+        return not self.is_fixed and elapsed > BEGIN_SHARE * factor * self.optimum
 
 
 def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget | None:
@@ -120,7 +125,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
 
 def after_pondering(budget: Budget, thought: int) -> Budget:
     """The budget from a `ponderhit` on, after `thought` milliseconds on the opponent's time."""
-    if budget.optimum == budget.maximum:
+    if budget.is_fixed:
         return budget
     # What was thought already counts, but half, as it would have been begun without knowing that the move comes.
     rest = max(LEAST, budget.optimum - thought // 2)

@@ -19,6 +19,7 @@ import numpy as np
 from search.alphabeta.deepening import deepen, legal_length
 from search.alphabeta.paging import grow_table
 from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
+from search.alphabeta.settling import settling
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.clock import Budget
@@ -180,7 +181,7 @@ class AlphaBetaEngine(Engine):
                 for found in self._depths_since(told, begun):
                     on_info(found)
                     told = found
-            if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"])):
+            if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"]), 1):
                 break
             before = depth
             teller.begin()
@@ -241,7 +242,7 @@ class AlphaBetaEngine(Engine):
             if on_info is not None:
                 for line in found if len(found) == lines else found[:1]:
                     on_info(line)
-            if record["stop"] or self._enough(record, depth, best[0].score):
+            if record["stop"] or self._enough(record, depth, best[0].score, lines):
                 break
             teller.begin()
         nodes, milliseconds = self._nodes(), _since(begun)
@@ -256,8 +257,9 @@ class AlphaBetaEngine(Engine):
         found.sort(key=lambda line: -line.score)
         return [replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds) for rank, line in enumerate(found, 1)]
 
-    def _enough(self, record: np.void, depth: int, score: int) -> bool:
-        """Whether another iteration is not worth beginning."""
+    def _enough(self, record: np.void, depth: int, score: int, lines: int) -> bool:
+        """Whether another iteration is not worth beginning. Several lines are told apart for a reader, not for the
+        next move: what they say of it is not weighed."""
         budget, elapsed = self.clock.read()
         if budget is None:
             return False
@@ -266,7 +268,7 @@ class AlphaBetaEngine(Engine):
         # A mate that is proved deeper than it is long will not get shorter.
         if is_mate(score) and depth > abs(mate_plies(score)) + 2:
             return True
-        return budget.is_enough(elapsed)
+        return budget.is_enough(elapsed, settling(record) if lines == 1 and not budget.is_fixed else 1)
 
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)

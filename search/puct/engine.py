@@ -315,7 +315,7 @@ class PuctEngine(Engine):
                 return True
             if self.tree.record["allowed"][: root["edge_count"]].sum() == 1 and root["visits"] >= SINGLE_VISITS:
                 return True
-            if budget.optimum >= budget.maximum or elapsed < SURE_FROM * budget.optimum:
+            if budget.is_fixed or elapsed < SURE_FROM * budget.optimum:
                 return False  # what is not used is lost
             first, second, unsure = self.tree.leaders()
             if elapsed < budget.optimum:
