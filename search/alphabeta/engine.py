@@ -2,8 +2,8 @@
 
 The search is compiled code that holds no lock, so a timer or another thread can set its stop flag; where it can, it
 looks at the clock itself. It comes back after each depth where a clock runs, else after each that took a while. With
-several threads the others search the same position at other depths into the shared table (lazy SMP); only the first
-one's result counts.
+several threads the others search the same position at other depths into the shared table (lazy SMP); the first one
+tells the depths and ends the search, and all of them vote for the move.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
 from search.alphabeta.settling import settling
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
+from search.alphabeta.vote import believed
 from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
@@ -129,14 +130,25 @@ class AlphaBetaEngine(Engine):
             lines = min(self.multipv, len(roots))
             last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
             if lines == 1:
-                return [self._one_line(begun, last, on_info, teller)]
-            return self._lines(begun, last, lines, on_info, teller)
+                found = [self._one_line(begun, last, on_info, teller)]
+            else:
+                found = self._lines(begun, last, lines, on_info, teller)
         finally:
             teller.end()
             for thread in self._threads:
                 thread.record["stop"] = 1
             for helper in helpers:
                 helper.join()
+        if lines == 1 and helpers and limits.depth is None:
+            return [self._elected(found[0], begun)]
+        return found
+
+    def _elected(self, own: Analysis, begun: float) -> Analysis:
+        """What the thread has found that is believed, where `own` is what the first one has."""
+        assert own.best_move is not None
+        records = [thread.record for thread in self._threads]
+        place = believed(records, move_from_usi(own.best_move))
+        return self._finished(begun, records[place]) if place else own
 
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
@@ -189,8 +201,8 @@ class AlphaBetaEngine(Engine):
         if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.
             length = legal_length(thread.position, line, np.int64(len(line)))
-            return self._report(begun, int(record["root_depth"]), line[:length])
-        return self._finished(begun)
+            return self._report(begun, record, int(record["root_depth"]), line[:length])
+        return self._finished(begun, record)
 
     def _depths_since(self, told: Analysis, begun: float) -> Iterator[Analysis]:
         """What the depths after the one that was told last have found, each at the time that its nodes tell: the search
@@ -211,11 +223,10 @@ class AlphaBetaEngine(Engine):
                 hashfull=hashfull,
             )
 
-    def _finished(self, begun: float) -> Analysis:
-        """What the last depth that was finished has found."""
-        record = self._threads[0].record
+    def _finished(self, begun: float, record: np.void) -> Analysis:
+        """What the last depth that a thread has finished has found."""
         line = record["line"][: record["line_length"]]
-        return self._report(begun, int(record["depth"]), line if len(line) else record["root_moves"][:1])
+        return self._report(begun, record, int(record["depth"]), line if len(line) else record["root_moves"][:1])
 
     def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> list[Analysis]:
         """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on. Behind those of
@@ -223,7 +234,7 @@ class AlphaBetaEngine(Engine):
         thread = self._threads[0]
         record = thread.record
         scores = [0] * lines
-        best = [self._finished(begun)]
+        best = [self._finished(begun, record)]
         for depth in range(1, last + 1):
             found = []
             for index in range(lines):
@@ -231,7 +242,7 @@ class AlphaBetaEngine(Engine):
                 deepen(*_arguments(thread), np.int64(depth))
                 if record["depth"] < depth:
                     break
-                found.append(self._finished(begun))
+                found.append(self._finished(begun, record))
             record["root_first"] = 0
             if found:
                 found = self._ranked(found, begun)
@@ -273,9 +284,8 @@ class AlphaBetaEngine(Engine):
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
-    def _report(self, begun: float, depth: int, line: np.ndarray) -> Analysis:
-        """A legal line (uint16 moves) with the score and the counters as they stand."""
-        record = self._threads[0].record
+    def _report(self, begun: float, record: np.void, depth: int, line: np.ndarray) -> Analysis:
+        """A legal line (uint16 moves) with its thread's score and the counters as they stand."""
         return self._analysis(
             line.tolist(),
             int(record["score"]),

@@ -1,0 +1,79 @@
+"""Which thread is believed: that of the majority, a mate before all, and in doubt the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.alphabeta import engine as engine_module
+from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.thread import thread_dtype
+from search.alphabeta.vote import believed
+from search.engine import Limits
+from search.evaluation.material import material_network
+from search.rules.movegen import is_legal
+from search.rules.sfen import move_from_usi
+from search.score import MATE
+
+RECORD = np.dtype([(name, thread_dtype[name]) for name in ("line", "line_length", "score")])
+
+
+def searched(*found: tuple[int, int]) -> list[np.void]:
+    """Records of threads that found (move, score); move 0: none."""
+    records = np.zeros(len(found), RECORD)
+    for record, (move, score) in zip(records, found, strict=True):
+        record["line"][0], record["line_length"], record["score"] = move, move != 0, score
+    return list(records)
+
+
+@pytest.mark.parametrize(
+    ("found", "place"),
+    [
+        ([(7, 50), (7, 90), (8, 900)], 0),
+        ([(7, 50), (8, 10), (8, -90)], 1),
+        ([(7, 50), (8, 900)], 0),  # as many votes: the first thread's move
+        ([(7, 50), (8, 10), (9, 20), (8, 0), (9, 5)], 2),
+        ([(7, 50), (0, 0), (8, 10), (8, 10)], 2),
+        ([(7, 50), (0, 900)], 0),  # it has not finished a depth
+        ([(7, 50), (7, 50), (8, MATE - 5), (9, MATE - 3)], 3),
+        ([(7, MATE - 3), (8, 50), (8, 50), (9, MATE - 5)], 0),
+        ([(7, MATE - 5), (7, MATE - 3)], 1),
+        ([(7, -MATE + 4), (8, -MATE + 9), (8, -MATE + 7)], 1),
+    ],
+)
+def test_who_is_believed(found, place):
+    assert believed(searched(*found), found[0][0]) == place
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(-3000, 3000)), min_size=1, max_size=9))
+def test_no_move_has_more_votes(found):
+    votes = Counter(move for move, _ in found)
+    place = believed(searched(*found), found[0][0])
+    assert votes[found[place][0]] == max(votes.values())
+    assert place == 0 or found[place][0] != found[0][0]
+
+
+def test_the_believed_thread_s_line_is_told(monkeypatch):
+    engine = AlphaBetaEngine(material_network(), hash_mb=4, threads=3)
+    asked = []
+
+    def second(threads, move):
+        asked.append(move)
+        return 2
+
+    monkeypatch.setattr(engine_module, "believed", second)
+    engine.set_position("startpos")
+    engine.ready()
+    found = engine.search(Limits(nodes=200_000))
+    record = engine._threads[2].record
+    assert len(asked) == 1
+    assert (found.depth, found.score) == (record["depth"], record["score"])
+    assert [move_from_usi(move) for move in found.pv] == record["line"][: record["line_length"]].tolist()
+    assert is_legal(engine.position, np.int64(move_from_usi(found.pv[0])))
+    engine.ready()
+    engine.search(Limits(depth=4))
+    assert len(asked) == 1  # to a depth the first thread alone is asked
