@@ -18,7 +18,7 @@ import numpy as np
 
 from search.alphabeta.deepening import deepen, legal_length
 from search.alphabeta.paging import grow_table
-from search.alphabeta.parameters import ASPIRATION, EVERY_STEP, make_parameters
+from search.alphabeta.parameters import EVERY_STEP, make_parameters
 from search.alphabeta.settling import settling
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
@@ -114,9 +114,7 @@ class AlphaBetaEngine(Engine):
         for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
             self._prepare(thread, roots, limits.nodes)
-            if number:  # a helper: other depths at other times, in open windows
-                thread.record["depth"] = number % 2
-                thread.record["steps"] = self.steps & ~ASPIRATION
+            thread.record["depth"] = number % 2  # other depths at other times
         if self._stopped.is_set():
             self.stop()
         helpers = [
@@ -140,15 +138,8 @@ class AlphaBetaEngine(Engine):
             for helper in helpers:
                 helper.join()
         if lines == 1 and helpers and limits.depth is None:
-            return [self._elected(found[0], begun)]
+            return [self._outcome(begun, self._threads[believed([thread.record for thread in self._threads])])]
         return found
-
-    def _elected(self, own: Analysis, begun: float) -> Analysis:
-        """What the thread has found that is believed, where `own` is what the first one has."""
-        assert own.best_move is not None
-        records = [thread.record for thread in self._threads]
-        place = believed(records, move_from_usi(own.best_move))
-        return self._finished(begun, records[place]) if place else own
 
     def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
         record = thread.record
@@ -197,6 +188,11 @@ class AlphaBetaEngine(Engine):
                 break
             before = depth
             teller.begin()
+        return self._outcome(begun, thread)
+
+    def _outcome(self, begun: float, thread: SearchThread) -> Analysis:
+        """What a thread's search has come to."""
+        record = thread.record
         line = record["pv"][0][: record["pv_length"][0]]
         if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.

@@ -1,7 +1,7 @@
 """Which of the threads that searched one position is believed: one whose move most of them would play.
 
-Lazy SMP's threads search the same position at other depths and in other windows, so each errs on its own. Stockfish
-weighs their votes by score and depth; in shogi, whose scores swing more from depth to depth, equal votes lose less.
+Lazy SMP's threads search the same position at other depths and times, so each errs on its own. Stockfish weighs their
+votes by score and depth; in shogi, whose scores swing more from depth to depth, equal votes lose no more.
 """
 
 from __future__ import annotations
@@ -14,19 +14,27 @@ import numpy as np
 from search.score import MATE_BOUND
 
 
-def believed(threads: Sequence[np.void], move: int) -> int:
-    """Place of the thread that is believed among records of `thread_dtype`, of which the first would play `move`.
+def best_move(thread: np.void) -> int:
+    """What a thread, a record of `thread_dtype`, would play; 0 if it has looked at nothing.
 
-    Threads that have finished no depth do not vote. A mate that one has found is played, the shortest first. Where
-    several moves have as many votes it is the first thread's, or else the one with the highest score.
+    An iteration that was cut counts as far as it has found a better move than the one before it.
     """
-    voters = [place for place, thread in enumerate(threads) if place == 0 or thread["line_length"]]
-    moves = {place: int(threads[place]["line"][0]) if place else move for place in voters}
-    votes = Counter(moves.values())
+    return int(thread["pv"][0][0] if thread["pv_length"][0] else thread["line"][0] if thread["line_length"] else 0)
+
+
+def believed(threads: Sequence[np.void]) -> int:
+    """Place of the thread that is believed, among records of `thread_dtype`.
+
+    A mate that one has found is played, the shortest first. Where several moves have as many votes it is the first
+    thread's, or else the one with the highest score.
+    """
+    moves = [best_move(thread) for thread in threads]
+    voters = [place for place, move in enumerate(moves) if move or place == 0]
+    votes = Counter(moves[place] for place in voters)
 
     def worth(place: int) -> tuple[int, int, bool, int]:
         score = int(threads[place]["score"])
-        return (max(score, MATE_BOUND), votes[moves[place]], moves[place] == move, score)
+        return (max(score, MATE_BOUND), votes[moves[place]], moves[place] == moves[0], score)
 
     best = max(voters, key=worth)
-    return 0 if moves[best] == move and worth(best)[0] == worth(0)[0] else best
+    return 0 if moves[best] == moves[0] and worth(best)[0] == worth(0)[0] else best

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from search.alphabeta import engine as engine_module
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.thread import thread_dtype
-from search.alphabeta.vote import believed
+from search.alphabeta.vote import believed, best_move
 from search.engine import Limits
 from search.evaluation.material import material_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi
 from search.score import MATE
 
-RECORD = np.dtype([(name, thread_dtype[name]) for name in ("line", "line_length", "score")])
+RECORD = np.dtype([(name, thread_dtype[name]) for name in ("line", "line_length", "pv", "pv_length", "score")])
 
 
 def searched(*found: tuple[int, int]) -> list[np.void]:
@@ -28,6 +28,14 @@ def searched(*found: tuple[int, int]) -> list[np.void]:
     for record, (move, score) in zip(records, found, strict=True):
         record["line"][0], record["line_length"], record["score"] = move, move != 0, score
     return list(records)
+
+
+def test_an_iteration_that_was_cut_counts():
+    (thread,) = searched((7, 50))
+    thread["pv"][0][0] = 8
+    assert best_move(thread) == 7
+    thread["pv_length"][0] = 1
+    assert best_move(thread) == 8
 
 
 @pytest.mark.parametrize(
@@ -46,13 +54,13 @@ def searched(*found: tuple[int, int]) -> list[np.void]:
     ],
 )
 def test_who_is_believed(found, place):
-    assert believed(searched(*found), found[0][0]) == place
+    assert believed(searched(*found)) == place
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(-3000, 3000)), min_size=1, max_size=9))
 def test_no_move_has_more_votes(found):
     votes = Counter(move for move, _ in found)
-    place = believed(searched(*found), found[0][0])
+    place = believed(searched(*found))
     assert votes[found[place][0]] == max(votes.values())
     assert place == 0 or found[place][0] != found[0][0]
 
@@ -61,8 +69,8 @@ def test_the_believed_thread_s_line_is_told(monkeypatch):
     engine = AlphaBetaEngine(material_network(), hash_mb=4, threads=3)
     asked = []
 
-    def second(threads, move):
-        asked.append(move)
+    def second(threads):
+        asked.append(len(threads))
         return 2
 
     monkeypatch.setattr(engine_module, "believed", second)
@@ -70,10 +78,10 @@ def test_the_believed_thread_s_line_is_told(monkeypatch):
     engine.ready()
     found = engine.search(Limits(nodes=200_000))
     record = engine._threads[2].record
-    assert len(asked) == 1
-    assert (found.depth, found.score) == (record["depth"], record["score"])
-    assert [move_from_usi(move) for move in found.pv] == record["line"][: record["line_length"]].tolist()
+    assert asked == [3]
+    assert found.score == record["score"]
+    assert move_from_usi(found.pv[0]) == best_move(record)
     assert is_legal(engine.position, np.int64(move_from_usi(found.pv[0])))
     engine.ready()
     engine.search(Limits(depth=4))
-    assert len(asked) == 1  # to a depth the first thread alone is asked
+    assert asked == [3]  # to a depth the first thread alone is asked
