@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "compare": (),
     "sweep": (),
     "tune": (),
-    "judge": ("moves", "positions", "refutations", "health"),
+    "judge": ("moves", "positions", "refutations", "health", "parameters"),
     "recipe": ("run", "draw"),
     "report": (),
     "analyse": (),

@@ -1,0 +1,237 @@
+"""What each number of the search is worth by a judge's word, all of them moved at once.
+
+Each position is searched twice: with every number moved a few steps up or down by chance, and with every one moved the
+other way. What one pair of searches tells belongs to none of them, but over thousands each number's part stands out as
+clearly as if all pairs had been searched for it alone (a two-level design with mirrored runs; Box, Hunter and Hunter,
+"Statistics for Experimenters", 2005). So a hundred numbers cost no more than one, where games tell of one at a time.
+
+The yardstick is how far the search's win rate is from the judge's, and beside it how often the move is the judge's.
+Both are told in hundredths of what twice the nodes are worth in the same positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.factory.description import Description
+from experiments.factory.jobs import Product, Stopped
+from experiments.factory.ledger import Counts
+from experiments.factory.produce import Place, produce
+from experiments.games.options import read_player
+from experiments.games.player import Player
+from experiments.judge.game_position import GamePosition, read_positions
+from experiments.judge.judge import Judge, Judging
+from experiments.judge.losses import clipped
+from experiments.tuning.tune import chosen_parameters
+from lite.records.formats import HCPE
+from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.parameters import Parameter, make_parameters
+from search.score import win_rate
+
+MEASURES = ("error", "disagreed")
+"""Of a search: the difference of its win rate from the judge's, and whether its move is another (0 or 1)."""
+SIDES = ("first", "second")
+
+
+@dataclass(frozen=True)
+class EffectOptions:
+    """Which numbers are measured, where."""
+
+    net: str
+    positions: Path
+    nodes: int = 40_000
+    """Of a search."""
+    names: tuple[str, ...] = ()
+    """Parameters to measure, see search/alphabeta/parameters.py; without names all."""
+    option: tuple[str, ...] = ()
+    """NAME=VALUE options of the search: numbers that are moved, are moved from there."""
+    reach: float = 4.0
+    """Steps that each number is moved by, up and down; a whole number at the least."""
+    rounds: int = 20
+    """Pairs of searches of each position."""
+    seed: int = 1
+    output: Path = Path("runs/effects")
+
+
+def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
+    """{player, judge, judge_nodes, positions, pairs, base, doubled, parameters}; goes on where it was cut.
+
+    `base` and `doubled` are the mean MEASURES of the search as it is, with its nodes and with twice as many.
+    `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error}}: what moving it up by `moved` is
+    worth by the win rate, and by the moves, in hundredths of a doubling, errors being standard errors over positions.
+    Raises OSError or ValueError in words, KeyboardInterrupt.
+    """
+    if options.rounds < 1 or options.nodes < 1 or options.seed < 0 or not options.reach > 0:
+        raise ValueError("--rounds, --nodes and --reach must be above 0, --seed not below")
+    parameters = chosen_parameters(options.names)
+    positions = read_positions(options.positions)
+    named = read_player(options.net, options.option, options.nodes, 0, "--option")
+    assert isinstance(named.player, Player)
+    judge = judging.open()
+    design = Design(parameters, named.player.parameters, options.reach, options.seed)
+    results = Results(len(positions), options.rounds)
+    told = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
+    told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes, "judge": judge.engine.id_name}
+    description = Description("judge parameters", told, (options.positions,), {"net": named.net})
+    task = EffectTask(named.player, judge, tuple(positions), design)
+    place = Place(options.output, HCPE, judging.workers)
+    produce(place, description, task, results.jobs(), referee=results)
+    return {
+        "player": named.name(False),
+        "judge": judge.engine.id_name,
+        "judge_nodes": judge.nodes,
+        "positions": len(positions),
+        "pairs": len(positions) * options.rounds,
+        **results.report(design),
+    }
+
+
+class Design:
+    """Which way each number is moved, by the numbers of a position and a round."""
+
+    def __init__(self, parameters: Sequence[Parameter], changes: Any, reach: float, seed: int) -> None:
+        self.parameters = tuple(parameters)
+        self.changes = dict(changes)
+        self._seed = seed
+        self.centre = np.array([self.changes.get(one.name, one.default) for one in parameters], np.int64)
+        self.moved = np.array([max(1, round(reach * one.step)) for one in parameters], np.int64)
+
+    def signs(self, place: int, number: int) -> np.ndarray:
+        """i8 (parameters,): 1 where the first search of the pair has the number moved up, else -1."""
+        return np.random.default_rng((self._seed, place, number)).integers(0, 2, len(self.parameters)) * 2 - 1
+
+    def values(self, signs: np.ndarray) -> dict[str, int]:
+        """The search's parameters, kept within their bounds."""
+        moved = (self.centre + signs * self.moved).tolist()
+        return self.changes | {
+            one.name: min(max(value, one.low), one.high) for one, value in zip(self.parameters, moved, strict=True)
+        }
+
+
+class Results:
+    """What has come of the searches; the referee of the work."""
+
+    def __init__(self, positions: int, rounds: int) -> None:
+        self._positions, self._rounds = positions, rounds
+        self.total: int | None = positions * (rounds + 1)
+        self._found: dict[int, np.ndarray] = {}
+
+    def jobs(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        """(Place of a position, round). In round 0 nothing is moved, and the second search has twice the nodes."""
+        for number in range(self._positions * (self._rounds + 1)):
+            yield number, (number % self._positions, number // self._positions)
+
+    def see(self, number: int, counts: Counts) -> None:
+        """A pair has been searched."""
+        self._found[number] = np.array([[counts[f"{name} {side}"] for name in MEASURES] for side in SIDES], float)
+
+    def has_enough(self) -> bool:
+        """Never: each position has its rounds."""
+        return False
+
+    def measure(self) -> tuple[int, str]:
+        """For the progress line."""
+        return len(self._found), f"{len(self._found):,} of {self.total:,} pairs of searches"
+
+    def report(self, design: Design) -> dict[str, Any]:
+        """base, doubled and parameters, see `measure_effects`."""
+        level = np.mean([self._found[place] for place in range(self._positions)], axis=0)
+        gain = level[0] - level[1]
+        if not (gain > 0).all():
+            raise ValueError(
+                "twice the nodes bring the search no nearer to the judge: its word needs more nodes, or more positions"
+            )
+        pairs = [number for number in self._found if number >= self._positions]
+        places = np.array([number % self._positions for number in pairs])
+        signs = np.array([design.signs(number % self._positions, number // self._positions) for number in pairs], float)
+        better = np.array([self._found[number][1] - self._found[number][0] for number in pairs]) / gain * 100 / 2
+        worth, worth_error = effects(signs, better[:, 0], places)
+        moves, moves_error = effects(signs, better[:, 1], places)
+        columns = np.round([worth, worth_error, moves, moves_error], 2).T.tolist()
+        names = ("worth", "worth_error", "moves", "moves_error")
+        return {
+            "base": dict(zip(MEASURES, level[0].round(4).tolist(), strict=True)),
+            "doubled": dict(zip(MEASURES, level[1].round(4).tolist(), strict=True)),
+            "parameters": {
+                one.name: {"value": value, "moved": moved, **dict(zip(names, row, strict=True))}
+                for one, value, moved, row in zip(
+                    design.parameters, design.centre.tolist(), design.moved.tolist(), columns, strict=True
+                )
+            },
+        }
+
+
+def effects(signs: np.ndarray, better: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """f8 (parameters,) twice: least squares of `better` (pairs,) by `signs` (pairs, parameters), and standard errors
+    that allow for pairs of one of the `places` (pairs,) being alike (Liang and Zeger, Biometrika 73, 1986).
+
+    Raises ValueError if there are too few pairs.
+    """
+    if len(signs) < 2 * signs.shape[1] or len(set(places.tolist())) < 2:
+        raise ValueError(f"{len(signs)} pairs are too few for {signs.shape[1]} parameters: ask for more --rounds")
+    inverse = np.linalg.pinv(signs.T @ signs)
+    found = inverse @ (signs.T @ better)
+    scores = np.zeros((int(places.max()) + 1, signs.shape[1]))
+    np.add.at(scores, places, signs * (better - signs @ found)[:, None])
+    return found, np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+
+
+@dataclass(frozen=True)
+class EffectTask:
+    """Positions to be searched with numbers moved."""
+
+    player: Player
+    judge: Judge
+    positions: tuple[GamePosition, ...]
+    design: Design
+
+    def open(self) -> EffectWorker:
+        return EffectWorker(self)
+
+
+class EffectWorker:
+    """One thread's search, and its judge."""
+
+    def __init__(self, task: EffectTask) -> None:
+        self._task = task
+        self._engine = AlphaBetaEngine(task.player.network, task.player.hash_mb)
+        self._engine.steps = task.player.steps
+        self._seat = task.judge.seat()
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._engine.stop()
+        self._seat.stop()
+
+    def run(self, job: tuple[int, int]) -> Product:
+        """The MEASURES of both searches, as counts."""
+        place, number = job
+        design, nodes = self._task.design, self._task.player.nodes
+        position = self._task.positions[place]
+        opinion = self._seat.ask(position)
+        if number == 0:
+            searches = [(design.changes, nodes), (design.changes, 2 * nodes)]
+        else:
+            signs = design.signs(place, number)
+            searches = [(design.values(signs), nodes), (design.values(-signs), nodes)]
+        counts: dict[str, float] = {}
+        for side, (parameters, limit) in zip(SIDES, searches, strict=True):
+            move, score = self._search(position, parameters, limit)
+            error = abs(win_rate(clipped(score)) - win_rate(clipped(opinion.score)))
+            counts |= {f"error {side}": round(error, 6), f"disagreed {side}": int(move != opinion.move)}
+        return Product(b"", counts)
+
+    def _search(self, position: GamePosition, parameters: dict[str, int], nodes: int) -> tuple[str, int]:
+        """Move and score of a search that knows nothing from before."""
+        self._engine.new_game()
+        self._engine.parameters = make_parameters(parameters)
+        found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes)
+        if self._stopped:
+            raise Stopped
+        return found.best_move or "resign", found.score

@@ -1,0 +1,100 @@
+"""What numbers of the search are worth: found again where it is known, and going on where it was cut."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.judge.effects import Design, EffectOptions, effects, measure_effects
+from experiments.judge.judge import Judging
+from liteshogi.commands.judge.parameters import as_text
+from search.alphabeta.parameters import PARAMETERS
+
+LINES = (
+    "startpos moves 7g7f 3c3d 2g2f 4c4d 3i4h 8b4b 5i6h 5a6b 6h7h 6b7b",  # where 1,000 nodes find another move than 500
+    "startpos moves 7g7f 8c8d 7i6h 3c3d 6g6f 7a6b 5g5f 5c5d 3i4h 3a4b 4i5h 4a3b",
+    "startpos moves 7g7f 3c3d 8h2b+ 3a2b",
+)
+NAMES = ("reverse_futility_margin", "futility_margin")
+NODES = 500
+
+
+@pytest.fixture
+def positions(tmp_path) -> Path:
+    path = tmp_path / "positions.sfen"
+    path.write_text("\n".join(LINES))
+    return path
+
+
+@pytest.fixture
+def judging(tmp_path) -> Judging:
+    """The engine's own word, with twice the nodes of `NODES`: what those find is then without error."""
+    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, ledger=tmp_path / "ledger.jsonl", workers=2)
+
+
+def test_effects_are_those_that_the_results_were_made_from():
+    dice = np.random.default_rng(3)
+    signs = dice.integers(0, 2, (4000, 5)) * 2.0 - 1.0
+    places = np.arange(4000) % 100
+    true = np.array([3.0, -1.0, 0.0, 0.5, 0.0])
+    found, error = effects(signs, signs @ true + dice.normal(0, 10, 4000), places)
+    assert error == pytest.approx(10 / 4000**0.5, rel=0.3)
+    assert (np.abs(found - true) < 4 * error).all()
+
+
+def test_errors_allow_for_positions_that_differ_in_what_helps_them():
+    dice = np.random.default_rng(3)
+    signs = dice.integers(0, 2, (4000, 1)) * 2.0 - 1.0
+    places = np.arange(4000) % 20
+    by_place = dice.normal(0, 5, 20)
+    _, error = effects(signs, signs[:, 0] * by_place[places], places)
+    assert error[0] == pytest.approx(5 / 20**0.5, rel=0.5)  # as of 20 positions, not of 4,000 pairs
+
+
+def test_pairs_are_mirrored_and_keep_within_bounds():
+    design = Design(PARAMETERS, {"razor_base": 150}, 1000.0, 1)
+    signs = design.signs(0, 1)
+    first, second = design.values(signs), design.values(-signs)
+    assert set(signs.tolist()) == {-1, 1}
+    for one in PARAMETERS:
+        assert {first[one.name], second[one.name]} == {one.low, one.high}
+    near = Design(PARAMETERS, {"razor_base": 150}, 1.0, 1)
+    assert {near.values(signs)["razor_base"], near.values(-signs)["razor_base"]} == {110, 190}
+    assert near.signs(0, 1).tolist() == signs.tolist() != near.signs(0, 2).tolist()
+
+
+def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
+    options = EffectOptions("default", positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
+    report = measure_effects(options, judging)
+    assert report["positions"] == 3
+    assert report["pairs"] == 6
+    assert report["base"]["error"] > report["doubled"]["error"] == 0
+    row = report["parameters"]["futility_margin"]
+    assert (row["value"], row["moved"]) == (120, 32)
+    assert all(name in as_text(report) for name in NAMES)
+    ledger = (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()
+    assert len(ledger) == 9
+    more = measure_effects(replace(options, rounds=3), judging)
+    assert more["pairs"] == 9
+    assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
+    again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)
+    assert json.dumps(again) == json.dumps(more)  # whatever the order of the work
+
+
+def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
+    options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
+    with pytest.raises(ValueError, match="3 pairs are too few for 62 parameters"):
+        measure_effects(options, judging)
+    with pytest.raises(ValueError, match="no such parameter: nothing"):
+        measure_effects(replace(options, names=("nothing",)), judging)
+    with pytest.raises(ValueError, match="--rounds"):
+        measure_effects(replace(options, rounds=0), judging)
+    with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
+        measure_effects(replace(options, nodes=200), judging)
+    shallow = replace(judging, judge_nodes=1)
+    with pytest.raises(ValueError, match="bring the search no nearer to the judge"):
+        measure_effects(replace(options, names=NAMES, output=tmp_path / "shallow"), shallow)
