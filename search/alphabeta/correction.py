@@ -19,8 +19,6 @@ from search.score import MAX_EVALUATION
 
 LIMIT = 1024
 """Largest entry."""
-_WEIGHTS = np.array([12153, 8620, 12355, 12355, 8000, 7982, 7982], np.int64)
-"""131072ths of a centipawn that a point of each likeness is worth."""
 _SHARES = np.array([128, 153, 187, 187, 128, 126, 63], np.int64)
 """128ths of an error that each likeness learns."""
 _MIX = np.array([0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25, 0x94D049BB133111EB], np.uint64)
@@ -63,7 +61,7 @@ def correct(pos, thread, ply, evaluation):
     total = np.int64(0)
     for likeness in range(LIKENESSES):
         index = np.int64(thread.correction_index[ply, likeness])
-        total += _WEIGHTS[likeness] * thread.correction[likeness, pos.turn, index]
+        total += thread.parameters.correction_weights[likeness] * thread.correction[likeness, pos.turn, index]
     total = total * thread.parameters.correction_worth >> 10
     thread.correction_value[ply] = total
     return min(max(evaluation + (total >> 17), np.int64(-MAX_EVALUATION)), np.int64(MAX_EVALUATION))
@@ -75,7 +73,8 @@ def learn_correction(pos, thread, ply, depth, error, found):
     reached alpha there."""
     if thread.steps & CORRECTION == 0:
         return
-    bonus = error * depth * (12 if found else 17) // 128
+    rate = np.int64(thread.parameters.correction_found if found else thread.parameters.correction_unreached)
+    bonus = error * depth * rate // 512
     bonus = min(max(bonus, np.int64(-LIMIT // 4)), np.int64(LIMIT // 4))
     for likeness in range(LIKENESSES):
         index = np.int64(thread.correction_index[ply, likeness])

@@ -59,7 +59,7 @@ def deepen(pos, thread, accumulators, network, last):
                 high, low = (low + high) // 2, max(score - margin, np.int64(-INFINITE))
             else:
                 high = min(score + margin, np.int64(INFINITE))
-            margin *= 3
+            margin = margin * thread.parameters.aspiration_growth // 4
             if margin > WIDEST_MARGIN:
                 low, high = np.int64(-INFINITE), np.int64(INFINITE)
         if looked:

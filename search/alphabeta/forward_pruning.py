@@ -35,14 +35,14 @@ def prune_tactical(pos, thread, move, tactical, checking, checked, depth, left, 
     """Whether a tactical or checking move is pruned; `left` is the depth that reductions would leave it."""
     steps, tuned = np.int64(thread.steps), thread.parameters
     history = capture_history(pos, thread, move) if tactical else np.int64(0)
-    if not checking and not checked and left < 7 and steps & FUTILITY:
+    if not checking and not checked and left < tuned.capture_futility_depth and steps & FUTILITY:
         promise = tuned.capture_futility_base + tuned.capture_futility_margin * left + taken_value(pos, move)
-        if static + promise + 131 * history // 1024 <= alpha:
+        if static + promise + tuned.capture_futility_history * history // 1024 <= alpha:
             return True
     # A side that is behind keeps its sacrifices.
     if steps & EXCHANGE_PRUNING == 0 or alpha < 0:
         return False
-    margin = max(tuned.capture_exchange_margin * depth + 34 * history // 1024, np.int64(0))
+    margin = max(tuned.capture_exchange_margin * depth + tuned.capture_exchange_history * history // 1024, np.int64(0))
     return not exchange_wins(pos, move, -margin)
 
 
@@ -59,11 +59,11 @@ def prune_quiet(pos, thread, ply, move, checked, depth, left, static, alpha, rea
     history += thread.pawn_history[pawn_structure(pos), row]
     if steps & HISTORY_PRUNING and history < -tuned.history_pruning * depth:
         return np.int64(UNKNOWN)
-    history += 71 * np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127]) // 32
+    history += tuned.futility_main_history * np.int64(thread.history[pos.turn, (move >> 7) & 127, move & 127]) // 32
     left += history // tuned.futility_history
-    if not checked and left < 13 and steps & FUTILITY:
+    if not checked and left < tuned.futility_depth and steps & FUTILITY:
         futile = static + tuned.futility_base + tuned.futility_margin * left
-        futile += (0 if reached else tuned.futility_unreached) + (86 if static > alpha else 0)
+        futile += (0 if reached else tuned.futility_unreached) + (tuned.futility_above if static > alpha else 0)
         if futile <= alpha:
             return np.int64(futile)
     left = max(left, np.int64(0))

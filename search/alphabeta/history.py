@@ -17,10 +17,6 @@ from search.rules.position import PAWNS
 from search.rules.shogi import KINDS, PAWN, SQUARES
 
 QUIET_LIMIT, PAWN_LIMIT, CONTINUATION_LIMIT, CAPTURE_LIMIT, TABLE_MOVE_LIMIT = 7200, 8192, 30000, 10700, 8192
-_CONTINUATION_SHARES = np.array([0, 1157, 648, 288, 576, 140, 441], np.int64)
-"""1024ths of a bonus for the continuation history of the move so many plies before."""
-_ALWAYS = 88
-"""What a move behind the last one gains for being looked at."""
 
 
 @jit
@@ -58,13 +54,15 @@ def _learn_capture(thread, row, kind, bonus):
 
 @jit
 def learn_continuation(thread, ply, row, bonus):
-    """A move from the node at `ply`, of the piece and to the square of `row`, gains behind the moves before it."""
+    """A move from the node at `ply`, of the piece and to the square of `row`, gains behind the moves before it; behind
+    the last one also something for being looked at."""
+    tuned = thread.parameters
     for back in range(1, 7):
         if (back > 2 and thread.checked[ply]) or ply < back:
             break
         before = row_before(thread, ply, back)
         if before != NO_CONTINUATION:
-            share = bonus * _CONTINUATION_SHARES[back] // 1024 + (_ALWAYS if back == 1 else 0)
+            share = bonus * tuned.continuation_shares[back] // 1024 + (tuned.continuation_always if back == 1 else 0)
             value = thread.continuation_history[before, row]
             thread.continuation_history[before, row] = reward(value, share, np.int64(CONTINUATION_LIMIT))
 
@@ -86,39 +84,45 @@ def _learn_pawns(pos, thread, row, bonus):
 @jit
 def learn_quiet(pos, thread, ply, move, bonus):
     """A quiet move of the node gains, or with a malus loses."""
+    tuned = thread.parameters
     target, origin = move & 127, (move >> 7) & 127
     _learn_squares(thread, np.int64(pos.turn), move, bonus)
     if ply < LOW_PLIES:
         value = thread.low_ply_history[ply, origin, target]
-        thread.low_ply_history[ply, origin, target] = reward(value, bonus * 3 // 4, np.int64(QUIET_LIMIT))
+        near = bonus * tuned.low_ply_share // 1024
+        thread.low_ply_history[ply, origin, target] = reward(value, near, np.int64(QUIET_LIMIT))
     row = move_row(pos, move)
-    learn_continuation(thread, ply, row, bonus * 955 // 1024)
-    _learn_pawns(pos, thread, row, bonus * (850 if bonus > 0 else 550) // 1024)
+    learn_continuation(thread, ply, row, bonus * tuned.continuation_share // 1024)
+    _learn_pawns(pos, thread, row, bonus * (tuned.pawn_share_gain if bonus > 0 else tuned.pawn_share_loss) // 1024)
 
 
 @jit
 def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals):
     """A move proved best: it gains, what was tried before it (counts of the node's lists) loses."""
-    bonus = min(128 * depth - 77, np.int64(1530)) + (353 if best_move == table_move else 0)
+    tuned = thread.parameters
+    bonus = min(tuned.best_slope * depth - 77, np.int64(tuned.best_most))
+    bonus += tuned.best_table_move if best_move == table_move else 0
     bonus += np.int64(thread.statistic[ply - 1]) // 32
-    malus = min(882 * depth - 204, np.int64(2122))
+    malus = min(tuned.malus_slope * depth - 204, np.int64(tuned.malus_most))
     if is_tactical(pos, best_move):
-        _learn_capture(thread, move_row(pos, best_move), taken_kind(pos, best_move), bonus * 1286 // 1024)
+        gain = bonus * tuned.capture_gain_share // 1024
+        _learn_capture(thread, move_row(pos, best_move), taken_kind(pos, best_move), gain)
     else:
-        learn_quiet(pos, thread, ply, best_move, bonus * thread.parameters.history_bonus // 1024)
-        less = malus * thread.parameters.history_malus // 1024
+        learn_quiet(pos, thread, ply, best_move, bonus * tuned.history_bonus // 1024)
+        less = malus * tuned.history_malus // 1024
         for index in range(quiets):
             move = np.int64(thread.tried_quiet[ply, index])
-            less = less * 977 // 1024  # what came late was hardly expected to do better
+            less = less * tuned.malus_fade // 1024  # what came late was hardly expected to do better
             if move != best_move:
                 learn_quiet(pos, thread, ply, move, -less)
     for index in range(tacticals):
         move = np.int64(thread.tried_tactical[ply, index])
         if move != best_move:
-            _learn_capture(thread, move_row(pos, move), taken_kind(pos, move), -malus * 1559 // 1024)
+            loss = -malus * tuned.capture_loss_share // 1024
+            _learn_capture(thread, move_row(pos, move), taken_kind(pos, move), loss)
     # The first quiet move of the opponent's is refuted.
     if led_here_quietly(thread, ply) and thread.move_count[ply - 1] == 1 + thread.table_hit[ply - 1]:
-        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), -malus * 616 // 1024)
+        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), -malus * tuned.refuted_first // 1024)
 
 
 @jit
@@ -133,11 +137,12 @@ def learn_unanswered(pos, thread, ply, depth, best):
     before = np.int64(thread.played[ply - 1])
     if before == 0 or ply < 2:
         return
+    tuned = thread.parameters
     row = np.int64(thread.continuation[ply])
     if thread.taken[ply - 1]:
-        _learn_capture(thread, row, np.int64(thread.taken[ply - 1]) - 1, np.int64(1018))
+        _learn_capture(thread, row, np.int64(thread.taken[ply - 1]) - 1, np.int64(tuned.unanswered_capture))
         return
-    scale = min(59 * depth, np.int64(454)) - np.int64(thread.statistic[ply - 1]) // 108 - 232
+    scale = min(59 * depth, np.int64(454)) - np.int64(thread.statistic[ply - 1]) // 108 - tuned.unanswered_base
     if thread.move_count[ply - 1] > 8:
         scale += 169
     if not thread.checked[ply] and best <= thread.evaluation[ply] - 110:
@@ -145,10 +150,10 @@ def learn_unanswered(pos, thread, ply, depth, best):
     if not thread.checked[ply - 1] and best <= -thread.evaluation[ply - 1] - 73:
         scale += 154
     bonus = min(135 * depth - 80, np.int64(1400)) * max(scale, np.int64(0))
-    learn_continuation(thread, ply - 1, row, bonus * 221 // 16384)
-    _learn_squares(thread, 1 - np.int64(pos.turn), before, bonus * 235 // 32768)
+    learn_continuation(thread, ply - 1, row, bonus * tuned.unanswered_continuation // 16384)
+    _learn_squares(thread, 1 - np.int64(pos.turn), before, bonus * tuned.unanswered_main // 32768)
     if (row // SQUARES) % KINDS != PAWN:
-        _learn_pawns(pos, thread, row, bonus * 290 // 8192)
+        _learn_pawns(pos, thread, row, bonus * tuned.unanswered_pawn // 8192)
 
 
 @jit
@@ -160,12 +165,14 @@ def learn_from_evaluation(pos, thread, ply, hit):
     """
     if ply < 2 or thread.checked[ply - 1] or not led_here_quietly(thread, ply):
         return
+    tuned = thread.parameters
     change = -np.int64(thread.evaluation[ply - 1]) - np.int64(thread.evaluation[ply])
-    change = min(max(change, np.int64(-214)), np.int64(171)) + 60
-    _learn_squares(thread, 1 - np.int64(pos.turn), np.int64(thread.played[ply - 1]), change * 10)
+    change = min(max(change, np.int64(-214)), np.int64(171)) + tuned.evaluation_offset
+    before = np.int64(thread.played[ply - 1])
+    _learn_squares(thread, 1 - np.int64(pos.turn), before, change * tuned.evaluation_main)
     row = np.int64(thread.continuation[ply])
     if not hit and (row // SQUARES) % KINDS != PAWN:
-        _learn_pawns(pos, thread, row, change * 12)
+        _learn_pawns(pos, thread, row, change * tuned.evaluation_pawn)
 
 
 @jit
@@ -178,7 +185,8 @@ def learn_table_move(thread, bonus):
 @jit
 def learn_table_cut(pos, thread, ply, depth, move):
     """The table's result ended the node above beta with this move."""
+    tuned = thread.parameters
     if not is_tactical(pos, move):
-        learn_quiet(pos, thread, ply, move, min(130 * depth - 71, np.int64(1043)))
+        learn_quiet(pos, thread, ply, move, min(tuned.table_cut_bonus * depth - 71, np.int64(1043)))
     if led_here_quietly(thread, ply) and thread.move_count[ply - 1] <= 4:
-        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), np.int64(-2142))
+        learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), -np.int64(tuned.table_cut_malus))

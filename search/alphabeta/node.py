@@ -16,8 +16,6 @@ from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
 from search.score import MATE, MATE_BOUND, MAX_PLY
 
-MATE_IN_THREE_DEPTH = 6
-
 
 @jit
 def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
@@ -43,7 +41,8 @@ def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
 def find_mate(pos, thread, ply, depth, hit, table_depth):
     """Score (int64) and first move of a mate in one, and where the node is worth it in three; 0, 0 without. What
     an earlier visit would have found is not looked for again."""
-    in_three = depth >= MATE_IN_THREE_DEPTH and table_depth < MATE_IN_THREE_DEPTH and ply + 3 < MAX_PLY
+    deep = thread.parameters.mate_three_depth
+    in_three = table_depth < deep <= depth and ply + 3 < MAX_PLY
     if thread.steps & MATE_IN_ONE == 0 or (hit and not in_three):
         return np.int64(0), np.int64(0)
     move = find_mate_here(pos, thread, ply)
@@ -69,9 +68,11 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
         or abs(estimate) >= MATE_BOUND
     ):
         return False
-    unit = np.int64(tuned.reverse_futility_margin) - (0 if hit else 21)
-    margin = unit * depth - ((2686 if improving else 0) + (362 if worsening else 0)) * unit // 1024
-    margin += abs(np.int64(thread.correction_value[ply])) // 180600
+    unit = np.int64(tuned.reverse_futility_margin) - (0 if hit else tuned.reverse_futility_unknown)
+    less = tuned.reverse_futility_improving if improving else 0
+    less += tuned.reverse_futility_worsening if worsening else 0
+    margin = unit * depth - less * unit // 1024
+    margin += abs(np.int64(thread.correction_value[ply])) * tuned.reverse_futility_correction >> 23
     return estimate >= beta and estimate - margin >= beta
 
 
@@ -79,10 +80,12 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
 def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
     """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
     tuned = thread.parameters
-    beyond = (44 if ply > thread.root_depth else 0) + abs(np.int64(thread.correction_value[ply])) // 210590
+    beyond = (tuned.singular_far if ply > thread.root_depth else 0) + abs(
+        np.int64(thread.correction_value[ply])
+    ) // 210590
     double = tuned.singular_double + (tuned.singular_double_pv if is_pv else 0) - beyond
     double -= 0 if table_tactical else tuned.singular_double_quiet
-    double -= 906 * np.int64(thread.table_move_history) // 116517
+    double -= tuned.singular_table_history * np.int64(thread.table_move_history) >> 17
     triple = tuned.singular_triple + (tuned.singular_triple_pv if is_pv else 0) - beyond
     triple += (tuned.singular_triple_was_pv if was_pv else 0) - (0 if table_tactical else tuned.singular_triple_quiet)
     return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)

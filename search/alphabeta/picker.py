@@ -33,10 +33,6 @@ INDEX_BITS, INDEX = 10, 1023
 """A key (int32) is a move's score and, below it, its index in the list."""
 EVASION_CAPTURE = 1 << 19
 """Score from which evasions are captures."""
-PROMOTION_VALUE = 300
-"""Centipawns that promoting with a capture counts for."""
-CHECK_LOSS = 75
-"""Centipawns that a safe check may lose."""
 
 
 @jit
@@ -55,10 +51,11 @@ def start_picking(pos, thread, ply, table_move, tactical_only):
 
 @jit
 def _score_tactical(pos, thread, ply, count):
+    tuned = thread.parameters
     for index in range(count):
         move = np.int64(thread.moves[ply, index])
-        value = taken_value(pos, move) + (PROMOTION_VALUE if move & PROMOTE else 0)
-        _rank(thread, ply, index, 7 * value + capture_history(pos, thread, move))
+        value = taken_value(pos, move) + (tuned.promotion_value if move & PROMOTE else 0)
+        _rank(thread, ply, index, tuned.capture_value * value // 4 + capture_history(pos, thread, move))
 
 
 @jit
@@ -102,10 +99,12 @@ def _score_quiets(pos, thread, ply, count):
             score += np.int64(one[row]) + two[row] + three[row] + four[row] + six[row]
         comes_as = (kind + PROMOTION if move & PROMOTE else kind) & 15
         checking = (checks[comes_as, 0] & BIT[target, 0]) | (checks[comes_as, 1] & BIT[target, 1])
-        if checking != NONE and exchange_wins(pos, move, np.int64(-CHECK_LOSS)):
+        if checking != NONE and exchange_wins(pos, move, -np.int64(thread.parameters.check_loss)):
             score += premium
         if ply < LOW_PLIES:
-            score += 8 * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
+            score += (
+                thread.parameters.low_ply_weight * np.int64(thread.low_ply_history[ply, origin, target]) // (1 + ply)
+            )
         keys[index] = score << INDEX_BITS | index
 
 
@@ -186,7 +185,7 @@ def next_move(pos, thread, ply, tactical_only):
                 thread.pick_stage[ply] = MAKE_QUIET
                 if tactical_only:
                     return np.int64(0)
-            elif exchange_wins(pos, move, -(best >> INDEX_BITS) // 18):
+            elif exchange_wins(pos, move, -(best >> INDEX_BITS) // np.int64(thread.parameters.good_capture)):
                 return move
             elif not tactical_only:
                 thread.bad_moves[ply, thread.pick_bad[ply]] = move

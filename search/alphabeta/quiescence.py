@@ -93,7 +93,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
         tried += 1
         if best > -MATE_BOUND:
             if not checked and move & 127 != last_target and not gives_check(pos, move):
-                if tried > 2:
+                if tried > thread.parameters.quiescence_captures:
                     continue
                 # Delta: even the piece it takes and a margin do not bring the score near alpha.
                 if thread.steps & DELTA_PRUNING:
@@ -104,7 +104,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
                     if not exchange_wins(pos, move, alpha - base):
                         best = max(best, min(alpha, base))
                         continue
-            if checked and tried > 3 and not is_tactical(pos, move):
+            if checked and tried > thread.parameters.quiescence_evasions and not is_tactical(pos, move):
                 continue
             if not exchange_wins(pos, move, -np.int64(thread.parameters.quiescence_exchange)):
                 continue

@@ -31,7 +31,7 @@ def late_move_reduction(thread, depth, number, window, improving, on_pv):
 def move_statistic(pos, thread, ply, move, tactical):
     """What the histories say of a move about to be played (int64)."""
     if tactical:
-        return 863 * taken_value(pos, move) // 128 + capture_history(pos, thread, move)
+        return thread.parameters.statistic_taken * taken_value(pos, move) // 128 + capture_history(pos, thread, move)
     row = move_row(pos, move)
     near = np.int64(thread.continuation_history[row_before(thread, ply, 1), row])
     far = np.int64(thread.continuation_history[row_before(thread, ply, 2), row])
@@ -45,12 +45,13 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
     if thread.table_pv[ply]:
         reduction -= tuned.reduction_was_pv + (tuned.reduction_pv if is_pv else 0)
     before = min(number, np.int64(tuned.reduction_counted))
-    reduction += 691 - tuned.reduction_number * before - abs(np.int64(thread.correction_value[ply])) // 25600
+    reduction += 691 - tuned.reduction_number * before
+    reduction -= abs(np.int64(thread.correction_value[ply])) * tuned.reduction_correction >> 23
     if cut_node:
         reduction += np.int64(tuned.reduction_cut_node)
     cuts = np.int64(thread.cut_count[ply + 1])
     if cuts > 1:
-        reduction += 251 + (tuned.reduction_cuts if cuts > 2 else 0)
+        reduction += tuned.reduction_some_cuts + (tuned.reduction_cuts if cuts > 2 else 0)
         if not is_pv and not cut_node:
             reduction += tuned.reduction_many_cuts
     return reduction - np.int64(thread.statistic[ply]) * tuned.reduction_history // 4096

@@ -67,9 +67,7 @@ from search.rules.position import do_move, do_null_move, gives_check, in_check, 
 from search.rules.shogi import KINDS
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
-REDUCTION_DEPTH, PROBCUT_DEPTH, SINGULAR_DEPTH, INTERNAL_DEPTH = 2, 3, 6, 6
-TABLE_MARGIN = 416
-"""Centipawns above beta at which a table entry four plies too shallow is enough."""
+REDUCTION_DEPTH = 2
 TRIED_LIMIT = 64
 """Quiet and tactical moves that a cut remembers as tried in vain."""
 
@@ -153,7 +151,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         and table_depth > depth - (1 if table_score <= beta else 0)
         and steps & TABLE_CUT
         and settles(table_bound, table_score, alpha, beta)
-        and ((cut_node != 0) == (table_score >= beta) or depth > 5)
+        and ((cut_node != 0) == (table_score >= beta) or depth > tuned.table_cut_depth)
     ):
         if table_move and table_score >= beta:
             learn_table_cut(pos, thread, ply, depth, table_move)
@@ -177,9 +175,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         before = np.int64(thread.evaluation[ply - 1])
         worsening = static > -before
         if steps & HINDSIGHT:
-            if saved_plies >= 3 and not worsening:
+            if saved_plies >= tuned.hindsight_deeper and not worsening:
                 depth += 1
-            if saved_plies >= 2 and depth >= 2 and static + before > tuned.hindsight_margin:
+            if saved_plies >= tuned.hindsight_shallower and depth >= 2 and static + before > tuned.hindsight_margin:
                 depth -= 1
 
         # 5. Reverse futility. A quiet move from the table says that there is something to look for.
@@ -202,11 +200,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
 
         # 8. Null move: if even passing holds beta, a move will (shogi has hardly any zugzwang). At great depth the
         #    fail-high is verified by a search in which this side does not pass again.
+        margin = (
+            tuned.null_move_margin - tuned.null_move_depth * depth - (tuned.null_move_improving if improving else 0)
+        )
         if (
             cut_node
             and steps & NULL_MOVE
             and excluded == 0
-            and static >= beta + tuned.null_move_margin - 16 * depth - (53 if improving else 0)
+            and static >= beta + margin
             and ply >= thread.null_until
             and beta > -MATE_BOUND
             and thread.played[ply - 1] != 0
@@ -230,7 +231,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
         if (
             steps & INTERNAL_REDUCTION
-            and depth >= INTERNAL_DEPTH
+            and depth >= tuned.internal_depth
             and not all_node
             and table_move == 0
             and saved_plies <= 3
@@ -240,7 +241,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
         probcut_beta = beta + tuned.probcut_margin - (tuned.probcut_improving if improving else 0)
         if (
-            depth >= PROBCUT_DEPTH
+            depth >= tuned.probcut_depth
             and steps & PROBCUT
             and abs(beta) < MATE_BOUND
             and not (table_bound != NO_BOUND and table_score < probcut_beta)
@@ -274,11 +275,11 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         table_bound & LOWER
         and excluded == 0
         and table_depth >= depth - 4
-        and table_score >= beta + TABLE_MARGIN
+        and table_score >= beta + tuned.table_cut_margin
         and abs(beta) < MATE_BOUND
         and abs(table_score) < MATE_BOUND
     ):
-        return beta + TABLE_MARGIN
+        return np.int64(beta + tuned.table_cut_margin)
 
     # 12. The moves.
     start_picking(pos, thread, ply, table_move, np.int64(0))
@@ -321,7 +322,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         if (
             move == table_move
             and excluded == 0
-            and depth >= SINGULAR_DEPTH + (1 if on_pv else 0)
+            and depth >= tuned.singular_depth + (1 if on_pv else 0)
             and steps & SINGULAR
             and table_bound & LOWER
             and table_depth >= depth - 3
@@ -331,8 +332,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             margin = np.int64(tuned.singular_margin) + (tuned.singular_was_pv if on_pv and not is_pv else 0)
             singular_beta = table_score - margin * depth // 55
             thread.excluded[ply] = move
+            others = next_depth * tuned.singular_search // 16
             score = search_node(
-                pos, thread, accumulators, network, ply, next_depth // 2, singular_beta - 1, singular_beta, cut_node
+                pos, thread, accumulators, network, ply, others, singular_beta - 1, singular_beta, cut_node
             )
             thread.excluded[ply] = 0
             if thread.stop:
@@ -348,9 +350,9 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 learn_table_move(thread, max(-424 - 107 * depth, np.int64(-3375)))
                 return score
             elif table_score >= beta:
-                extension = np.int64(-3)
+                extension = -np.int64(tuned.singular_above)
             elif cut_node:
-                extension = np.int64(-2)
+                extension = -np.int64(tuned.singular_cut_node)
 
         if tactical:
             if tacticals < TRIED_LIMIT:
@@ -368,7 +370,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         reduction = weigh_move(thread, ply, reduction, number, is_pv, cut_node)
         if on_pv and table_bound != NO_BOUND:
             reduction -= tuned.reduction_table_above if table_score > alpha else 0
-            reduction -= (tuned.reduction_table_deep + (959 if cut_node else 0)) if table_depth >= depth else 0
+            if table_depth >= depth:
+                reduction -= tuned.reduction_table_deep + (tuned.reduction_table_deep_cut if cut_node else 0)
         if cut_node and table_move == 0:
             reduction += tuned.reduction_no_table_move
         if table_tactical:
@@ -391,10 +394,10 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                         pos, thread, accumulators, network, ply + 1, next_depth, -alpha - 1, -alpha, 1 - cut_node
                     )
                 if not thread.stop:
-                    learn_continuation(thread, ply, row, np.int64(1426))
+                    learn_continuation(thread, ply, row, np.int64(tuned.surprise_bonus))
         elif not is_pv or number > 1:
             if table_move == 0:
-                reduction += 1057
+                reduction += tuned.reduction_first
             less = 1 if reduction > tuned.one_ply_less else 0
             less += 1 if reduction > tuned.two_plies_less and next_depth > 2 else 0
             score = -search_node(
@@ -421,8 +424,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                         thread.cut_count[ply] += 1
                     break
                 alpha = score
-                if depth > 2 and depth < 14 and abs(score) < MATE_BOUND:
-                    depth -= 2
+                if depth > 2 and depth < tuned.better_depth and abs(score) < MATE_BOUND:
+                    depth -= tuned.better_reduction
 
     # 18. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
     if number == 0:

@@ -93,11 +93,15 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     player = read_player("default", (), 700, 0, "--option").player
     assert isinstance(player, Player)
     engine = AlphaBetaEngine("default", 16)
+    trace: list[tuple[int, int]] = []
     for moves in game.moves[:0], game.moves[:2], game.moves:
-        warm = engine.analyse("startpos", moves, nodes=700)
+        trace.clear()
+        warm = engine.analyse(
+            "startpos", moves, nodes=700, on_info=lambda depth: trace.append((depth.nodes, depth.score))
+        )
     own = OwnPlayer("x", player, "default").open()
     found = choose_in_game(own, game, 700, 2, 0)
-    assert (found.move, found.score, len(found.trace)) == (warm.best_move, warm.score, warm.depth)
+    assert (found.move, found.score, found.trace) == (warm.best_move, warm.score, trace)
     found, same = own.search(game, 700), engine.analyse("startpos", game.moves, nodes=700)
     assert (found.move, found.score) == (same.best_move, same.score)  # both know the same by then
 
