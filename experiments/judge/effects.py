@@ -51,7 +51,7 @@ class EffectOptions:
     option: tuple[str, ...] = ()
     """NAME=VALUE options of the search: numbers that are moved, are moved from there."""
     reach: float = 4.0
-    """Steps that each number is moved by, up and down; a whole number at the least."""
+    """Steps that each number is moved by, up and down; depths and counts, whose step is one, by one."""
     rounds: int = 20
     """Pairs of searches of each position."""
     seed: int = 1
@@ -70,6 +70,11 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
         raise ValueError("--rounds, --nodes and --reach must be above 0, --seed not below")
     parameters = chosen_parameters(options.names)
     positions = read_positions(options.positions)
+    if len(positions) < 2 or len(positions) * options.rounds < 2 * len(parameters):
+        raise ValueError(
+            f"{options.positions}: {options.rounds} rounds of its {len(positions)} positions are too few for "
+            f"{len(parameters)} parameters: ask for more --rounds"
+        )
     named = read_player(options.net, options.option, options.nodes, 0, "--option")
     assert isinstance(named.player, Player)
     judge = judging.open()
@@ -99,7 +104,7 @@ class Design:
         self.changes = dict(changes)
         self._seed = seed
         self.centre = np.array([self.changes.get(one.name, one.default) for one in parameters], np.int64)
-        self.moved = np.array([max(1, round(reach * one.step)) for one in parameters], np.int64)
+        self.moved = np.array([1 if one.step == 1 else max(1, round(reach * one.step)) for one in parameters], np.int64)
 
     def signs(self, place: int, number: int) -> np.ndarray:
         """i8 (parameters,): 1 where the first search of the pair has the number moved up, else -1."""
@@ -168,12 +173,7 @@ class Results:
 
 def effects(signs: np.ndarray, better: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """f8 (parameters,) twice: least squares of `better` (pairs,) by `signs` (pairs, parameters), and standard errors
-    that allow for pairs of one of the `places` (pairs,) being alike (Liang and Zeger, Biometrika 73, 1986).
-
-    Raises ValueError if there are too few pairs.
-    """
-    if len(signs) < 2 * signs.shape[1] or len(set(places.tolist())) < 2:
-        raise ValueError(f"{len(signs)} pairs are too few for {signs.shape[1]} parameters: ask for more --rounds")
+    that allow for pairs of one of the `places` (pairs,) being alike (Liang and Zeger, Biometrika 73, 1986)."""
     inverse = np.linalg.pinv(signs.T @ signs)
     found = inverse @ (signs.T @ better)
     scores = np.zeros((int(places.max()) + 1, signs.shape[1]))

@@ -61,7 +61,8 @@ def test_pairs_are_mirrored_and_keep_within_bounds():
     first, second = design.values(signs), design.values(-signs)
     assert set(signs.tolist()) == {-1, 1}
     for one in PARAMETERS:
-        assert {first[one.name], second[one.name]} == {one.low, one.high}
+        far = {one.default - 1, one.default + 1} if one.step == 1 else {one.low, one.high}
+        assert {first[one.name], second[one.name]} == far
     near = Design(PARAMETERS, {"razor_base": 150}, 1.0, 1)
     assert {near.values(signs)["razor_base"], near.values(-signs)["razor_base"]} == {110, 190}
     assert near.signs(0, 1).tolist() == signs.tolist() != near.signs(0, 2).tolist()
@@ -81,20 +82,20 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
     more = measure_effects(replace(options, rounds=3), judging)
     assert more["pairs"] == 9
     assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
+    with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
+        measure_effects(replace(options, nodes=200), judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)
     assert json.dumps(again) == json.dumps(more)  # whatever the order of the work
 
 
 def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
     options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
-    with pytest.raises(ValueError, match=f"3 pairs are too few for {len(PARAMETERS)} parameters"):
+    with pytest.raises(ValueError, match=f"1 rounds of its 3 positions are too few for {len(PARAMETERS)} parameters"):
         measure_effects(options, judging)
     with pytest.raises(ValueError, match="no such parameter: nothing"):
         measure_effects(replace(options, names=("nothing",)), judging)
     with pytest.raises(ValueError, match="--rounds"):
         measure_effects(replace(options, rounds=0), judging)
-    with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
-        measure_effects(replace(options, nodes=200), judging)
     shallow = replace(judging, judge_nodes=1)
     with pytest.raises(ValueError, match="bring the search no nearer to the judge"):
-        measure_effects(replace(options, names=NAMES, output=tmp_path / "shallow"), shallow)
+        measure_effects(replace(options, names=NAMES, rounds=2, output=tmp_path / "shallow"), shallow)
