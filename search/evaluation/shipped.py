@@ -15,8 +15,8 @@ def shipped_names() -> list[str]:
 
 def network_file(net: Path | str) -> Path:
     """The file of a network, given by path or by the name of a shipped one, which no file of that name hides."""
-    shipped = _FOLDER / f"{net}.safetensors"
-    return shipped if shipped.parent == _FOLDER and (shipped.is_file() or str(net) == DEFAULT) else Path(net)
+    name = str(net)
+    return _FOLDER / f"{name}.safetensors" if name == DEFAULT or name in shipped_names() else Path(net)
 
 
 def is_shipped(net: Path | str) -> bool:
