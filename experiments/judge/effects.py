@@ -6,11 +6,14 @@ clearly as if all pairs had been searched for it alone (a two-level design with 
 "Statistics for Experimenters", 2005). So a hundred numbers cost no more than one, where games tell of one at a time.
 
 The yardstick is how far the search's win rate is from the judge's, and beside it how often the move is the judge's.
-Both are told in hundredths of what twice the nodes are worth in the same positions.
+Both are told in hundredths of what twice the nodes are worth in the same positions. What a number does to the time of a
+node is told likewise, in hundredths of a doubling: worth less cost is what it is worth by the clock.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +34,14 @@ from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import Parameter, make_parameters
+from search.engine import Analysis
 from search.score import win_rate
 
 MEASURES = ("error", "disagreed")
 """Of a search: the difference of its win rate from the judge's, and whether its move is another (0 or 1)."""
 SIDES = ("first", "second")
+TIME = "log2 of a node's time"
+"""CPU seconds; the search runs in the thread that asks for it."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,9 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     """{player, judge, judge_nodes, positions, pairs, base, doubled, parameters}; goes on where it was cut.
 
     `base` and `doubled` are the mean MEASURES of the search as it is, with its nodes and with twice as many.
-    `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error}}: what moving it up by `moved` is
-    worth by the win rate, and by the moves, in hundredths of a doubling, errors being standard errors over positions.
+    `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error, cost, cost_error}}: what moving it up
+    by `moved` is worth by the win rate, and by the moves, and what a node then takes longer, in hundredths of a
+    doubling, errors being standard errors over positions.
     Raises OSError or ValueError in words, KeyboardInterrupt.
     """
     if options.rounds < 1 or options.nodes < 1 or options.seed < 0 or not options.reach > 0:
@@ -125,6 +132,7 @@ class Results:
         self._positions, self._rounds = positions, rounds
         self.total: int | None = positions * (rounds + 1)
         self._found: dict[int, np.ndarray] = {}
+        self._longer: dict[int, float] = {}
 
     def jobs(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """(Place of a position, round). In round 0 nothing is moved, and the second search has twice the nodes."""
@@ -134,6 +142,7 @@ class Results:
     def see(self, number: int, counts: Counts) -> None:
         """A pair has been searched."""
         self._found[number] = np.array([[counts[f"{name} {side}"] for name in MEASURES] for side in SIDES], float)
+        self._longer[number] = counts[f"{TIME} {SIDES[0]}"] - counts[f"{TIME} {SIDES[1]}"]
 
     def has_enough(self) -> bool:
         """Never: each position has its rounds."""
@@ -154,18 +163,22 @@ class Results:
         pairs = [number for number in self._found if number >= self._positions]
         places = np.array([number % self._positions for number in pairs])
         signs = np.array([design.signs(number % self._positions, number // self._positions) for number in pairs], float)
-        better = np.array([self._found[number][1] - self._found[number][0] for number in pairs]) / gain * 100 / 2
-        worth, worth_error = effects(signs, better[:, 0], places)
-        moves, moves_error = effects(signs, better[:, 1], places)
-        columns = np.round([worth, worth_error, moves, moves_error], 2).T.tolist()
-        names = ("worth", "worth_error", "moves", "moves_error")
+        better = np.array([self._found[number][1] - self._found[number][0] for number in pairs]) / gain
+        longer = np.array([self._longer[number] for number in pairs])
+        columns = np.column_stack([better, longer]) * 100 / 2
+        figures = np.vstack([part for column in columns.T for part in effects(signs, column, places)])
+        names = [f"{what}{error}" for what in ("worth", "moves", "cost") for error in ("", "_error")]
         return {
             "base": dict(zip(MEASURES, level[0].round(4).tolist(), strict=True)),
             "doubled": dict(zip(MEASURES, level[1].round(4).tolist(), strict=True)),
             "parameters": {
                 one.name: {"value": value, "moved": moved, **dict(zip(names, row, strict=True))}
                 for one, value, moved, row in zip(
-                    design.parameters, design.centre.tolist(), design.moved.tolist(), columns, strict=True
+                    design.parameters,
+                    design.centre.tolist(),
+                    design.moved.tolist(),
+                    figures.T.round(2).tolist(),
+                    strict=True,
                 )
             },
         }
@@ -210,7 +223,7 @@ class EffectWorker:
         self._seat.stop()
 
     def run(self, job: tuple[int, int]) -> Product:
-        """The MEASURES of both searches, as counts."""
+        """The MEASURES and the TIME of both searches, as counts."""
         place, number = job
         design, nodes = self._task.design, self._task.player.nodes
         position = self._task.positions[place]
@@ -222,16 +235,19 @@ class EffectWorker:
             searches = [(design.values(signs), nodes), (design.values(-signs), nodes)]
         counts: dict[str, float] = {}
         for side, (parameters, limit) in zip(SIDES, searches, strict=True):
-            move, score = self._search(position, parameters, limit)
-            error = abs(win_rate(clipped(score)) - win_rate(clipped(opinion.score)))
-            counts |= {f"error {side}": round(error, 6), f"disagreed {side}": int(move != opinion.move)}
+            found, time_of_node = self._search(position, parameters, limit)
+            error = abs(win_rate(clipped(found.score)) - win_rate(clipped(opinion.score)))
+            disagreed = int((found.best_move or "resign") != opinion.move)
+            counts |= {f"error {side}": round(error, 6), f"disagreed {side}": disagreed}
+            counts[f"{TIME} {side}"] = round(math.log2(time_of_node), 4)
         return Product(b"", counts)
 
-    def _search(self, position: GamePosition, parameters: dict[str, int], nodes: int) -> tuple[str, int]:
-        """Move and score of a search that knows nothing from before."""
+    def _search(self, position: GamePosition, parameters: dict[str, int], nodes: int) -> tuple[Analysis, float]:
+        """A search that knows nothing from before, and the seconds of a node."""
         self._engine.new_game()
         self._engine.parameters = make_parameters(parameters)
+        begun = time.thread_time()
         found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes)
         if self._stopped:
             raise Stopped
-        return found.best_move or "resign", found.score
+        return found, (time.thread_time() - begun + 1e-9) / (found.nodes + 1)

@@ -40,7 +40,7 @@ def as_text(report: dict[str, Any]) -> str:
         f"win rates off by {base['error']:.4f}, with twice the nodes by {doubled['error']:.4f}; another move than the "
         f"judge's {100 * base['disagreed']:.1f} and {100 * doubled['disagreed']:.1f} %",
         "worth, in hundredths of what twice the nodes are:",
-        f"{'':28s}  value  moved   by win rate       by move",
+        f"{'':28s}  value  moved   by win rate       by move         time of a node",
     ]
     rows = sorted(
         report["parameters"].items(), key=lambda row: -abs(row[1]["worth"]) / max(row[1]["worth_error"], 0.01)
@@ -48,6 +48,6 @@ def as_text(report: dict[str, Any]) -> str:
     for name, row in rows:
         lines.append(
             f"{name:28s} {row['value']:6d} {row['moved']:+6d} {row['worth']:+7.1f} +- {row['worth_error']:4.1f} "
-            f"{row['moves']:+7.1f} +- {row['moves_error']:4.1f}"
+            f"{row['moves']:+7.1f} +- {row['moves_error']:4.1f} {row['cost']:+7.1f} +- {row['cost_error']:4.1f}"
         )
     return "\n".join(lines)
