@@ -72,7 +72,7 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
     less = tuned.reverse_futility_improving if improving else 0
     less += tuned.reverse_futility_worsening if worsening else 0
     margin = unit * depth - less * unit // 1024
-    margin += abs(np.int64(thread.correction_value[ply])) * tuned.reverse_futility_correction >> 23
+    margin += abs(np.int64(thread.correction_value[ply])) * tuned.reverse_futility_correction // 10294200
     return estimate >= beta and estimate - margin >= beta
 
 
@@ -85,7 +85,7 @@ def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
     ) // 210590
     double = tuned.singular_double + (tuned.singular_double_pv if is_pv else 0) - beyond
     double -= 0 if table_tactical else tuned.singular_double_quiet
-    double -= tuned.singular_table_history * np.int64(thread.table_move_history) >> 17
+    double -= tuned.singular_table_history * np.int64(thread.table_move_history) // 116517
     triple = tuned.singular_triple + (tuned.singular_triple_pv if is_pv else 0) - beyond
     triple += (tuned.singular_triple_was_pv if was_pv else 0) - (0 if table_tactical else tuned.singular_triple_quiet)
     return np.int64(1) + (1 if below > double else 0) + (1 if below > triple else 0)

@@ -46,7 +46,7 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
         reduction -= tuned.reduction_was_pv + (tuned.reduction_pv if is_pv else 0)
     before = min(number, np.int64(tuned.reduction_counted))
     reduction += 691 - tuned.reduction_number * before
-    reduction -= abs(np.int64(thread.correction_value[ply])) * tuned.reduction_correction >> 23
+    reduction -= abs(np.int64(thread.correction_value[ply])) * tuned.reduction_correction // 1024000
     if cut_node:
         reduction += np.int64(tuned.reduction_cut_node)
     cuts = np.int64(thread.cut_count[ply + 1])

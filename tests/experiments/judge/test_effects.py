@@ -74,7 +74,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
     assert report["pairs"] == 6
     assert report["base"]["error"] > report["doubled"]["error"] == 0
     row = report["parameters"]["futility_margin"]
-    assert (row["value"], row["moved"]) == (78, 32)
+    assert (row["value"], row["moved"]) == (120, 32)
     assert all(name in as_text(report) for name in NAMES)
     ledger = (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()
     assert len(ledger) == 9
