@@ -132,7 +132,6 @@ class Results:
         self._positions, self._rounds = positions, rounds
         self.total: int | None = positions * (rounds + 1)
         self._found: dict[int, np.ndarray] = {}
-        self._longer: dict[int, float] = {}
 
     def jobs(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """(Place of a position, round). In round 0 nothing is moved, and the second search has twice the nodes."""
@@ -141,8 +140,7 @@ class Results:
 
     def see(self, number: int, counts: Counts) -> None:
         """A pair has been searched."""
-        self._found[number] = np.array([[counts[f"{name} {side}"] for name in MEASURES] for side in SIDES], float)
-        self._longer[number] = counts[f"{TIME} {SIDES[0]}"] - counts[f"{TIME} {SIDES[1]}"]
+        self._found[number] = np.array([[counts[f"{name} {side}"] for name in (*MEASURES, TIME)] for side in SIDES])
 
     def has_enough(self) -> bool:
         """Never: each position has its rounds."""
@@ -154,7 +152,7 @@ class Results:
 
     def report(self, design: Design) -> dict[str, Any]:
         """base, doubled and parameters, see `measure_effects`."""
-        level = np.mean([self._found[place] for place in range(self._positions)], axis=0)
+        level = np.mean([self._found[place][:, : len(MEASURES)] for place in range(self._positions)], axis=0)
         gain = level[0] - level[1]
         if not (gain > 0).all():
             raise ValueError(
@@ -163,9 +161,9 @@ class Results:
         pairs = [number for number in self._found if number >= self._positions]
         places = np.array([number % self._positions for number in pairs])
         signs = np.array([design.signs(number % self._positions, number // self._positions) for number in pairs], float)
-        better = np.array([self._found[number][1] - self._found[number][0] for number in pairs]) / gain
-        longer = np.array([self._longer[number] for number in pairs])
-        columns = np.column_stack([better, longer]) * 100 / 2
+        more = np.array([self._found[number][0] - self._found[number][1] for number in pairs])
+        # Of errors less is better and what they cost is told by `gain`; a node's time is in doublings already.
+        columns = more / [*-gain, 1] * 100 / 2
         figures = np.vstack([part for column in columns.T for part in effects(signs, column, places)])
         names = [f"{what}{error}" for what in ("worth", "moves", "cost") for error in ("", "_error")]
         return {

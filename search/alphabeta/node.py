@@ -80,9 +80,8 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
 def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
     """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
     tuned = thread.parameters
-    beyond = (tuned.singular_far if ply > thread.root_depth else 0) + abs(
-        np.int64(thread.correction_value[ply])
-    ) // 210590
+    beyond = abs(np.int64(thread.correction_value[ply])) // 210590
+    beyond += tuned.singular_far if ply > thread.root_depth else 0
     double = tuned.singular_double + (tuned.singular_double_pv if is_pv else 0) - beyond
     double -= 0 if table_tactical else tuned.singular_double_quiet
     double -= tuned.singular_table_history * np.int64(thread.table_move_history) // 116517

@@ -225,7 +225,7 @@ parameters_dtype = np.dtype(
     [
         *((parameter.name, np.int32) for parameter in PARAMETERS),
         ("continuation_shares", np.int64, 7),  # by plies back
-        ("correction_weights", np.int64, 7),  # by likeness, see correction.py
+        ("correction_weights", np.int64, len(_LIKENESSES)),  # by likeness, see correction.py
         ("reductions", np.int32, (_LONGEST, _LONGEST)),  # [depth, move number], 1024ths of a ply
     ],
     align=True,
