@@ -5,9 +5,10 @@ other way. What one pair of searches tells belongs to none of them, but over tho
 clearly as if all pairs had been searched for it alone (a two-level design with mirrored runs; Box, Hunter and Hunter,
 "Statistics for Experimenters", 2005). So a hundred numbers cost no more than one, where games tell of one at a time.
 
-The yardstick is how far the search's win rate is from the judge's, and beside it how often the move is the judge's.
-Both are told in hundredths of what twice the nodes are worth in the same positions. What a number does to the time of a
-node is told likewise, in hundredths of a doubling: worth less cost is what it is worth by the clock.
+The yardsticks are how far the search's win rate is from the judge's, how often its move is another, and what that one
+loses by the judge's searches of what either leads to. All are told in hundredths of what twice the nodes are worth in
+the same positions. What a number does to the time of a node is told likewise, in hundredths of a doubling: worth less
+cost is what it is worth by the clock.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from search.alphabeta.parameters import Parameter, make_parameters
 from search.engine import Analysis
 from search.score import win_rate
 
-MEASURES = ("error", "disagreed")
-"""Of a search: the difference of its win rate from the judge's, and whether its move is another (0 or 1)."""
+MEASURES = ("error", "disagreed", "lost")
+"""Of a search: the difference of its win rate from the judge's, whether its move is another (0 or 1), and what win rate
+that loses (below zero where the judge comes to like it better than its own)."""
 SIDES = ("first", "second")
 TIME = "log2 of a node's time"
 """CPU seconds; the search runs in the thread that asks for it."""
@@ -68,9 +70,9 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     """{player, judge, judge_nodes, positions, pairs, base, doubled, parameters}; goes on where it was cut.
 
     `base` and `doubled` are the mean MEASURES of the search as it is, with its nodes and with twice as many.
-    `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error, cost, cost_error}}: what moving it up
-    by `moved` is worth by the win rate, and by the moves, and what a node then takes longer, in hundredths of a
-    doubling, errors being standard errors over positions.
+    `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error, loss, loss_error, cost, cost_error}}:
+    what moving it up by `moved` is worth by the win rate, by the moves, and by what they lose, and what a node then
+    takes longer, in hundredths of a doubling, errors being standard errors over positions.
     Raises OSError or ValueError in words, KeyboardInterrupt.
     """
     if options.rounds < 1 or options.nodes < 1 or options.seed < 0 or not options.reach > 0:
@@ -165,7 +167,7 @@ class Results:
         # Of errors less is better and what they cost is told by `gain`; a node's time is in doublings already.
         columns = more / [*-gain, 1] * 100 / 2
         figures = np.vstack([part for column in columns.T for part in effects(signs, column, places)])
-        names = [f"{what}{error}" for what in ("worth", "moves", "cost") for error in ("", "_error")]
+        names = [f"{what}{error}" for what in ("worth", "moves", "loss", "cost") for error in ("", "_error")]
         return {
             "base": dict(zip(MEASURES, level[0].round(4).tolist(), strict=True)),
             "doubled": dict(zip(MEASURES, level[1].round(4).tolist(), strict=True)),
@@ -235,10 +237,16 @@ class EffectWorker:
         for side, (parameters, limit) in zip(SIDES, searches, strict=True):
             found, time_of_node = self._search(position, parameters, limit)
             error = abs(win_rate(clipped(found.score)) - win_rate(clipped(opinion.score)))
-            disagreed = int((found.best_move or "resign") != opinion.move)
-            counts |= {f"error {side}": round(error, 6), f"disagreed {side}": disagreed}
+            move = found.best_move or "resign"
+            lost = 0.0 if move == opinion.move else self._value(position, opinion.move) - self._value(position, move)
+            counts |= {f"error {side}": round(error, 6), f"lost {side}": round(lost, 6)}
+            counts[f"disagreed {side}"] = int(move != opinion.move)
             counts[f"{TIME} {side}"] = round(math.log2(time_of_node), 4)
         return Product(b"", counts)
+
+    def _value(self, position: GamePosition, move: str) -> float:
+        """The win rate that a move leads to by the judge's word."""
+        return win_rate(clipped(self._seat.value(position, move)[0]))
 
     def _search(self, position: GamePosition, parameters: dict[str, int], nodes: int) -> tuple[Analysis, float]:
         """A search that knows nothing from before, and the seconds of a node."""

@@ -89,6 +89,13 @@ class Seat:
         ledger.enter(position.text, nodes, opinion)
         return opinion
 
+    def value(self, position: GamePosition, move: str) -> tuple[int, str]:
+        """What a move is worth to its player by a search of what it leads to, and the answer found there."""
+        if move in ("resign", "win"):
+            return (-MATE if move == "resign" else MATE), ""
+        found = self.ask(position.after(move))
+        return -found.score, found.move
+
 
 def _identity(engine: Engine) -> dict[str, Any]:
     """What makes its answers its own."""

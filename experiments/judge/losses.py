@@ -23,7 +23,6 @@ from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
 from lite.datasets.provenance import digests_of, program
 from search.rules.sfen import get_sfen
-from search.score import MATE
 
 CLIP = 1500
 """Centipawns."""
@@ -136,8 +135,8 @@ class LossWorker:
             choose_in_game(self._chooser, job, task.judged.nodes, task.earlier, place).move
             for place in range(len(task.judged.variants))
         ]
-        best, _ = self._value(job, best_move)
-        scores, replies = zip(*[self._value(job, move) for move in moves], strict=True)
+        best, _ = self._seat.value(job, best_move)
+        scores, replies = zip(*[self._seat.value(job, move) for move in moves], strict=True)
         return product_of(
             {
                 "position": job.text,
@@ -150,13 +149,6 @@ class LossWorker:
                 "losses": [clipped(best) - clipped(score) for score in scores],
             }
         )
-
-    def _value(self, position: GamePosition, move: str) -> tuple[int, str]:
-        """What a move is worth to its player by the judge's search of what it leads to, and the answer found there."""
-        if move in ("resign", "win"):
-            return (-MATE if move == "resign" else MATE), ""
-        found = self._seat.ask(position.after(move))
-        return -found.score, found.move
 
 
 def clipped(score: int) -> int:

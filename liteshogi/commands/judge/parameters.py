@@ -16,8 +16,8 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(EffectOptions):
-    """Tell what moving each number of the search is worth, by how near its win rates come to a stronger engine's: all
-    are moved at once, by chance, so many cost no more than one. Goes on where it was cut."""
+    """Tell what moving each number of the search is worth, by how near its win rates and moves come to a stronger
+    engine's: all are moved at once, by chance, so many cost no more than one. Goes on where it was cut."""
 
     net: Net
     positions: tyro.conf.Positional[Path]
@@ -38,9 +38,10 @@ def as_text(report: dict[str, Any]) -> str:
         f"{report['player']}, {report['positions']} positions, {report['pairs']:,} pairs of searches, by "
         f"{report['judge']} ({report['judge_nodes']:,} nodes)",
         f"win rates off by {base['error']:.4f}, with twice the nodes by {doubled['error']:.4f}; another move than the "
-        f"judge's {100 * base['disagreed']:.1f} and {100 * doubled['disagreed']:.1f} %",
+        f"judge's {100 * base['disagreed']:.1f} and {100 * doubled['disagreed']:.1f} %; moves lose {base['lost']:.4f} "
+        f"and {doubled['lost']:.4f} of win rate",
         "worth, in hundredths of what twice the nodes are:",
-        f"{'':28s}  value  moved   by win rate       by move         time of a node",
+        f"{'':28s}  value  moved   by win rate       by move         by loss         time of a node",
     ]
     rows = sorted(
         report["parameters"].items(), key=lambda row: -abs(row[1]["worth"]) / max(row[1]["worth_error"], 0.01)
@@ -48,6 +49,7 @@ def as_text(report: dict[str, Any]) -> str:
     for name, row in rows:
         lines.append(
             f"{name:28s} {row['value']:6d} {row['moved']:+6d} {row['worth']:+7.1f} +- {row['worth_error']:4.1f} "
-            f"{row['moves']:+7.1f} +- {row['moves_error']:4.1f} {row['cost']:+7.1f} +- {row['cost_error']:4.1f}"
+            f"{row['moves']:+7.1f} +- {row['moves_error']:4.1f} {row['loss']:+7.1f} +- {row['loss_error']:4.1f} "
+            f"{row['cost']:+7.1f} +- {row['cost_error']:4.1f}"
         )
     return "\n".join(lines)
