@@ -1,4 +1,4 @@
-"""Matches: Elo with its 95 % interval, of games in process and through ShogiArena."""
+"""Matches: Elo with its 95 % interval, of games in process and through ShogiArena, and how the latter went."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from experiments.arena.course import read_course
 from experiments.arena.match import count_results
 from experiments.arena.process import GAMES
 from experiments.arena.results import read_results
@@ -14,12 +15,13 @@ from experiments.arena.strength import in_words
 from experiments.factory.ledger import read_entries
 from experiments.factory.shards import LEDGER
 from experiments.games.standing import Standing
-from experiments.report.charts import MACHINE, Row, interval, intervals
+from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
 from experiments.report.section import Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 
 COUNTED = "match"
 """The verb of a folder with games in process."""
+RATE, MOVES = "win rate of the first player", "moves after the opening"
 _FLAGS = {
     "time_ms": "--time",
     "increment_ms": "--increment",
@@ -43,7 +45,8 @@ def is_timed_match(path: Path) -> bool:
 def match_section(runs: Mapping[str, Path]) -> Section:
     """Runs by their names. Raises OSError, or ValueError in words for one that cannot be read."""
     rows: list[Row] = []
-    lines: list[list[str]] = []
+    course: list[Row] = []
+    cells: list[list[str]] = []
     origins: list[Origin] = []
     for run, path in runs.items():
         read = _read_timed if is_timed_match(path) else _read_counted
@@ -54,13 +57,31 @@ def match_section(runs: Mapping[str, Path]) -> Section:
             named = {"run": run, "first": first, "against": second, "command": origin.command}
             rows.append({**named, **found, MACHINE: origin.machine})
         won = " - ".join(str(report[what]) for what in ("wins", "draws", "losses"))
-        lines.append([run, first, second, won, *elo_cells(report), origin.machine])
+        cells.append([run, first, second, won, *elo_cells(report), origin.machine])
+        if is_timed_match(path):
+            course += _course(run, path)
     head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
     charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
     about = (
         "Elo in the first player's view, with its 95 % interval; pairs of games from one opening are what is counted."
     )
-    return Section("Matches", about, charts, [Table(head, lines)], origins)
+    if course:
+        charts.append(lines("How the games went", course, MOVES, RATE, "seen by"))
+        about += " How games went is the mean of all, those that are over counting with their result."
+    return Section("Matches", about, charts, [Table(head, cells)], origins)
+
+
+def _course(run: str, path: Path) -> list[Row]:
+    """What either player saw of the games."""
+    return [
+        {
+            "seen by": f"{run}: the {moment.seer}",
+            MOVES: moment.moves,
+            **around(RATE, moment.win_rate, moment.error),
+            "games over": f"{moment.over:.0%}",
+        }
+        for moment in read_course(path)
+    ]
 
 
 def standing_row(report: Mapping[str, Any]) -> Row:

@@ -1,0 +1,97 @@
+"""How the games of a match went: the first player's win rate after so many moves, as either player saw it.
+
+A game's result is one bit, told at its end. What the players saw on the way tells with less noise, and earlier, who
+gained, and in which part of the game. A game that is over goes on counting with its result, so that no figure is of the
+longer games alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.arena.process import GAMES
+from experiments.arena.results import FIRST, SECOND, read_results
+from search.score import win_rate
+
+EVERY = 10
+"""Moves between two figures."""
+LEAST_PAIRS = 10
+"""Fewer tell nothing."""
+MOST_OVER = 0.95
+"""Of the games; later there is nothing left to tell."""
+_GAMES = """select game.id, initial_position_sfen, black.player_name
+from game join player black on black.id = black_player_id where game_result != 'PAUSED' order by game.id"""
+_SCORES = "select eval from game_move where game_id = ? order by ply"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What the games looked like after so many moves."""
+
+    moves: int
+    """Behind the opening."""
+    seer: str
+    """FIRST or SECOND."""
+    win_rate: float
+    """The first player's, by the seer's last search; the mean of all games."""
+    error: float
+    """Its standard error, from pairs of games."""
+    over: float
+    """Share of the games that have ended."""
+
+
+def read_course(directory: Path) -> list[Moment]:
+    """A match's moments, in order, both seers' of each; none of a match of few pairs. Raises OSError in words."""
+    pairs: dict[str, list[tuple[np.ndarray, int]]] = {}
+    results = read_results(directory)
+    games = _read_games(directory) if results else []
+    longest = max((len(scores) for _, scores in games), default=0)
+    for result, (first_begins, scores) in zip(results, games, strict=True):
+        if result.points is not None:
+            seen = _seen(scores, first_begins, result.points, longest)
+            pairs.setdefault(result.pair, []).append((seen, len(scores)))
+    whole = [pair for pair in pairs.values() if len(pair) == 2]
+    if len(whole) < LEAST_PAIRS:
+        return []
+    rates = np.array([(one + other) / 2 for (one, _), (other, _) in whole])
+    lengths = np.array([length for pair in whole for _, length in pair])
+    last = int(np.quantile(lengths, MOST_OVER))
+    means, errors = rates.mean(0), rates.std(0, ddof=1) / math.sqrt(len(whole))
+    return [
+        Moment(moves, seer, float(means[place, moves]), float(errors[place, moves]), float((lengths < moves).mean()))
+        for moves in range(EVERY, last + 1, EVERY)
+        for place, seer in enumerate((FIRST, SECOND))
+    ]
+
+
+def _read_games(directory: Path) -> list[tuple[bool, list[int | None]]]:
+    """Of each of the games of `read_results`, whether its first player begins, and the mover's score of each move."""
+    database = directory / GAMES / "game.db"
+    try:
+        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return [
+                ((" w " in sfen) != (black == FIRST), [score for (score,) in connection.execute(_SCORES, (number,))])
+                for number, sfen, black in connection.execute(_GAMES).fetchall()
+            ]
+    except sqlite3.Error as error:
+        raise OSError(f"{database}: {error!r}") from error
+
+
+def _seen(scores: Sequence[int | None], first_begins: bool, points: float, longest: int) -> np.ndarray:
+    """f8 (2, longest + 1): the first player's win rate in each player's eyes after so many moves; the game's result
+    when it is over."""
+    seen = np.full((2, longest + 1), points)
+    seen[:, 0] = 0.5
+    for moves, score in enumerate(scores, 1):
+        mover = int((moves % 2 == 1) != first_begins)
+        seen[:, moves] = seen[:, moves - 1]
+        if score is not None:
+            seen[mover, moves] = abs(mover - win_rate(score))
+    return seen

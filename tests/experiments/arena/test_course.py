@@ -1,0 +1,94 @@
+"""How games went, by what their players saw: told from a run of ShogiArena's with games that are known."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from experiments.arena.course import read_course
+from experiments.report.games import MOVES, RATE, match_section
+from search.score import score_of_rate, win_rate
+
+BLACK_FIRST = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+WHITE_FIRST = BLACK_FIRST.replace(" b ", " w ")
+FAR = score_of_rate(0.8)
+NAMES = {1: "first", 2: "second"}
+
+
+def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK_WIN", length: int = 12) -> Path:
+    """Pairs of games of equal length whose black sees 0.8 for itself from its second move on, and white the same."""
+    games = folder / "games"
+    games.mkdir(parents=True)
+    schedule = []
+    with closing(sqlite3.connect(games / "game.db")) as database, database:
+        database.execute("create table player (id, player_name)")
+        database.executemany("insert into player values (?, ?)", NAMES.items())
+        database.execute(
+            "create table game (id, game_name, game_result, initial_position_sfen, black_player_id, white_player_id)"
+        )
+        database.execute("create table game_move (game_id, ply, eval)")
+        for number in range(2 * pairs):
+            black, white = (1, 2) if number % 2 == 0 else (2, 1)
+            key = {"game_id": f"g{number}", "pair_key": f"pair {number // 2}", "black": NAMES[black]}
+            schedule.append(key | {"white": NAMES[white]})
+            row = (number, f"g{number}", ending, sfen, black, white)
+            database.execute("insert into game values (?, ?, ?, ?, ?, ?)", row)
+            blacks = [0, None] if number == 0 else [0, FAR]  # a move without a score leaves what was seen before
+            scores = [blacks[min(ply // 2, 1)] if ply % 2 == 0 else -FAR for ply in range(length)]
+            if " w " in sfen:
+                scores = [-score if score else score for score in scores]
+            moves = [(number, *one) for one in enumerate(scores)]
+            database.executemany("insert into game_move values (?, ?, ?)", moves)
+    (games / "schedule.json").write_text(json.dumps({"games": schedule}))
+    return folder
+
+
+def test_colours_cancel_and_games_that_are_over_count_with_their_result(tmp_path):
+    moments = read_course(play(tmp_path, 10))
+    assert [(one.moves, one.seer) for one in moments] == [(10, "first"), (10, "second")]
+    first, second = moments
+    assert second.win_rate == pytest.approx(0.5)
+    assert second.error == pytest.approx(0)
+    # In one of twenty games the first player, black, never sees more than even.
+    assert first.win_rate == pytest.approx(0.5 - (win_rate(FAR) - 0.5) / 20)
+    assert first.error > 0 == first.over
+
+
+@pytest.mark.parametrize("sfen", [BLACK_FIRST, WHITE_FIRST])
+def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
+    folder = play(tmp_path, 10, sfen)
+    with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
+        database.execute("update game set black_player_id = 1, white_player_id = 2")
+    rates = sorted(one.win_rate for one in read_course(folder))
+    far = win_rate(FAR)  # black's, who is the first player; who begins sees no more than even in one game
+    assert rates == pytest.approx([far - (far - 0.5) / 20, far])
+
+
+def test_few_games_tell_nothing_and_a_spoilt_file_is_named(tmp_path):
+    assert read_course(tmp_path) == []
+    assert read_course(play(tmp_path / "few", 9)) == []
+    folder = play(tmp_path / "spoilt", 10)
+    (folder / "games" / "game.db").write_text("nothing of the kind")
+    with pytest.raises(OSError, match=r"game\.db"):
+        read_course(folder)
+
+
+def test_a_report_draws_the_course(tmp_path):
+    folder = play(tmp_path, 10, length=34)
+    (folder / "match.yaml").write_text(
+        json.dumps({"rules": {"time_control": {"byoyomi_ms": 100}}, "tournament": {"seed": 1}})
+    )
+    for name in ("first", "second"):
+        (folder / f"{name}.yaml").write_text(json.dumps({"engine_path": name, "engine_args": [], "options": {}}))
+    (chart,) = match_section({"mine": folder}).charts[-1:]
+    rows = chart.spec["data"]["values"]
+    assert [(row[MOVES], row["seen by"]) for row in rows][:3] == [
+        (10, "mine: the first"),
+        (10, "mine: the second"),
+        (20, "mine: the first"),
+    ]
+    assert all(row[f"{RATE} from"] <= row[RATE] <= row[f"{RATE} to"] for row in rows)
