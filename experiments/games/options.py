@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.games.player import Player, PuctPlayer
 from experiments.nets import as_player
-from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, STEPS
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import network_file
@@ -40,7 +40,7 @@ class NamedPlayer:
     net: str
     """File of its network, or `default`."""
     chosen: dict[str, str]
-    """The options that are not at their defaults, but for its network."""
+    """The options that change something, but for its network."""
 
     def name(self, whole: bool) -> str:
         """For readers; with the `whole` path of its network."""
@@ -73,10 +73,10 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
             f"{command}: --nodes and --depth are for networks, named by their files, and this is {kind}; "
             "play it by the clock: --byoyomi MILLISECONDS"
         )
-    values = OptionValues(OPTIONS)
+    values, given = OptionValues(OPTIONS), set()
     for setting in (*settings, *options):
         try:
-            _set(values, setting)
+            given.add(_set(values, setting))
         except ValueError as error:
             raise ValueError(f"{flag} {setting}: {error}") from None
     scale, net = values.number("FV_SCALE"), values.text("EvalFile")
@@ -87,7 +87,8 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
         load_network(net, None if scale == DEFAULT_FV_SCALE else scale),
         nodes,
         depth,
-        {one.name: value for one in _PARAMETERS if (value := values.number(one.name)) != one.default},
+        # One that is given at its default is given to short searches, too, which may have another.
+        {one.name: values.number(one.name) for one in _PARAMETERS if one.name in given},
         EVERY_STEP & ~skipped,
         values.number("USI_Hash"),
         (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
@@ -95,7 +96,8 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
     chosen = {
         option.name: values.text(option.name)
         for option in OPTIONS
-        if option.name != "EvalFile" and values.text(option.name) != str(option.default)
+        if option.name in given - {"EvalFile"}
+        and (option.name in SHORT or values.text(option.name) != str(option.default))
     }
     return NamedPlayer(player, net, chosen)
 
@@ -108,7 +110,8 @@ def _puct_player(net: Path, options: Sequence[str], nodes: int, depth: int, flag
     return NamedPlayer(PuctPlayer(net.read_bytes(), nodes), str(net), {})
 
 
-def _set(values: OptionValues, setting: str) -> None:
+def _set(values: OptionValues, setting: str) -> str:
+    """Set an option; its name."""
     name, equals, text = setting.partition("=")
     if not equals:
         raise ValueError("write NAME=VALUE")
@@ -118,3 +121,4 @@ def _set(values: OptionValues, setting: str) -> None:
         hint = f"did you mean {known[close[0]]}?" if close else f"it has {', '.join(known.values())}"
         raise ValueError(f"a player in this process has no such option; {hint}")
     values.set(name, text)
+    return known[name.lower()]

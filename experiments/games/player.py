@@ -20,7 +20,7 @@ from experiments.games.game import (
 )
 from lite.records import formats
 from lite.records.encode import encode_game
-from search.alphabeta.parameters import EVERY_STEP, make_parameters
+from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
@@ -215,7 +215,7 @@ class Duel:
     def set_parameters(self, *changes: Mapping[str, int]) -> None:
         """Change each player's parameters of the search, by name, all others at their defaults."""
         for seat, changed in zip(self._seats, changes, strict=True):
-            seat.record["parameters"] = make_parameters(changed)
+            seat.record["numbers"] = make_numbers(changed)
 
     def stop(self) -> None:
         """End the game under way soon, from any thread: `play` raises Cancelled, then and ever after."""
@@ -258,7 +258,7 @@ def _seat(player: Player) -> SearchThread:
     if not player.nodes and not player.depth:
         raise ValueError("a player needs a number of nodes or a depth for each move")
     thread = SearchThread(player.network, TranspositionTable(player.hash_mb))
-    thread.record["steps"], thread.record["parameters"] = player.steps, make_parameters(player.parameters)
+    thread.record["steps"], thread.record["numbers"] = player.steps, make_numbers(player.parameters)
     return thread
 
 

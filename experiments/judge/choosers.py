@@ -15,7 +15,7 @@ from experiments.games.player import Player
 from experiments.judge.game_position import GamePosition
 from experiments.nets import as_player
 from search.alphabeta.engine import AlphaBetaEngine
-from search.alphabeta.parameters import STEPS, make_parameters
+from search.alphabeta.parameters import STEPS, make_numbers
 
 AS_IT_IS = "as it is"
 
@@ -125,7 +125,7 @@ class OwnChooser:
     def __init__(self, player: Player) -> None:
         self._player = player
         self._engine = AlphaBetaEngine(player.network, player.hash_mb)
-        self._engine.parameters = make_parameters(player.parameters)
+        self._engine.numbers = make_numbers(player.parameters)
         self._stopped = False
 
     def forget(self, variant: int) -> None:

@@ -34,7 +34,7 @@ from experiments.judge.losses import clipped
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine
-from search.alphabeta.parameters import Parameter, make_parameters
+from search.alphabeta.parameters import Parameter, make_numbers
 from search.engine import Analysis
 from search.score import win_rate
 
@@ -77,7 +77,7 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     """
     if options.rounds < 1 or options.nodes < 1 or options.seed < 0 or not options.reach > 0:
         raise ValueError("--rounds, --nodes and --reach must be above 0, --seed not below")
-    parameters = chosen_parameters(options.names)
+    parameters = chosen_parameters(options.names, options.nodes)
     positions = read_positions(options.positions)
     if len(positions) < 2 or len(positions) * options.rounds < 2 * len(parameters):
         raise ValueError(
@@ -229,7 +229,8 @@ class EffectWorker:
         position = self._task.positions[place]
         opinion = self._seat.ask(position)
         if number == 0:
-            searches = [(design.changes, nodes), (design.changes, 2 * nodes)]
+            still = design.values(np.zeros(len(design.parameters), np.int64))  # also where twice the nodes have others
+            searches = [(still, nodes), (still, 2 * nodes)]
         else:
             signs = design.signs(place, number)
             searches = [(design.values(signs), nodes), (design.values(-signs), nodes)]
@@ -251,7 +252,7 @@ class EffectWorker:
     def _search(self, position: GamePosition, parameters: dict[str, int], nodes: int) -> tuple[Analysis, float]:
         """A search that knows nothing from before, and the seconds of a node."""
         self._engine.new_game()
-        self._engine.parameters = make_parameters(parameters)
+        self._engine.numbers = make_numbers(parameters)
         begun = time.thread_time()
         found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes)
         if self._stopped:

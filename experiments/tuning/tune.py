@@ -23,7 +23,7 @@ from experiments.games.pairs import PairTask, PairWorker
 from experiments.games.player import Player
 from experiments.pictures import draw_tuning
 from experiments.tuning.spsa import Spsa, Trial, result_of
-from search.alphabeta.parameters import PARAMETERS, Parameter
+from search.alphabeta.parameters import Parameter, parameters_for
 from search.machine.files import write_atomically
 
 PICTURE, VALUES = "tune.png", "tune.json"
@@ -107,7 +107,7 @@ def tune(options: Tuning) -> dict[str, Any]:
     """Play what is left of a tuning and draw how the values went: {games, of, folder, parameters: {name: {default,
     value, steps}}}. Raises as `produce` does; stopped by Ctrl-C it leaves how far it came in the folder, as a picture
     and as a file of this."""
-    chosen = chosen_parameters(options.names)
+    chosen = chosen_parameters(options.names, options.nodes)
     options.check()
     if options.gain is not None and not 0 < options.gain < math.inf:
         raise ValueError(f"--gain {options.gain}: must be above 0")
@@ -141,10 +141,13 @@ def _report(options: Tuning, spsa: Spsa, chosen: Sequence[Parameter]) -> dict[st
     }
 
 
-def chosen_parameters(names: Sequence[str]) -> list[Parameter]:
-    """The parameters of these names, all if there are none; ValueError names one that does not exist."""
-    known = {parameter.name: parameter for parameter in PARAMETERS}
+def chosen_parameters(names: Sequence[str], nodes: int) -> list[Parameter]:
+    """The parameters of these names, all if there are none, with their defaults in a search of so many nodes.
+
+    ValueError names one that does not exist.
+    """
+    known = {parameter.name: parameter for parameter in parameters_for(nodes)}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no such parameter: {unknown[0]}; there are {', '.join(known)}")
-    return [known[name] for name in names] if names else list(PARAMETERS)
+    return [known[name] for name in names or known]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.parameters import ASPIRATION
+from search.alphabeta.parameters import ASPIRATION, SHORT_NODES
 from search.alphabeta.root import search_root
 from search.machine.jit import jit, program
 from search.rules.play import play_line
@@ -33,6 +33,8 @@ def deepen(pos, thread, accumulators, network, last):
 
     It is one function, for whatever calls the search is compiled together with all of it.
     """
+    is_short = 0 < thread.node_limit <= SHORT_NODES
+    thread.parameters = thread.numbers.short if is_short else thread.numbers.long
     begun = np.int64(thread.nodes)
     if thread.depth == 0 and thread.root_first == 0:
         for index in range(thread.root_count):

@@ -18,7 +18,7 @@ import numpy as np
 
 from search.alphabeta.deepening import deepen, legal_length
 from search.alphabeta.paging import grow_table
-from search.alphabeta.parameters import EVERY_STEP, make_parameters
+from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.settling import settling
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import TranspositionTable
@@ -46,7 +46,7 @@ class AlphaBetaEngine(Engine):
         super().__init__()
         self.network = network if isinstance(network, EvalNetwork) else load_network(network)
         self.table = TranspositionTable(hash_mb)
-        self.steps, self.parameters = EVERY_STEP, make_parameters()
+        self.steps, self.numbers = EVERY_STEP, make_numbers()
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
         self._searched = False
@@ -145,7 +145,7 @@ class AlphaBetaEngine(Engine):
         record = thread.record
         record["stop"] = 0
         record[LOW_PLY_HISTORY] = HISTORIES[LOW_PLY_HISTORY]
-        record["steps"], record["parameters"] = self.steps, self.parameters
+        record["steps"], record["numbers"] = self.steps, self.numbers
         record["nodes"] = 0
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots

@@ -1,13 +1,16 @@
 """What can be changed about the search without compiling: the numbers that games tune, and steps to leave out.
 
-The numbers are tuned by SPSA (`liteshogi tune`); `bench steps` leaves out one step at a time and counts what it
-saved. Both lie in the thread's record, so one compiled search serves all values.
+The numbers are tuned by SPSA (`liteshogi tune`) and by a judge (`liteshogi judge parameters`); `bench steps` leaves out
+one step at a time and counts what it saved. Both lie in the thread's record, so one compiled search serves all values.
+
+What is best in a short search is not in a long one, so one that is limited to few nodes has numbers of its own where
+others were found to be better for it (docs/search_numbers.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -168,6 +171,79 @@ PARAMETERS = (
     Parameter("aspiration_margin", 22, 5, 100, 3, "centipawns to each side of the last score"),
     Parameter("aspiration_growth", 12, 5, 40, 2, "quarters by which a window that failed is wider"),
 )
+SHORT_NODES = 40_000
+"""A search that is limited to no more nodes than these is a short one. One by the clock never is."""
+SHORT = {
+    "reverse_futility_margin": 57,
+    "reverse_futility_depth": 15,
+    "reverse_futility_unknown": 32,
+    "reverse_futility_improving": 2972,
+    "reverse_futility_correction": 28,
+    "razor_margin": 281,
+    "null_move_margin": 327,
+    "null_move_depth": 19,
+    "null_move_improving": 79,
+    "table_cut_margin": 382,
+    "late_move_growth": 12,
+    "late_move_iteration": 10,
+    "futility_base": 31,
+    "futility_margin": 78,
+    "futility_unreached": 135,
+    "futility_above": 99,
+    "futility_history": 4176,
+    "futility_main_history": 12,
+    "capture_futility_margin": 262,
+    "capture_futility_history": 48,
+    "capture_exchange_history": 42,
+    "singular_margin": 68,
+    "singular_double": 32,
+    "singular_double_quiet": 163,
+    "singular_triple_pv": 359,
+    "singular_triple_quiet": 201,
+    "singular_triple_was_pv": 117,
+    "singular_far": 59,
+    "reduction_base": 1189,
+    "reduction_cut_node": 3916,
+    "reduction_history": 340,
+    "reduction_number": 55,
+    "reduction_correction": 16,
+    "reduction_was_pv": 2578,
+    "reduction_on_pv": 852,
+    "reduction_table_move": 1923,
+    "reduction_some_cuts": 333,
+    "reduction_many_cuts": 1261,
+    "reduction_first": 1179,
+    "one_ply_less": 4176,
+    "deeper_margin": 59,
+    "shallower_margin": 23,
+    "better_depth": 16,
+    "promotion_value": 254,
+    "good_capture": 21,
+    "best_most": 1712,
+    "best_table_move": 282,
+    "malus_slope": 687,
+    "malus_most": 1282,
+    "malus_fade": 995,
+    "history_malus": 1089,
+    "capture_gain_share": 1192,
+    "capture_loss_share": 1425,
+    "surprise_bonus": 1592,
+    "unanswered_base": 192,
+    "evaluation_main": 1,
+    "evaluation_offset": 50,
+    "low_ply_share": 688,
+    "pawn_share_loss": 483,
+    "continuation_share_1": 1268,
+    "continuation_share_4": 508,
+    "continuation_share_5": 221,
+    "correction_worth": 830,
+    "correction_unreached": 61,
+    "correction_weight_two": 8776,
+    "delta_margin": 302,
+    "aspiration_margin": 25,
+    "aspiration_growth": 14,
+}
+"""The defaults of short searches, as far as they have others."""
 
 STEPS = (
     "table cut",
@@ -230,6 +306,8 @@ parameters_dtype = np.dtype(
     ],
     align=True,
 )
+numbers_dtype = np.dtype([("short", parameters_dtype), ("long", parameters_dtype)], align=True)
+"""The parameters of either kind of search."""
 
 
 def read_parameter(name: str, value: int) -> Parameter:
@@ -242,13 +320,26 @@ def read_parameter(name: str, value: int) -> Parameter:
     raise ValueError(f"no such parameter: {name[:60]!r}")
 
 
-def make_parameters(changes: Mapping[str, int] | None = None) -> np.void:
-    """A record of `parameters_dtype`: the defaults with some changed."""
-    record = np.zeros(1, parameters_dtype)[0]
-    for parameter in PARAMETERS:
-        record[parameter.name] = parameter.default
-    for name, value in (changes or {}).items():
-        record[read_parameter(name, value).name] = value
+def make_numbers(changes: Mapping[str, int] | None = None) -> np.void:
+    """A record of `numbers_dtype`: the defaults, with some changed in both kinds of search."""
+    changed = {read_parameter(name, value).name: value for name, value in (changes or {}).items()}
+    defaults = {parameter.name: parameter.default for parameter in PARAMETERS}
+    record = np.zeros(1, numbers_dtype)[0]
+    _fill(record["short"], defaults | SHORT | changed)
+    _fill(record["long"], defaults | changed)
+    return record
+
+
+def parameters_for(nodes: int) -> tuple[Parameter, ...]:
+    """The parameters with the defaults that they have in a search of so many nodes; 0: without a limit."""
+    short = SHORT if 0 < nodes <= SHORT_NODES else {}
+    return tuple(replace(one, default=short.get(one.name, one.default)) for one in PARAMETERS)
+
+
+def _fill(record: np.void, values: Mapping[str, int]) -> None:
+    """Set a record of `parameters_dtype`, and what follows from its parameters."""
+    for name, value in values.items():
+        record[name] = value
     # Late-move reductions: logarithmic in depth and move number (Stockfish's form).
     logarithms = np.log(np.maximum(np.arange(_LONGEST), 1))
     record["reductions"] = record["reduction_factor"] * np.outer(logarithms, logarithms)
@@ -256,4 +347,3 @@ def make_parameters(changes: Mapping[str, int] | None = None) -> np.void:
         record["continuation_shares"][back] = record[f"continuation_share_{back}"]
     for likeness, name in enumerate(_LIKENESSES):
         record["correction_weights"][likeness] = record[f"correction_weight_{name}"]
-    return record

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.parameters import EVERY_STEP, make_parameters, parameters_dtype
+from search.alphabeta.parameters import EVERY_STEP, make_numbers, numbers_dtype, parameters_dtype
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES
 from search.alphabeta.transposition import TranspositionTable, table_dtype
 from search.evaluation.accumulator import Accumulators
@@ -61,7 +61,8 @@ thread_dtype = record_dtype(
         ("null_until", np.int32),  # verification search: no null move before this ply, see alphabeta.py
         ("table", table_dtype),
         ("steps", np.int64),  # a bit for each step of the search that is taken, see parameters.py
-        ("parameters", parameters_dtype),
+        ("numbers", numbers_dtype),
+        ("parameters", parameters_dtype),  # those of `numbers` that the search under way has
         # the root
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
@@ -147,7 +148,8 @@ class SearchThread:
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
         self.record = new_record(thread_dtype)
         self.record["sample_at"] = NEVER
-        self.record["steps"], self.record["parameters"] = EVERY_STEP, make_parameters()
+        self.record["steps"], self.record["numbers"] = EVERY_STEP, make_numbers()
+        self.record["parameters"] = self.record["numbers"]["long"]
         self.record["declaration_rule"] = RULE_27
         self.position = new_position()
         self.use_table(table)

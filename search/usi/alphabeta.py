@@ -85,11 +85,12 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 say(f"Threads {values.number('Threads')} do not fit into memory")
         if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
             self._load(engine, values, say)
-        changes = {option.name: values.number(option.name) for option in self._tunable}
+        tuned = {option.name: values.number(option.name) for option in self._tunable}
+        changes = {option.name: tuned[option.name] for option in self._tunable if tuned[option.name] != option.default}
         if changes != self._parameters:  # their table takes milliseconds, as long as a short search
-            from search.alphabeta.parameters import make_parameters
+            from search.alphabeta.parameters import make_numbers
 
-            engine.parameters, self._parameters = make_parameters(changes), changes
+            engine.numbers, self._parameters = make_numbers(changes), changes
 
     def _set_hash(self, engine: AlphaBetaEngine, megabytes: int, say: Say) -> None:
         from search.alphabeta.paging import back_table

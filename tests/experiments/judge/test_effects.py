@@ -11,7 +11,7 @@ import pytest
 from experiments.judge.effects import MEASURES, Design, EffectOptions, effects, measure_effects
 from experiments.judge.judge import Judging
 from liteshogi.commands.judge.parameters import as_text
-from search.alphabeta.parameters import PARAMETERS
+from search.alphabeta.parameters import PARAMETERS, SHORT
 
 LINES = (
     "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # where 1,000 nodes find a better move than 500
@@ -75,7 +75,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
     for measure in MEASURES:
         assert report["base"][measure] > report["doubled"][measure] == 0
     row = report["parameters"]["futility_margin"]
-    assert (row["value"], row["moved"]) == (120, 32)
+    assert (row["value"], row["moved"]) == (SHORT["futility_margin"], 32)
     assert all(name in as_text(report) for name in NAMES)
     ledger = (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()
     assert len(ledger) == 9

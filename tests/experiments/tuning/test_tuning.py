@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from experiments.tuning.spsa import Spsa, result_of
 from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.tune import Command as Tune
-from search.alphabeta.parameters import PARAMETERS, Parameter
+from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter
 
 PAIRS = 4000
 
 
 def test_parameters_are_chosen_by_name():
-    assert chosen_parameters(()) == list(PARAMETERS)
-    assert [one.name for one in chosen_parameters(("razor_margin", "reduction_base"))] == [
-        "razor_margin",
-        "reduction_base",
-    ]
+    assert chosen_parameters((), 0) == list(PARAMETERS)
+    short = chosen_parameters(("razor_margin", "reduction_base"), 5000)
+    assert {one.name: one.default for one in short} == {
+        name: SHORT[name] for name in ("razor_margin", "reduction_base")
+    }
     with pytest.raises(ValueError, match="no such parameter: speed"):
-        chosen_parameters(("speed",))
+        chosen_parameters(("speed",), 0)
 
 
 def test_every_parameter_has_room_on_both_sides():
