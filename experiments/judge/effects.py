@@ -34,7 +34,7 @@ from experiments.judge.losses import clipped
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine
-from search.alphabeta.parameters import Parameter, make_numbers
+from search.alphabeta.parameters import Parameter, make_numbers, parameters_for
 from search.engine import Analysis
 from search.score import win_rate
 
@@ -229,7 +229,8 @@ class EffectWorker:
         position = self._task.positions[place]
         opinion = self._seat.ask(position)
         if number == 0:
-            still = design.values(np.zeros(len(design.parameters), np.int64))  # also where twice the nodes have others
+            # All of them, for a search of twice the nodes may have others.
+            still = {one.name: one.default for one in parameters_for(nodes)} | design.changes
             searches = [(still, nodes), (still, 2 * nodes)]
         else:
             signs = design.signs(place, number)
