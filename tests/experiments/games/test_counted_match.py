@@ -21,7 +21,7 @@ from experiments.games.options import plays_in_process, read_player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
-from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, make_numbers
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 
@@ -205,6 +205,13 @@ def test_options_reach_the_player(material):
     assert player.steps == EVERY_STEP & ~NULL_MOVE
     assert named.name(False) == "default (100 nodes, USI_Hash=3, razor_margin=300, skip_null_move=True)"
     assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
+
+
+def test_a_number_given_at_its_default_is_given_to_short_searches_too():
+    named = read_player("default", ("Futility_Margin=120", "razor_base=502"), 100, 0, "")
+    numbers = make_numbers(named.player.parameters)
+    assert numbers["short"]["futility_margin"] == numbers["long"]["futility_margin"] == 120 != SHORT["futility_margin"]
+    assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other changes nothing
 
 
 def test_networks_and_this_engine_play_in_process(material):
