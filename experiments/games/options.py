@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ NETWORKS = (".safetensors", ".bin", ".onnx")
 HASH_MB = 16
 """Clearing a larger table takes as long as a short game."""
 _PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
-_STEPS = tuple(Check(f"skip_{name.replace(' ', '_')}", False) for name in STEPS)
+_STEPS = tuple(Check(re.sub(r"\W", "_", f"skip_{name}"), False) for name in STEPS)
 OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", HASH_MB, 1, 1 << 20),
     FileName("EvalFile", "default"),

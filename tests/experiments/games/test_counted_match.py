@@ -21,7 +21,7 @@ from experiments.games.options import plays_in_process, read_player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
-from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, make_numbers
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 
@@ -205,6 +205,9 @@ def test_options_reach_the_player(material):
     assert player.steps == EVERY_STEP & ~NULL_MOVE
     assert named.name(False) == "default (100 nodes, USI_Hash=3, razor_margin=300, skip_null_move=True)"
     assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
+    for number, step in enumerate(STEPS):
+        option = f"skip_{step.replace(' ', '_').replace('-', '_')}=true"
+        assert read_player("default", (option,), 1, 0, "").player.steps == EVERY_STEP & ~(1 << number)
 
 
 def test_a_number_given_at_its_default_is_given_to_short_searches_too():
