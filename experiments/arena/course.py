@@ -37,10 +37,10 @@ class Moment:
 
     moves: int
     """Behind the opening."""
-    seer: str
-    """FIRST or SECOND."""
+    player: str
+    """Who saw it: FIRST or SECOND."""
     win_rate: float
-    """The first player's, by the seer's last search; the mean of all games."""
+    """The first player's, by the last search of who saw it; the mean of all games."""
     error: float
     """Its standard error, from pairs of games."""
     over: float
@@ -48,7 +48,7 @@ class Moment:
 
 
 def read_course(directory: Path) -> list[Moment]:
-    """A match's moments, in order, both seers' of each; none of a match of few pairs. Raises OSError in words."""
+    """A match's moments, in order, as both players saw each; none of a match of few pairs. Raises OSError in words."""
     pairs: dict[str, list[tuple[np.ndarray, int]]] = {}
     results = read_results(directory)
     games = _read_games(directory) if results else []
@@ -65,9 +65,9 @@ def read_course(directory: Path) -> list[Moment]:
     last = int(np.quantile(lengths, MOST_OVER))
     means, errors = rates.mean(0), rates.std(0, ddof=1) / math.sqrt(len(whole))
     return [
-        Moment(moves, seer, float(means[place, moves]), float(errors[place, moves]), float((lengths < moves).mean()))
+        Moment(moves, player, float(means[place, moves]), float(errors[place, moves]), float((lengths < moves).mean()))
         for moves in range(EVERY, last + 1, EVERY)
-        for place, seer in enumerate((FIRST, SECOND))
+        for place, player in enumerate((FIRST, SECOND))
     ]
 
 

@@ -49,7 +49,8 @@ def match_section(runs: Mapping[str, Path]) -> Section:
     cells: list[list[str]] = []
     origins: list[Origin] = []
     for run, path in runs.items():
-        read = _read_timed if is_timed_match(path) else _read_counted
+        is_timed = is_timed_match(path)
+        read = _read_timed if is_timed else _read_counted
         first, second, report, origin = read(run, path)
         origins.append(origin)
         found = standing_row(report)
@@ -58,7 +59,7 @@ def match_section(runs: Mapping[str, Path]) -> Section:
             rows.append({**named, **found, MACHINE: origin.machine})
         won = " - ".join(str(report[what]) for what in ("wins", "draws", "losses"))
         cells.append([run, first, second, won, *elo_cells(report), origin.machine])
-        if is_timed_match(path):
+        if is_timed:
             course += _course(run, path)
     head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
     charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
@@ -75,7 +76,7 @@ def _course(run: str, path: Path) -> list[Row]:
     """What either player saw of the games."""
     return [
         {
-            "seen by": f"{run}: the {moment.seer}",
+            "seen by": f"{run}: the {moment.player}",
             MOVES: moment.moves,
             **around(RATE, moment.win_rate, moment.error),
             "games over": f"{moment.over:.0%}",

@@ -85,8 +85,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 say(f"Threads {values.number('Threads')} do not fit into memory")
         if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
             self._load(engine, values, say)
-        tuned = {option.name: values.number(option.name) for option in self._tunable}
-        changes = {option.name: tuned[option.name] for option in self._tunable if tuned[option.name] != option.default}
+        changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
         if changes != self._parameters:  # their table takes milliseconds, as long as a short search
             from search.alphabeta.parameters import make_numbers
 

@@ -49,7 +49,7 @@ def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK
 
 def test_colours_cancel_and_games_that_are_over_count_with_their_result(tmp_path):
     moments = read_course(play(tmp_path, 10))
-    assert [(one.moves, one.seer) for one in moments] == [(10, "first"), (10, "second")]
+    assert [(one.moves, one.player) for one in moments] == [(10, "first"), (10, "second")]
     first, second = moments
     assert second.win_rate == pytest.approx(0.5)
     assert second.error == pytest.approx(0)
