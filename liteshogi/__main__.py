@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "compare": (),
     "sweep": (),
     "tune": (),
-    "judge": ("moves", "positions", "refutations", "health", "parameters"),
+    "judge": ("moves", "positions", "refutations", "health", "parameters", "match"),
     "recipe": ("run", "draw"),
     "report": (),
     "analyse": (),

@@ -51,6 +51,7 @@ game_dtype = np.dtype(
         ("draw_score", np.int32),  # no score is further from 0 for `draw_plies`, from move `draw_from` on: drawn
         ("draw_plies", np.int32),
         ("draw_from", np.int32),
+        ("plies", np.int32),  # the game is broken off after so many, unfinished; 0: never
         ("play_out", np.uint8),  # note how the scores would have ended it, but play on
         ("soft_plies", np.int32),  # for so many plies choose among the best moves at random
         ("soft_lines", np.int32),  # the best of which are so many, at most LINES
@@ -184,7 +185,8 @@ def play_game(pos, game, first, first_sums, first_network, second, second_sums, 
     begin_game(game)
     while True:
         ending, winner = rules_end(pos, game)
-        if ending == UNFINISHED and not game.cancelled:
+        broken_off = game.plies and game.count >= game.plies
+        if ending == UNFINISHED and not broken_off and not game.cancelled:
             us = np.int64(pos.turn)
             if us == game.first_colour:
                 move, score = _choose(pos, game, first, first_sums, first_network, np.int64(0))
@@ -194,6 +196,6 @@ def play_game(pos, game, first, first_sums, first_network, second, second_sums, 
                 ending, winner = np.int64(MATE), 1 - us
             elif not game.cancelled:
                 ending, winner = enter_move(pos, game, move, score)
-        if ending != UNFINISHED or game.cancelled:
+        if ending != UNFINISHED or broken_off or game.cancelled:
             game.ending, game.winner = ending, winner
             return

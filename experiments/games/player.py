@@ -84,6 +84,8 @@ class Ending:
     """0: never."""
     draw_from: int = 160
     """The move number from which on those plies count."""
+    plies: int = 0
+    """Broken off after so many of its own, unfinished and nobody's; 0: never."""
 
     def write(self, game: np.void) -> None:
         """Ask it of a game's record."""
@@ -239,7 +241,7 @@ class Duel:
             _weigh_draws(self._seats[number], player, first_colour ^ number)
         arguments = [part for seat in self._seats for part in _arguments(seat)]
         play_game(pos, game, *arguments)
-        if self._cancelled or game["ending"] == UNFINISHED:
+        if self._cancelled:
             raise Cancelled
         if not game["count"]:
             raise ValueError(f"{start}: the game is over before it begins ({ENDINGS[game['ending']]})")

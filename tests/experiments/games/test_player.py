@@ -9,7 +9,15 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.games.game import DECLARATION, MATE, MOVE_LIMIT, PERPETUAL_CHECK, SENNICHITE, WON_BY_SCORE
+from experiments.games.game import (
+    DECLARATION,
+    MATE,
+    MOVE_LIMIT,
+    PERPETUAL_CHECK,
+    SENNICHITE,
+    UNFINISHED,
+    WON_BY_SCORE,
+)
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
 from lite.records.decode import labelled_dtype
@@ -39,6 +47,15 @@ def board_after(game) -> cshogi.Board:
         assert board.is_legal(full)
         board.push(full)
     return board
+
+
+def test_a_game_is_broken_off_where_its_players_do_not_look_for_an_end(player):
+    whole = Duel(player).play("startpos moves 7g7f 3c3d")
+    broken = Duel(player, ending=Ending(plies=20)).play("startpos moves 7g7f 3c3d")
+    assert (broken.ending, broken.points, len(broken.moves)) == (UNFINISHED, 0.5, 20)
+    assert broken.moves.tolist() == whole.moves[:20].tolist()
+    ended = Duel(player, ending=Ending(plies=len(whole.moves) + 1)).play("startpos moves 7g7f 3c3d")
+    assert (ended.ending, ended.moves.tolist()) == (whole.ending, whole.moves.tolist())
 
 
 def test_games_end_as_the_rules_say(player):

@@ -1,0 +1,191 @@
+"""Two players' games broken off after some plies, and told by a judge who stands better.
+
+Most of what tells two players apart has happened long before the end of a game, and the end itself is one bit, where a
+strong engine's win rate says how much: an hour of such games tells several times as much as one of whole games
+(rollouts that are truncated and evaluated: G. Tesauro and G. Galperin, "On-line Policy Improvement using Monte-Carlo
+Search", 1996). What comes of it is a share of win rate and no Elo: a lead grows with the moves that are left to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.factory.description import Description
+from experiments.factory.jobs import Product, Stopped
+from experiments.factory.ledger import Counts
+from experiments.factory.produce import Place, produce
+from experiments.games.counted import CountedGames
+from experiments.games.game import UNFINISHED
+from experiments.games.options import NamedPlayer, read_player
+from experiments.games.pairs import COLOURS, line_of
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player
+from experiments.judge.game_position import GamePosition
+from experiments.judge.judge import Judge, Judging
+from experiments.judge.losses import clipped
+from experiments.league.participant import Participant, parse_participant
+from lite.records.formats import HCPE
+from search.rules.sfen import move_to_usi
+from search.score import win_rate
+
+
+@dataclass(frozen=True)
+class JudgedMatch:
+    """Who plays, and how far."""
+
+    first: str
+    """`[NAME=]NET [OPTION=VALUE ...]`: a network's file or `default`, and options as a match in process takes them."""
+    second: str
+    """Likewise."""
+    openings: Path
+    nodes: int = 100_000
+    """Of a move."""
+    plies: int = 50
+    """After which a game is broken off and judged."""
+    games: int = 400
+    """An even number: every opening is played with both colours."""
+    seed: int = 1
+    """Order of the openings."""
+    output: Path = Path("runs/judged")
+
+
+def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
+    """{first, second, judge, judge_nodes, nodes, plies, games, pairs, share, share_error, ended}; goes on where it was
+    cut.
+
+    `share` is the first player's mean win rate where its games were broken off, those that ended before counting by
+    their result, and `share_error` its standard error, by pairs. `ended` is how many did. Raises OSError or ValueError
+    in words, KeyboardInterrupt.
+    """
+    if match.plies < 1:
+        raise ValueError(f"--plies {match.plies}: must be at least 1")
+    counted = CountedGames(nodes=match.nodes, games=match.games, openings=match.openings, output=match.output)
+    counted.check()
+    lines = counted.lines()
+    players = [parse_participant(text) for text in (match.first, match.second)]
+    first, second = (_player(one, match.nodes) for one in players)
+    judge = judging.open()
+    task = JudgedTask(first.player, second.player, judge, lines, match.plies, match.seed)  # type: ignore[arg-type]
+    told: dict[str, Any] = {"openings": len(lines), "nodes": match.nodes, "plies": match.plies, "seed": match.seed}
+    told |= {"first": first.name(True), "second": second.name(True)}
+    told |= {"judge": judge.engine.id_name, "judge_nodes": judge.nodes}
+    description = Description("judge match", told, (match.openings,), {"first": first.net, "second": second.net})
+    shares = Shares(match.games // 2)
+    place = Place(match.output, HCPE, judging.workers)
+    produce(place, description, task, ((number, number) for number in range(match.games // 2)), referee=shares)
+    return {
+        "first": players[0].name,
+        "second": players[1].name,
+        "judge": judge.engine.id_name,
+        "judge_nodes": judge.nodes,
+        "nodes": match.nodes,
+        "plies": match.plies,
+        **shares.report(),
+    }
+
+
+def _player(one: Participant, nodes: int) -> NamedPlayer:
+    """ValueError for what does not play by alpha-beta in this process."""
+    named = read_player(one.command, one.options, nodes, 0, one.command)
+    if not isinstance(named.player, Player):
+        raise ValueError(f"{one.command}: is played by PUCT; networks that alpha-beta plays are judged")
+    return named
+
+
+@dataclass(frozen=True)
+class JudgedTask:
+    """What a worker needs to play pairs and have them judged."""
+
+    first: Player
+    second: Player
+    judge: Judge
+    lines: tuple[str, ...]
+    plies: int
+    seed: int
+
+    def open(self) -> JudgedWorker:
+        return JudgedWorker(self)
+
+
+class JudgedWorker:
+    """One thread's players, and its judge."""
+
+    def __init__(self, task: JudgedTask) -> None:
+        self._task = task
+        self._duel = Duel(task.first, task.second, Ending(plies=task.plies))
+        self._seat = task.judge.seat()
+
+    def stop(self) -> None:
+        self._duel.stop()
+        self._seat.stop()
+
+    def run(self, number: int) -> Product:
+        """What both games of a pair are worth to the first player, who is black in the first."""
+        opening = line_of(self._task.lines, number, self._task.seed)
+        counts: Counter[str] = Counter()
+        try:
+            for colour, name in COLOURS.items():
+                self._duel.forget()
+                game = self._duel.play(opening, colour)
+                counts[f"share as {name}"] = round(self._share(opening, game), 6)  # type: ignore[assignment]
+                counts["ended"] += game.ending != UNFINISHED
+        except Cancelled:
+            raise Stopped from None
+        return Product(b"", counts)
+
+    def _share(self, opening: str, game: PlayedGame) -> float:
+        if game.ending != UNFINISHED:
+            return game.points
+        start = GamePosition.parse(opening)
+        position = GamePosition(start.start, (*start.moves, *(move_to_usi(int(move)) for move in game.moves)))
+        mover = win_rate(clipped(self._seat.ask(position).score))
+        return mover if int(position.set_up()["turn"]) == game.first_colour else 1 - mover
+
+
+class Shares:
+    """What the pairs have come to; the referee of the work."""
+
+    def __init__(self, pairs: int) -> None:
+        self.total: int | None = 2 * pairs
+        self._pairs = pairs
+        self._shares: list[float] = []
+        self._ended = 0
+
+    def see(self, number: int, counts: Counts) -> None:
+        """A pair has been played."""
+        if number < self._pairs:
+            self._shares.append(sum(counts[f"share as {name}"] for name in COLOURS.values()) / 2)
+            self._ended += int(counts["ended"])
+
+    def has_enough(self) -> bool:
+        """Never: as many are played as were asked for."""
+        return False
+
+    def measure(self) -> tuple[int, str]:
+        """For the progress line."""
+        games = 2 * len(self._shares)
+        words = f"{games:,} of {self.total:,} games"
+        if games > 2:
+            words += f", {np.mean(self._shares):.3f} +- {self._error():.3f}"
+        return games, words
+
+    def report(self) -> dict[str, Any]:
+        """games, pairs, share, share_error and ended, see `play_judged_match`."""
+        return {
+            "games": 2 * len(self._shares),
+            "pairs": len(self._shares),
+            "share": round(float(np.mean(self._shares)), 4),
+            "share_error": round(self._error(), 4),
+            "ended": self._ended,
+        }
+
+    def _error(self) -> float:
+        """The standard error; infinite where one pair says nothing of it."""
+        if len(self._shares) < 2:
+            return math.inf
+        return float(np.std(self._shares, ddof=1)) / math.sqrt(len(self._shares))

@@ -1,0 +1,96 @@
+"""Games that are broken off and judged: what the judge says counts for the right side, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.judge.judge import Judging
+from experiments.judge.match import JudgedMatch, play_judged_match
+from liteshogi.commands.judge.match import as_text
+from search.score import win_rate
+
+LINES = (
+    "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b",
+    "startpos moves 7g7f 8c8d 7i6h 3c3d 6g6f 7a6b",
+    "startpos moves 2g2f 8c8d 2f2e 8d8e",
+)
+MATED = "4k4/9/4P4/9/9/9/9/9/4K4 b 2G 1"
+
+
+@pytest.fixture
+def openings(tmp_path) -> Path:
+    path = tmp_path / "openings.sfen"
+    path.write_text("\n".join(LINES))
+    return path
+
+
+@pytest.fixture
+def match(openings, tmp_path) -> JudgedMatch:
+    return JudgedMatch("default", "default", openings, nodes=200, plies=7, games=6, output=tmp_path / "run")
+
+
+def judged_by(scripted, tmp_path, workers: int = 2) -> Judging:
+    return Judging(scripted.command, judge_nodes=500, ledger=tmp_path / "ledger.jsonl", workers=workers)
+
+
+def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path):
+    """Seven plies on it is white's turn, so the judge's 300 are white's in both games of a pair."""
+    scripted.answer({"else": ["resign", "cp 300"]})
+    play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
+    counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
+    assert counts["share as black"] == pytest.approx(1 - win_rate(300), abs=1e-6)
+    assert counts["share as white"] == pytest.approx(win_rate(300), abs=1e-6)
+    assert len(scripted.asked()) == 1  # the pair is one game played twice
+    assert scripted.asked()[0].endswith("go nodes 500")
+
+
+def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path):
+    judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, ledger=tmp_path / "ledger.jsonl", workers=2)
+    level = play_judged_match(match, judging)
+    assert (level["share"], level["share_error"], level["games"], level["pairs"]) == (0.5, 0.0, 6, 3)
+    changed = "changed=default futility_margin=250"
+    one = play_judged_match(replace(match, first=changed, output=tmp_path / "one"), judging)
+    other = play_judged_match(replace(match, second=changed, output=tmp_path / "other"), judging)
+    assert one["share"] == pytest.approx(1 - other["share"], abs=2e-4)
+    assert one["share"] != 0.5
+    assert one["share_error"] == pytest.approx(other["share_error"], abs=2e-4)
+    assert f"{one['share']:.3f} +- {one['share_error']:.3f}" in as_text(one)
+    assert (one["first"], other["second"]) == ("changed", "changed")
+
+
+def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
+    scripted.answer({"else": ["resign", "cp 100"]})
+    judging = judged_by(scripted, tmp_path)
+    assert play_judged_match(replace(match, games=2), judging)["games"] == 2
+    before = (match.output / "ledger.jsonl").read_text()
+    assert play_judged_match(match, judging)["games"] == 6
+    assert (match.output / "ledger.jsonl").read_text().startswith(before)
+    with pytest.raises(ValueError, match="--plies 7, not 8"):
+        play_judged_match(replace(match, plies=8), judging)
+
+
+def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):
+    match.openings.write_text(MATED)
+    scripted.answer({"else": ["resign", "cp 0"]})
+    report = play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
+    assert (report["ended"], report["share"]) == (2, 0.5)
+    assert not scripted.asked()
+
+
+def test_what_cannot_be_played_is_said(match, scripted, tmp_path):
+    scripted.answer({"else": ["resign", "cp 0"]})
+    judging = judged_by(scripted, tmp_path)
+    for changes, words in (
+        ({"plies": 0}, "--plies 0"),
+        ({"games": 3}, "--games 3"),
+        ({"games": 8}, "3 openings are good for 6 games"),
+        ({"nodes": 0}, "--nodes"),
+        ({"first": "none.safetensors"}, "none.safetensors: there is no such network"),
+        ({"first": "default razor=1"}, "did you mean"),
+    ):
+        with pytest.raises((ValueError, OSError), match=words):
+            play_judged_match(replace(match, **changes), judging)
