@@ -32,7 +32,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "compare": (),
     "sweep": (),
     "tune": (),
-    "judge": ("moves", "positions", "refutations", "health", "parameters", "match"),
+    "judge": ("moves", "positions", "refutations", "health", "parameters", "effects", "match"),
     "recipe": ("run", "draw"),
     "report": (),
     "analyse": (),

@@ -219,6 +219,11 @@ class Duel:
         for seat, changed in zip(self._seats, changes, strict=True):
             seat.record["numbers"] = make_numbers(changed)
 
+    def set_steps(self, *steps: int) -> None:
+        """Change which steps of the search each player has, see `Player.steps`."""
+        for seat, bits in zip(self._seats, steps, strict=True):
+            seat.record["steps"] = bits
+
     def stop(self) -> None:
         """End the game under way soon, from any thread: `play` raises Cancelled, then and ever after."""
         self._cancelled = True

@@ -9,7 +9,6 @@ Search", 1996). What comes of it is a share of win rate and no Elo: a lead grows
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,22 +116,22 @@ class JudgedWorker:
 
     def __init__(self, task: JudgedTask) -> None:
         self._task = task
-        self._duel = Duel(task.first, task.second, Ending(plies=task.plies))
+        self.duel = Duel(task.first, task.second, Ending(plies=task.plies))
         self._seat = task.judge.seat()
 
     def stop(self) -> None:
-        self._duel.stop()
+        self.duel.stop()
         self._seat.stop()
 
     def run(self, number: int) -> Product:
-        """What both games of a pair are worth to the first player, who is black in the first."""
+        """What both games of a pair are worth to the first player, who is black in the first. Raises Stopped."""
         opening = line_of(self._task.lines, number, self._task.seed)
-        counts: Counter[str] = Counter()
+        counts: dict[str, float] = {"ended": 0}
         try:
             for colour, name in COLOURS.items():
-                self._duel.forget()
-                game = self._duel.play(opening, colour)
-                counts[f"share as {name}"] = round(self._share(opening, game), 6)  # type: ignore[assignment]
+                self.duel.forget()
+                game = self.duel.play(opening, colour)
+                counts[f"share as {name}"] = round(self._share(opening, game), 6)
                 counts["ended"] += game.ending != UNFINISHED
         except Cancelled:
             raise Stopped from None
@@ -147,6 +146,11 @@ class JudgedWorker:
         return mover if int(position.set_up()["turn"]) == game.first_colour else 1 - mover
 
 
+def share_of(counts: Counts) -> float:
+    """What a pair was worth to the first player, 0..1."""
+    return sum(counts[f"share as {name}"] for name in COLOURS.values()) / 2
+
+
 class Shares:
     """What the pairs have come to; the referee of the work."""
 
@@ -159,7 +163,7 @@ class Shares:
     def see(self, number: int, counts: Counts) -> None:
         """A pair has been played."""
         if number < self._pairs:
-            self._shares.append(sum(counts[f"share as {name}"] for name in COLOURS.values()) / 2)
+            self._shares.append(share_of(counts))
             self._ended += int(counts["ended"])
 
     def has_enough(self) -> bool:
