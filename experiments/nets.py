@@ -5,6 +5,7 @@ Callers name a file and need not know its kind. What a kind needs is imported wh
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -270,10 +271,11 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     Raises OSError or ValueError in words for a network that no engine here plays.
     """
     path = Path(command)
-    if command != "liteshogi" and (path / "liteshogi" / "__main__.py").is_file():
+    # os.path takes a command that is too long for a path for none, where pathlib raises.
+    if command != "liteshogi" and os.path.isfile(path / "liteshogi" / "__main__.py"):
         return _source_tree(path), ()
-    is_network = path.is_file() and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
-    is_run = path.is_dir() and command != "liteshogi"  # which is this program, in its own source tree too
+    is_network = os.path.isfile(path) and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
+    is_run = os.path.isdir(path) and command != "liteshogi"  # which is this program, in its own source tree too
     if not is_shipped(command) and not is_network and not is_run:
         return command, ()
     kind = kind_of(command)

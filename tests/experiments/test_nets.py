@@ -120,7 +120,7 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     assert as_player("folded.safetensors") == ("liteshogi", (f"EvalFile={nets / 'folded.safetensors'}",))
     assert as_player("nn.bin") == ("liteshogi", (f"EvalFile={nets / 'nn.bin'}",))
     assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
-    for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast"):
+    for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast", "x" * 5000):
         assert as_player(command) == (command, ())
     (nets / "liteshogi").mkdir()  # as the source tree has one
     assert as_player("liteshogi") == ("liteshogi", ())
