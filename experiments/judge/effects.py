@@ -115,9 +115,9 @@ class Design:
         self.centre = np.array([self.changes.get(one.name, one.default) for one in parameters], np.int64)
         self.moved = np.array([1 if one.step == 1 else max(1, round(reach * one.step)) for one in parameters], np.int64)
 
-    def signs(self, place: int, number: int, more: int = 0) -> np.ndarray:
-        """i8 (parameters + more,): 1 where the first search of the pair has the number moved up, else -1."""
-        return np.random.default_rng((self._seed, place, number)).integers(0, 2, len(self.parameters) + more) * 2 - 1
+    def signs(self, place: int, number: int) -> np.ndarray:
+        """i8 (parameters,): 1 where the first search of the pair has the number moved up, else -1."""
+        return np.random.default_rng((self._seed, place, number)).integers(0, 2, len(self.parameters)) * 2 - 1
 
     def values(self, signs: np.ndarray) -> dict[str, int]:
         """The search's parameters, kept within their bounds."""

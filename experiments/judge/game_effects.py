@@ -1,15 +1,17 @@
-"""What each number of the search is worth in games, all of them moved at once.
+"""What changes of the search are worth in games, all of them tried at once.
 
-In each pair of games every number is moved a few steps up or down by chance for the first player, and the other way for
-the second. The games are broken off and judged (`experiments.judge.match`); over hundreds of pairs each number's part
-stands out as clearly as if all pairs had been played for it alone. Steps of the search can be asked about likewise: one
-side has them. What positions searched with empty memory tell of the numbers (`experiments.judge.effects`) holds in
-games of few nodes a move and not in those of many, so the latter are asked themselves.
+In each pair of games chance gives each change to the first player or to the second. The games are broken off and judged
+(`experiments.judge.match`); over hundreds of pairs each change's part stands out as clearly as if all pairs had been
+played for it alone (a two-level design; Box, Hunter and Hunter, "Statistics for Experimenters", 2005).
+
+A change may be several numbers and steps together, against the search as it is. Without any, every number of the search
+is asked about, a few steps up against as many down. That tells which side of a number is the worse one far off, and not
+how far to go to the other: what it says wants to be asked again as changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,12 +30,11 @@ from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedTask, JudgedWorker, share_of
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
-from search.alphabeta.parameters import STEPS
 
 
 @dataclass(frozen=True)
 class GameEffectOptions:
-    """Which numbers are measured, and how the games are played."""
+    """Which changes are measured, and how the games are played."""
 
     net: str
     openings: Path
@@ -43,44 +44,40 @@ class GameEffectOptions:
     """After which a game is broken off and judged."""
     pairs: int = 1000
     """Of games, both with one opening."""
+    change: tuple[str, ...] = ()
+    """What one side has by chance, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
     names: tuple[str, ...] = ()
-    """Parameters to measure, see search/alphabeta/parameters.py, and steps, as `skip_probcut`; without names all
-    parameters and no step."""
+    """Without a change, the parameters to measure, see search/alphabeta/parameters.py; without names all."""
     option: tuple[str, ...] = ()
-    """NAME=VALUE options of the search: numbers that are moved, are moved from there."""
+    """NAME=VALUE options of both sides."""
     reach: float = 4.0
-    """Steps that each number is moved by, up and down; depths and counts, whose step is one, by one."""
+    """Steps that each of the parameters is moved by, up and down; depths and counts, whose step is one, by one."""
     seed: int = 1
     output: Path = Path("runs/effects")
 
 
 def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[str, Any]:
-    """{player, judge, judge_nodes, nodes, plies, pairs, parameters, steps}; goes on where it was cut.
+    """{player, judge, judge_nodes, nodes, plies, pairs, effects}; goes on where it was cut.
 
-    `parameters` is {name: {value, moved, worth, worth_error}}: what moving it up by `moved` adds to the share of win
-    rate, in hundredths, beside a search in which it is moved down as far, so that it is twice what `moved` alone is
-    worth. `steps` is {name: {worth, worth_error}}: what leaving it out adds. Errors are standard errors. Raises OSError
-    or ValueError in words, KeyboardInterrupt.
+    `effects` is a list of {less, more, worth, worth_error}: what `more` adds to the share of win rate beside a search
+    that has `less`, in hundredths, with its standard error. Raises OSError or ValueError in words, KeyboardInterrupt.
     """
     if options.plies < 1 or not options.reach > 0 or options.pairs < 1:
         raise ValueError("--plies, --reach and --pairs must be above 0")
-    steps = tuple(name for name in STEPS if _skipped(name) in options.names)
-    names = tuple(name for name in options.names if name not in {_skipped(step) for step in steps})
-    parameters = chosen_parameters(names, options.nodes) if names or not steps else []
-    counted = CountedGames(
-        nodes=options.nodes, games=2 * options.pairs, openings=options.openings, output=options.output
-    )
+    if options.change and options.names:
+        raise ValueError("--change and --names: a change names its own numbers; leave one of them out")
+    named = _player(options, ())
+    factors = [_factor_of(options, change) for change in options.change] or _moved(options, named.player.parameters)
+    if options.pairs < 2 * len(factors):
+        raise ValueError(f"--pairs {options.pairs}: too few for {len(factors)} changes")
+    games = 2 * options.pairs
+    counted = CountedGames(nodes=options.nodes, games=games, openings=options.openings, output=options.output)
     counted.check()
     lines = counted.lines()
-    if options.pairs < 2 * (len(parameters) + len(steps)):
-        raise ValueError(f"--pairs {options.pairs}: too few for {len(parameters) + len(steps)} numbers and steps")
-    named = read_player(options.net, options.option, options.nodes, 0, "--option")
-    if not isinstance(named.player, Player):
-        raise ValueError(f"{options.net}: is played by PUCT, whose numbers are others")
     judge = judging.open()
-    design = GameDesign(Design(parameters, named.player.parameters, options.reach, options.seed), steps)
+    design = GameDesign(tuple(factors), options.seed)
     results = PairResults(options.pairs)
-    told = {"nodes": options.nodes, "plies": options.plies, "names": [one.name for one in parameters], "steps": steps}
+    told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
     told |= {"option": options.option, "reach": options.reach, "seed": options.seed}
     told |= {"judge": judge.engine.id_name, "judge_nodes": judge.nodes}
     description = Description("judge effects", told, (options.openings,), {"net": named.net})
@@ -88,38 +85,84 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     place = Place(options.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(options.pairs)), referee=results)
     return {
-        "player": named.name(False),
+        "player": named.name,
         "judge": judge.engine.id_name,
         "judge_nodes": judge.nodes,
         "nodes": options.nodes,
         "plies": options.plies,
         "pairs": options.pairs,
-        **results.report(design),
+        "effects": results.report(design),
     }
 
 
-def _skipped(step: str) -> str:
-    """The name of a step's option."""
-    return "skip_" + step.replace(" ", "_").replace("-", "_")
+@dataclass(frozen=True)
+class Factor:
+    """Two levels of something, of which one side has the one and the other side the other."""
+
+    less: str
+    """For readers."""
+    more: str
+    parameters: tuple[Mapping[str, int], Mapping[str, int]]
+    """Changes of the search's parameters, of either level."""
+    left_out: int = 0
+    """Bits of the steps that `more` lacks."""
+
+
+@dataclass(frozen=True)
+class _Both:
+    """What both sides are."""
+
+    player: Player
+    net: str
+    name: str
+
+
+def _player(options: GameEffectOptions, change: Sequence[str]) -> _Both:
+    named = read_player(options.net, (*options.option, *change), options.nodes, 0, "--change" if change else "--option")
+    if not isinstance(named.player, Player):
+        raise ValueError(f"{options.net}: is played by PUCT, which has none of these numbers")
+    return _Both(named.player, named.net, named.name(False))
+
+
+def _factor_of(options: GameEffectOptions, change: str) -> Factor:
+    """ValueError in words for a change that is none."""
+    both, changed = _player(options, ()).player, _player(options, change.split()).player
+    if (both.parameters, both.steps) == (changed.parameters, changed.steps):
+        raise ValueError(f"--change {change}: changes no number and no step of the search")
+    return Factor("as it is", change, ({}, changed.parameters), both.steps & ~changed.steps)
+
+
+def _moved(options: GameEffectOptions, changes: Mapping[str, int]) -> list[Factor]:
+    """A factor for each of the parameters: moved down, and up."""
+    design = Design(chosen_parameters(options.names, options.nodes), changes, options.reach, options.seed)
+    ones = np.ones(len(design.parameters), np.int64)
+    low, high = design.values(-ones), design.values(ones)
+    names = [one.name for one in design.parameters]
+    return [
+        Factor(f"{name}={low[name]}", f"{name}={high[name]}", ({name: low[name]}, {name: high[name]})) for name in names
+    ]
 
 
 @dataclass(frozen=True)
 class GameDesign:
-    """Who has which numbers and steps, by the number of a pair."""
+    """Who has which of the changes, by the number of a pair."""
 
-    numbers: Design
-    steps: tuple[str, ...]
+    factors: tuple[Factor, ...]
+    seed: int
 
     def signs(self, pair: int) -> np.ndarray:
-        """i8 (parameters + steps,): 1 where the first player has the number moved up or the step left out, else -1."""
-        return self.numbers.signs(pair, 0, len(self.steps))
+        """i8 (factors,): 1 where the first player has more of it, else -1."""
+        return np.random.default_rng((self.seed, pair, 0)).integers(0, 2, len(self.factors)) * 2 - 1
 
-    def searches(self, pair: int, steps: int) -> Iterator[tuple[dict[str, int], int]]:
-        """The parameters and the steps of either player, those of both being `steps` but for the ones measured."""
-        count = len(self.numbers.parameters)
-        for signs in (self.signs(pair), -self.signs(pair)):
-            without = (1 << STEPS.index(step) for step, sign in zip(self.steps, signs[count:], strict=True) if sign > 0)
-            yield self.numbers.values(signs[:count]), steps & ~sum(without)
+    def searches(self, pair: int, both: Player) -> Iterator[tuple[dict[str, int], int]]:
+        """The parameters and the steps of either player."""
+        signs = self.signs(pair)
+        for side in (signs, -signs):
+            parameters, steps = dict(both.parameters), both.steps
+            for one, sign in zip(self.factors, side, strict=True):
+                parameters |= one.parameters[int(sign > 0)]
+                steps &= ~one.left_out if sign > 0 else -1
+            yield parameters, steps
 
 
 class PairResults:
@@ -141,24 +184,21 @@ class PairResults:
         """For the progress line."""
         return len(self._shares), f"{len(self._shares):,} of {self.total:,} pairs of games"
 
-    def report(self, design: GameDesign) -> dict[str, Any]:
-        """parameters and steps, see `measure_game_effects`."""
-        pairs = np.array(sorted(self._shares))
-        signs = np.array([design.signs(int(pair)) for pair in pairs], float)
-        more = np.array([self._shares[int(pair)] - 0.5 for pair in pairs]) * 100
+    def report(self, design: GameDesign) -> list[dict[str, Any]]:
+        """See `measure_game_effects`."""
+        pairs = sorted(self._shares)
+        signs = np.array([design.signs(pair) for pair in pairs], float)
+        more = np.array([self._shares[pair] - 0.5 for pair in pairs]) * 100
         found, errors = effects(signs, more, np.arange(len(pairs)))
-        worths = [{"worth": round(w, 2), "worth_error": round(e, 2)} for w, e in zip(found, errors, strict=True)]
-        numbers, count = design.numbers, len(design.numbers.parameters)
-        moved = zip(numbers.parameters, numbers.centre.tolist(), numbers.moved.tolist(), worths[:count], strict=True)
-        return {
-            "parameters": {one.name: {"value": value, "moved": by, **worth} for one, value, by, worth in moved},
-            "steps": dict(zip(design.steps, worths[count:], strict=True)),
-        }
+        return [
+            {"less": one.less, "more": one.more, "worth": round(worth, 2), "worth_error": round(error, 2)}
+            for one, worth, error in zip(design.factors, found.tolist(), errors.tolist(), strict=True)
+        ]
 
 
 @dataclass(frozen=True)
 class GameEffectTask(JudgedTask):
-    """Pairs to be played with numbers moved."""
+    """Pairs to be played with changes."""
 
     design: GameDesign = field(kw_only=True)
 
@@ -175,7 +215,7 @@ class GameEffectWorker(JudgedWorker):
 
     def run(self, number: int) -> Product:
         """As that of a match."""
-        parameters, steps = zip(*self._design.searches(number, self._player.steps), strict=True)
+        parameters, steps = zip(*self._design.searches(number, self._player), strict=True)
         self.duel.set_parameters(*parameters)
         self.duel.set_steps(*steps)
         return super().run(number)
