@@ -6,7 +6,7 @@ import numpy as np
 
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
-from search.mate.in_one import find_mate, may_mate
+from search.mate.in_one import find_likely_mate
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import in_check
 from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
@@ -22,11 +22,9 @@ REPETITION_PLIES = 32
 
 @jit
 def find_mate_here(pos, thread, ply):
-    """The mover's mate in one, or 0 (int64), noted as the node's line; its checks are left in `thread.checks`."""
-    if not may_mate(pos):
-        thread.check_count[ply] = 0
-        return np.int64(0)
-    move, count = find_mate(pos, thread.checks[ply])
+    """The mover's mate in one, or 0 (int64), noted as the node's line; its checks are left in `thread.checks`, none
+    where no mate is likely."""
+    move, count = find_likely_mate(pos, thread.checks[ply])
     thread.check_count[ply] = count
     if move:
         thread.pv[ply, 0] = move

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.machine.jit import jit
-from search.mate.in_one import find_mate
+from search.mate.in_one import find_likely_mate
 from search.rules.movegen import EVERY, generate
 from search.rules.position import do_move, undo_move
 
@@ -35,7 +35,7 @@ def find_mate_in_three(pos, thread, ply):
             for place in range(answer_count):
                 answer = np.int64(answers[place])
                 do_move(pos, answer)
-                mate, _ = find_mate(pos, thread.checks[ply + 2])
+                mate, _ = find_likely_mate(pos, thread.checks[ply + 2])
                 undo_move(pos, answer)
                 if mate == 0:
                     mated = False

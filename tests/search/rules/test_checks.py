@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.mate.in_one import has_evasion, mate_in_one, may_mate
+from search.mate.in_one import find_likely_mate, find_mate, has_evasion, mate_in_one
 from search.rules.bitboard import BIT, DIRECTION, UNALIGNED
 from search.rules.checks import generate_checks, write_check_squares
 from search.rules.movegen import MAX_MOVES, list_moves
@@ -29,14 +29,21 @@ def tried(pos: np.void) -> tuple[set[str], set[str]]:
     return checks, mates
 
 
-def test_where_a_glance_sees_no_mate_there_is_none(play_random, roots):
-    told = [0, 0]
+def test_the_mates_that_a_glance_passes_over_are_few(play_random, roots):
+    buffer = np.zeros(MAX_MOVES, np.uint16)
+    positions = asked = mates = found = 0
     for seed in range(8):
         for root in roots:
             for pos, _ in play_random(root, seed + 300, 60):
-                told[bool(may_mate(pos))] += 1
-                assert may_mate(pos) or not mate_in_one(pos), get_sfen(pos)
-    assert min(told) > 20, told
+                move, checks = find_likely_mate(pos, buffer)
+                mate, every_check = find_mate(pos, np.zeros(MAX_MOVES, np.uint16))
+                # It has the whole answer or none.
+                assert (move, checks) in ((mate, every_check), (0, 0)), get_sfen(pos)
+                positions, asked = positions + 1, asked + (checks > 0)
+                mates, found = mates + (mate != 0), found + (move != 0)
+    assert mates > 50
+    assert found > 0.9 * mates, (found, mates)
+    assert 20 < asked < 0.7 * positions, (asked, positions)
 
 
 @pytest.mark.parametrize("seed", range(8))
