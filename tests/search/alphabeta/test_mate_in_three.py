@@ -35,7 +35,7 @@ def _positions(count: int, seed: int) -> list[str]:
 def test_it_finds_what_cshogi_finds():
     thread = SearchThread(load_network("default"), TranspositionTable(1))
     found = missed = 0
-    for sfen in _positions(2500, 3):
+    for sfen in _positions(3500, 3):
         set_sfen(thread.position, sfen)
         board = cshogi.Board(sfen)
         if find_mate_here(thread.position, thread.record, PLY):
@@ -59,4 +59,5 @@ def test_it_finds_what_cshogi_finds():
         assert board.is_check()
         assert not list(board.legal_moves)
     assert found >= 20
-    assert missed <= found  # nodes with many checks or answers are left to the search
+    # Nodes with many checks or answers are left to the search, and those where the king has many squares.
+    assert missed <= found, (missed, found)
