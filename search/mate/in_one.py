@@ -152,19 +152,15 @@ more."""
 
 
 @jit
-def _near_pieces(pos, us, king):
-    """The pieces of the mover that on an empty board reach a square beside the enemy king: two words, and no others
-    attack such a square on any board."""
+def _squares_left(pos, us, king):
+    """Squares beside the enemy king that it could go to, the mover's pieces left where they are: two words."""
+    # Only these pieces reach a square beside the king, on any board.
     near_low, near_high = NONE, NONE
     for group in range(GROUPS):
         near_low |= pos.groups[group, 0] & _ZONE_ORIGINS[us, group, king, 0]
         near_high |= pos.groups[group, 1] & _ZONE_ORIGINS[us, group, king, 1]
-    return near_low & pos.colours[us, 0], near_high & pos.colours[us, 1]
-
-
-@jit
-def _squares_left(pos, us, king, near_low, near_high):
-    """Squares beside the enemy king that it could go to now, by the pieces near it: two words."""
+    near_low &= pos.colours[us, 0]
+    near_high &= pos.colours[us, 1]
     low, high = occupied(pos)
     low &= ~BIT[king, 0]
     high &= ~BIT[king, 1]
@@ -203,8 +199,7 @@ def find_mate(pos, moves):
         return np.int64(0), count
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[1 - us]) & 127
-    near_low, near_high = _near_pieces(pos, us, king)
-    left_low, left_high = _squares_left(pos, us, king, near_low, near_high)
+    left_low, left_high = _squares_left(pos, us, king)
     return _mate_among(pos, moves, count, king, left_low, left_high), count
 
 
@@ -216,8 +211,7 @@ def find_likely_mate(pos, moves):
     king = np.int64(pos.king[1 - us]) & 127
     if king == NO_KING:
         return np.int64(0), np.int64(0)
-    near_low, near_high = _near_pieces(pos, us, king)
-    left_low, left_high = _squares_left(pos, us, king, near_low, near_high)
+    left_low, left_high = _squares_left(pos, us, king)
     if popcount(left_low) + popcount(left_high) > MOST_LEFT:
         return np.int64(0), np.int64(0)
     count = generate_checks(pos, moves, np.int64(0))
