@@ -43,7 +43,7 @@ class GameEffectOptions:
     plies: int = 50
     """After which a game is broken off and judged."""
     pairs: int = 1000
-    """Of games, both with one opening."""
+    """Of games, both with one opening. A run that was cut tells what it knows if no more are asked for."""
     change: tuple[str, ...] = ()
     """What one side has by chance, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
     names: tuple[str, ...] = ()
@@ -59,8 +59,9 @@ class GameEffectOptions:
 def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[str, Any]:
     """{player, judge, judge_nodes, nodes, plies, pairs, effects}; goes on where it was cut.
 
-    `effects` is a list of {less, more, worth, worth_error}: what `more` adds to the share of win rate beside a search
-    that has `less`, in hundredths, with its standard error. Raises OSError or ValueError in words, KeyboardInterrupt.
+    `pairs` are those that have been played. `effects` is a list of {less, more, worth, worth_error}: what `more` adds
+    to the share of win rate beside a search that has `less`, in hundredths, with its standard error. Raises OSError or
+    ValueError in words, KeyboardInterrupt.
     """
     if options.plies < 1 or not options.reach > 0 or options.pairs < 1:
         raise ValueError("--plies, --reach and --pairs must be above 0")
@@ -90,7 +91,7 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
         "judge_nodes": judge.nodes,
         "nodes": options.nodes,
         "plies": options.plies,
-        "pairs": options.pairs,
+        "pairs": results.measure()[0],
         "effects": results.report(design),
     }
 

@@ -81,7 +81,10 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path):
         measure_game_effects(replace(options, plies=6), judging)
     moved = replace(options, change=(), names=("futility_margin",), output=tmp_path / "moved")
     centre = {one.name: one.default for one in parameters_for(NODES)}["futility_margin"]
-    row = measure_game_effects(moved, judging)["effects"][0]
+    report = measure_game_effects(moved, judging)
+    assert report["pairs"] == 4
+    assert measure_game_effects(replace(moved, pairs=2), judging) == report
+    row = report["effects"][0]
     assert (row["less"], row["more"]) == (f"futility_margin={centre - 32}", f"futility_margin={centre + 32}")
 
 
