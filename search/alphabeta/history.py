@@ -157,25 +157,6 @@ def learn_unanswered(pos, thread, ply, depth, best):
 
 
 @jit
-def learn_from_evaluation(pos, thread, ply, hit):
-    """The quiet move that led to the node gains or loses by what it did to the static evaluation.
-
-    That teaches histories something at every node, long before moves have cut there. `hit` is whether the table knew
-    the position.
-    """
-    if ply < 2 or thread.checked[ply - 1] or not led_here_quietly(thread, ply):
-        return
-    tuned = thread.parameters
-    change = -np.int64(thread.evaluation[ply - 1]) - np.int64(thread.evaluation[ply])
-    change = min(max(change, np.int64(-214)), np.int64(171)) + tuned.evaluation_offset
-    before = np.int64(thread.played[ply - 1])
-    _learn_squares(thread, 1 - np.int64(pos.turn), before, change * tuned.evaluation_main)
-    row = np.int64(thread.continuation[ply])
-    if not hit and (row // SQUARES) % KINDS != PAWN:
-        _learn_pawns(pos, thread, row, change * tuned.evaluation_pawn)
-
-
-@jit
 def learn_table_move(thread, bonus):
     """How often the table's moves prove best."""
     value = thread.table_move_history

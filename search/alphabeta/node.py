@@ -6,10 +6,9 @@ import numpy as np
 
 from search.alphabeta.correction import correct, learn_correction
 from search.alphabeta.game_end import find_mate_here
-from search.alphabeta.history import learn_from_evaluation
 from search.alphabeta.mate_in_three import find_mate_in_three
 from search.alphabeta.moves import is_tactical
-from search.alphabeta.parameters import EVALUATION_HISTORY, MATE_IN_ONE, MATE_IN_THREE, REVERSE_FUTILITY
+from search.alphabeta.parameters import MATE_IN_ONE, MATE_IN_THREE, REVERSE_FUTILITY
 from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.transposition import NO_BOUND, NO_EVALUATION, store
 from search.evaluation.accumulator import evaluate
@@ -32,8 +31,6 @@ def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
     if not hit:
         nothing, on_pv = np.int64(0), np.int64(thread.table_pv[ply])
         store(thread.table, pos.key, nothing, nothing, raw, nothing, np.int64(NO_BOUND), ply, on_pv)
-    if thread.steps & EVALUATION_HISTORY:
-        learn_from_evaluation(pos, thread, ply, hit)
     return raw, static
 
 

@@ -22,7 +22,6 @@ from search.alphabeta.history import (
 from search.alphabeta.moves import is_tactical, move_row, taken_kind
 from search.alphabeta.node import extension_of_singular, find_mate, keep_result, stands_above, static_evaluation
 from search.alphabeta.parameters import (
-    HINDSIGHT,
     INTERNAL_REDUCTION,
     LATE_MOVE_REDUCTION,
     MULTI_CUT,
@@ -163,8 +162,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         thread.evaluation[ply] = static
         thread.correction_value[ply] = 0
     else:
-        # 4. Static evaluation, corrected by how wrong it was in like positions. A reduction that it speaks against is
-        #    taken back, one that it bears out taken a ply further.
+        # 4. Static evaluation, corrected by how wrong it was in like positions.
         improving = ply < 2
         two_before = static
         raw_evaluation, static = static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation, hit)
@@ -174,11 +172,6 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         improving = improving or static > two_before
         before = np.int64(thread.evaluation[ply - 1])
         worsening = static > -before
-        if steps & HINDSIGHT:
-            if saved_plies >= tuned.hindsight_deeper and not worsening:
-                depth += 1
-            if saved_plies >= tuned.hindsight_shallower and depth >= 2 and static + before > tuned.hindsight_margin:
-                depth -= 1
 
         # 5. Reverse futility. A quiet move from the table says that there is something to look for.
         if (table_move == 0 or table_tactical) and stands_above(
