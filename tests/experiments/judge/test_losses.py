@@ -68,13 +68,13 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
 
 def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path):
     judging = Judging(
-        judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=900, ledger=tmp_path / "l.jsonl", workers=1
+        judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=3000, ledger=tmp_path / "l.jsonl", workers=1
     )
-    report = measure_losses(LossOptions("default", positions, nodes=900, each_step=True), judging)
+    report = measure_losses(LossOptions("default", positions, nodes=3000, each_step=True), judging)
     assert [row["name"] for row in report["variants"]] == ["as it is", *(f"without {step}" for step in STEPS)]
     assert (report["variants"][0]["loss"], report["variants"][0]["as_judge"]) == (0.0, 1.0)
     assert any(row["as_judge"] < 1 for row in report["variants"][1:])
-    one = measure_losses(LossOptions("default", positions, nodes=900, option=("skip_null_move=true",)), judging)
+    one = measure_losses(LossOptions("default", positions, nodes=3000, option=("skip_null_move=true",)), judging)
     place = STEPS.index("null move")
     assert [row["moves"][0] for row in one["positions"]] == [row["moves"][place + 1] for row in report["positions"]]
 
