@@ -19,7 +19,7 @@ LINES = (
     "startpos moves 7g7f 3c3d 8h2b+ 3a2b",
 )
 NAMES = ("reverse_futility_margin", "futility_margin")
-NODES = 500
+NODES = 800
 
 
 @pytest.fixture
