@@ -170,8 +170,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         if table_bound != NO_BOUND and betters(table_bound, table_score, static):
             estimate = table_score
         improving = improving or static > two_before
-        before = np.int64(thread.evaluation[ply - 1])
-        worsening = static > -before
+        worsening = static > -np.int64(thread.evaluation[ply - 1])
 
         # 5. Reverse futility. A quiet move from the table says that there is something to look for.
         if (table_move == 0 or table_tactical) and stands_above(
