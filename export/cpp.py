@@ -1,6 +1,7 @@
 """A network as a C++ header and the file of its weights beside it: the same integers, in an engine of C++.
 
-`evaluation.h` is the header but for the network's own numbers, which are set in here.
+`evaluation.h` is the header but for the kernels, which are `kernels.h`, and the network's own numbers: all is one
+file in the end, as an author takes it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from search.evaluation.feature_sets import NO_KING
 from search.evaluation.network import EvalNetwork
 from search.machine.files import WholeFile
 
-_TEMPLATE = Path(__file__).with_name("evaluation.h")
+_TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
 
 
 def weights_file(header: Path) -> Path:
@@ -40,6 +41,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> int:
         "WEIGHTS": weights.name,
         "NAMESPACE": header.stem,
         "CONSTANTS": _constants(net, content),
+        "KERNELS": _KERNELS.read_text(encoding="utf-8").rstrip(),
     }
     text = re.sub(r"@([A-Z]+)@", lambda found: words[found[1]], _TEMPLATE.read_text(encoding="utf-8")).encode()
     with WholeFile(weights) as beside, WholeFile(header) as file:
