@@ -5,7 +5,7 @@ A row is what one point shows: its fields by the names that a reader sees, all o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,11 @@ MACHINE = "machine"
 COLOURS = ("#3f83c8", "#d9742b", "#2f9e6e", "#b05cc6", "#b8901c", "#d64f5f", "#3899ab", "#8a7f70")
 """Told from a white page and from a black one."""
 HOVER = {"content": "data"}
+LABEL = "label"
+BESIDE = {"align": "right", "baseline": "bottom", "dx": -7, "dy": -3, "fontSize": 11}
+"""Where a point's label is."""
+EDGE = 12
+"""Pixels between the outermost points and the frame, where the axis is logarithmic."""
 DIGITS = 5
 """Of the numbers that hovering tells."""
 LEGEND_COLUMNS = 2
@@ -94,17 +99,19 @@ def diagonal(chart: Chart) -> Chart:
     return Chart(chart.title, {**chart.spec, "layer": [line, *chart.spec["layer"]]})
 
 
-def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str) -> Chart:
-    """A line of its own for each row, with the point `x` and its interval from `x from` to `x to`, if it has one."""
+def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among: Sequence[str] = ()) -> Chart:
+    """A line of its own for each row, with the point `x` and its interval from `x from` to `x to`, if it has one.
+    `among`: as in `points`."""
+    colour = _colour(rows, by, among)
     ends = [
         {
             "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {"x": _measure(f"{x} from", x), "x2": {"field": f"{x} to"}, "color": _colour(rows, by)},
+            "encoding": {"x": _measure(f"{x} from", x), "x2": {"field": f"{x} to"}, "color": colour},
         }
     ]
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
-        "encoding": {"x": _measure(x), "color": _colour(rows, by), **_shape(rows)},
+        "encoding": {"x": _measure(x), "color": colour, **_shape(rows)},
     }
     down = {"y": {"field": name, "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
     height = LINE_HEIGHT * len({row[name] for row in rows}) + LINE_HEIGHT
@@ -113,10 +120,20 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str) -> Ch
 
 
 def points(
-    title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, front: Sequence[Row] = ()
+    title: str,
+    rows: Sequence[Row],
+    x: str,
+    y: str,
+    by: str,
+    log: bool = False,
+    front: Sequence[Row] = (),
+    among: Sequence[str] = (),
+    labels: Mapping[str, Row] | None = None,
 ) -> Chart:
     """A point for each row, with its interval from `y from` to `y to`, if it has one; a line through the `front`,
-    for each machine one."""
+    for each machine one; some rows by name, for who cannot hover. `among`: all values of `by` in charts that are looked
+    at together, which then have one colour in all of them."""
+    colour = _colour(rows, by, among)
     layers: list[Spec] = []
     if front:
         ordered = sorted((_told(row) for row in front), key=lambda row: row[x])
@@ -127,9 +144,13 @@ def points(
         layers.append({"data": {"values": ordered}, "mark": mark, "encoding": encoding})
     if any(f"{y} from" in row for row in rows):
         span = {"y": _measure(f"{y} from", y), "y2": {"field": f"{y} to"}}
-        layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": _colour(rows, by)}})
+        layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": colour}})
     mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
-    layers.append({"mark": mark, "encoding": {"y": _measure(y), "color": _colour(rows, by), **_shape(rows)}})
+    layers.append({"mark": mark, "encoding": {"y": _measure(y), "color": colour, **_shape(rows)}})
+    if labels:
+        values = [_told({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
+        encoding = {"y": _measure(y), "color": colour, "text": {"field": LABEL}}
+        layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE}, "encoding": encoding})
     return _chart(title, rows, {"x": {"field": x, "type": "quantitative", **_across(rows, x, log)}}, layers)
 
 
@@ -186,15 +207,17 @@ def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
     """The x axis: between whole numbers nothing is to be marked."""
     whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(row[x], int) for row in rows) else {}
     if log:
-        return {"scale": {"type": "log", "nice": False}, "axis": {"labelOverlap": "greedy", "labelSeparation": 8}}
+        scale = {"type": "log", "nice": False, "padding": EDGE}
+        return {"scale": scale, "axis": {"labelOverlap": "greedy", "labelSeparation": 8}}
     return {"scale": {"zero": False}, **whole}
 
 
-def _colour(rows: Sequence[Row], by: str) -> Spec:
-    """Of each value; without a legend where there is but one."""
+def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:
+    """Of each value, those of `among` first; without a legend where there is but one."""
     values = list(dict.fromkeys(row[by] for row in rows))
-    hidden = {"legend": None} if len(values) == 1 else {}
-    return {"field": by, "type": "nominal", "title": None, "scale": {"domain": values}, **hidden}
+    domain = list(dict.fromkeys([*among, *values]))
+    legend = {"values": [value for value in domain if value in values]} if len(values) > 1 else None
+    return {"field": by, "type": "nominal", "title": None, "scale": {"domain": domain}, "legend": legend}
 
 
 def _shape(rows: Sequence[Row]) -> Spec:

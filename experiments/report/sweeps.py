@@ -42,7 +42,7 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
         tables.append(Table.of_markdown(budgets_as_markdown(nets), f"{run}: the best net for so many nanoseconds"))
         tables.append(Table.of_markdown(as_markdown(results), f"{run}: all nets"))
         if pairs := pairs_of(nets):
-            charts.append(_effects(run, pairs))
+            charts.append(_effects(run, pairs, _kinds(nets)))
             tables.append(Table.of_markdown(effects_as_markdown(pairs), f"{run}: one option at a time, all else equal"))
         seeds = sorted({net["seed"] for net in nets})
         origins.append(Origin.by(run, f"liteshogi sweep {path / CONFIGURATION}", nets, seeds))
@@ -56,28 +56,33 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
 
 
 def _drawn(run: str, nets: Sequence[Line]) -> Iterator[Chart]:
-    told = [_told(net) for net in nets]
+    told, kinds = [_told(net) for net in nets], _kinds(nets)
     rows = [row | around(D1, net["d1_rmse"], net["d1_rmse_error"]) for row, net in zip(told, nets, strict=True)]
-    yield _over_cost(f"{run}: d1-RMSE over cost", rows, D1, lower=True)
-    yield _over_cost(f"{run}: accuracy on held-out games over cost", rows, ACCURACY)
+    yield _over_cost(f"{run}: d1-RMSE over cost", rows, D1, kinds, lower=True)
+    yield _over_cost(f"{run}: accuracy on held-out games over cost", rows, ACCURACY, kinds)
     for kind, words in ((NODES, "at equal nodes"), (TIME, "at equal time")):
         played = [row | standing_row(net[kind]) for row, net in zip(told, nets, strict=True) if net[kind]]
         if played := [row for row in played if "Elo" in row]:
-            yield _over_cost(f"{run}: Elo {words} over cost", played, "Elo")
+            yield _over_cost(f"{run}: Elo {words} over cost", played, "Elo", kinds)
     if grown := _grown(nets):
         yield lines(f"{run}: d1-RMSE over positions", grown, MILLIONS, D1, "net", log=True)
 
 
-def _effects(run: str, pairs: Sequence[Pair]) -> Chart:
+def _kinds(nets: Sequence[Line]) -> list[str]:
+    """Of all nets of a run, which has one colour for each in all its charts."""
+    return sorted({_told(net)["kind"] for net in nets}, key=lambda kind: (kind == ELSEWHERE, kind))
+
+
+def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
     rows = []
     for pair in pairs:
         kind, shape = pair.base["options"]["kind"], "-".join(map(str, pair.base["shape"]))
         told = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind, "ns more": pair.cost}
         rows.append(told | around(MORE, pair.d1, pair.error))
-    return intervals(f"{run}: what one option does to d1-RMSE, all else equal", rows, "change", MORE, "kind")
+    return intervals(f"{run}: what one option does to d1-RMSE, all else equal", rows, "change", MORE, "kind", kinds)
 
 
-def _over_cost(title: str, rows: Sequence[Row], worth: str, lower: bool = False) -> Chart:
+def _over_cost(title: str, rows: Sequence[Row], worth: str, kinds: Sequence[str], lower: bool = False) -> Chart:
     """Nanoseconds of different machines do not compare: each has a front of its own. Nets made elsewhere learnt from
     other positions, and are in none."""
     own = [row for row in rows if row["kind"] != ELSEWHERE]
@@ -87,7 +92,8 @@ def _over_cost(title: str, rows: Sequence[Row], worth: str, lower: bool = False)
         for machine in machines
         for row in pareto_front([row for row in own if row[MACHINE] == machine], COST, worth, lower)
     ]
-    return points(title, rows, COST, worth, "kind", True, front)
+    peers = {row["net"]: row for row in rows if row["kind"] == ELSEWHERE}
+    return points(title, rows, COST, worth, "kind", True, front, kinds, peers)
 
 
 def _told(net: Line) -> Row:

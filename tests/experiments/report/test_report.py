@@ -133,6 +133,17 @@ def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
     assert section.origins[0].seed == "0, 1"
 
 
+def test_a_sweep_names_its_peers_and_keeps_the_colours_of_its_kinds(sweep: Path) -> None:
+    charts = sweep_section({"mine": sweep}).charts
+    labels = charts[0].spec["layer"][-1]
+    assert [row["label"] for row in labels["data"]["values"]] == ["peer"]
+    colours = [
+        chart.spec["layer"][0 if chart is charts[5] else 1]["encoding"]["color"] for chart in charts[:4] + charts[5:]
+    ]
+    assert {tuple(colour["scale"]["domain"]) for colour in colours} == {("dense", "made elsewhere")}
+    assert (colours[0]["legend"], colours[-1]["legend"]) == ({"values": ["dense", "made elsewhere"]}, None)
+
+
 def test_comparisons_of_several_volumes_have_curves() -> None:
     report = json.loads((DOCS / "compare" / "nets.json").read_text())
     report |= {"digests": {"valid": "0"}, "positions": 4000}
