@@ -1,5 +1,9 @@
-"""What an evaluation of a network costs in the engine: on a core of its own, again and again, the median; and what does
-not depend on a machine: multiply-adds and bytes."""
+"""What an evaluation of a network costs in the engine: on a core of its own, again and again, the median of the runs
+that agree; and what does not depend on a machine: multiply-adds and bytes.
+
+Neighbours slow a machine down by a third or more, for seconds or minutes, and nothing makes it faster. So runs go on
+until the fastest of them are so alike that each must have been alone.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,17 @@ import json
 import os
 import statistics
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from experiments.verb import Verbs
 from search.evaluation.network import EvalNetwork
+
+ALIKE = 0.05
+"""Runs that agree are no further apart, of the fastest."""
+MOST_RUNS = 6
+"""Times as many runs as are to agree, at most; then the fastest count, alike or not."""
 
 
 def machine_cores() -> tuple[set[int], set[int]]:
@@ -33,25 +43,45 @@ def sizes(network: EvalNetwork) -> dict[str, int]:
 
 def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None = None) -> dict[str, Any]:
     """{update_ns, forward_ns, refresh_ns, evaluation_ns: an update and the layers, evaluation_spread: the largest of
-    the repeats less the smallest, over the median; nps: nodes a second of the search's bench; load: the machine's when
-    it was timed}.
+    the runs that count less the smallest, over the median; nps: nodes a second of the search's bench; timed: runs;
+    load: the machine's when it was timed}.
 
-    One network of this machine at a time is timed. `verbs`: by what it can be stopped, which is to be bound to the core
-    that is kept for it. Raises as `Verbs.run` does.
+    Medians of `repeats` runs that agree. One network of this machine at a time is timed. `verbs`: by what it can be
+    stopped, which is to be bound to the core that is kept for it. Raises as `Verbs.run` does.
     """
     verbs = verbs or Verbs(machine_cores()[1])
     words = ["bench", "evaluation", net, "--json", *(["--games", recorded] if recorded else [])]
     with verbs.alone_in(Path(tempfile.gettempdir()) / f"liteshogi-timing-{os.getuid()}"):
         load = os.getloadavg()[0]
-        runs = [json.loads(verbs.run(words)[0]) for _ in range(repeats)]
-        nps = [json.loads(verbs.run(["bench", "search", net, "--json"])[0])["nps"] for _ in range(repeats)]
-    whole = [run["update_ns"] + run["forward_ns"] for run in runs]
+        runs, made = agreeing(lambda: json.loads(verbs.run(words)[0]), evaluation_ns, repeats)
+        searches, searched = agreeing(
+            lambda: json.loads(verbs.run(["bench", "search", net, "--json"])[0]), lambda run: 1 / run["nps"], repeats
+        )
+    whole = [evaluation_ns(run) for run in runs]
     median = statistics.median(whole)
     return {
         **{name: statistics.median(run[name] for run in runs) for name in ("update_ns", "forward_ns", "refresh_ns")},
         "evaluation_ns": round(median, 1),
         "evaluation_spread": round((max(whole) - min(whole)) / median, 4),
-        "nps": round(statistics.median(nps)),
-        "timed": repeats,
+        "nps": round(statistics.median(run["nps"] for run in searches)),
+        "timed": made + searched,
         "load": round(load, 2),
     }
+
+
+def evaluation_ns(run: dict[str, Any]) -> float:
+    """Nanoseconds of an update and the layers, by a run of `liteshogi bench evaluation`."""
+    return float(run["update_ns"] + run["forward_ns"])
+
+
+def agreeing(
+    run: Callable[[], dict[str, Any]], cost: Callable[[dict[str, Any]], float], repeats: int
+) -> tuple[list[dict[str, Any]], int]:
+    """(The `repeats` fastest runs, the fastest first, how many were made): until these are within `ALIKE` of the
+    fastest, or so many were made that they will not be."""
+    runs: list[dict[str, Any]] = []
+    while len(runs) < MOST_RUNS * repeats:
+        runs = sorted([*runs, run()], key=cost)
+        if len(runs) >= repeats and cost(runs[repeats - 1]) <= (1 + ALIKE) * cost(runs[0]):
+            return runs[:repeats], len(runs)
+    return runs[:repeats], len(runs)
