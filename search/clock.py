@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MOVES_PLANNED = 60
-"""Moves of a player that a game is expected to have, at its start."""
-FEWEST_MOVES_LEFT = 24
+MOVES_PLANNED = 50
+"""Moves of a player that a game is expected to have, at its start. Games go on for some more, but most have been
+decided by then, and a search often takes less than it may: docs/search_ledger.md, Time."""
+FEWEST_MOVES_LEFT, FEWEST_OF_SUDDEN_DEATH = 16, 24
+"""Moves that a clock must still be good for, however long the game has been; where no move gives time back, more."""
 INCREMENT_SHARE = 0.85
 """Of an increment; the rest is saved for harder moves. Byoyomi cannot be saved."""
 MINIMUM_SHARE = 16
@@ -106,6 +108,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
     spare = float(left)
     if not byoyomi and not increment:
+        moves_left = max(moves_left, FEWEST_OF_SUDDEN_DEATH)
         # Ten seconds are not played over a slow line: the delay is then taken for smaller than the option says.
         delay = min(margins.network_delay, left / 200)
         spare = max(left - LONG_GAME * (delay + margins.own_delay), left / (3 if game_ply < 2 * MOVES_PLANNED else 10))

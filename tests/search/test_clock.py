@@ -141,6 +141,25 @@ def test_main_time_goes_before_byoyomi_begins():
     assert all(thought > 7_000 for _, thought, _ in used[10:])
 
 
+@pytest.mark.parametrize(
+    ("control", "most"),
+    [
+        (Control(600_000, byoyomi=10_000), 0.25),
+        (Control(300_000, increment=10_000), 0.4),
+        (Control(900_000, increment=5_000), 0.2),
+    ],
+)
+def test_an_engine_that_needs_less_than_was_planned_ends_its_game_with_little(control, most):
+    left = control.base
+    for number in range(60):
+        clocks = Clocks(btime=left, wtime=left, byoyomi=control.byoyomi, binc=control.increment)
+        budget = plan(clocks, 0, 1 + 2 * number, Margins())
+        assert budget is not None
+        thought = budget.maximum if budget.is_fixed else 3 * budget.optimum // 4
+        left += control.increment - max(0, thought - control.byoyomi)
+    assert left < most * control.base
+
+
 @pytest.mark.parametrize("left", [-1_000, 0, 1, 5, 20, 100, 1_000])
 def test_a_clock_that_is_all_but_empty(left):
     budget = plan(Clocks(btime=max(0, left), wtime=0), 0, 100, Margins())
