@@ -2,7 +2,7 @@
 that agree; and what does not depend on a machine: multiply-adds and bytes.
 
 Neighbours slow a machine down by a third or more, for seconds or minutes, and nothing makes it faster. So runs go on
-until the fastest of them are so alike that each must have been alone.
+until the fastest of them are alike, which bursts of noise are not. What slows all runs down alike stays unseen.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def sizes(network: EvalNetwork) -> dict[str, int]:
 
 def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None = None) -> dict[str, Any]:
     """{update_ns, forward_ns, refresh_ns, evaluation_ns: an update and the layers, evaluation_spread: the largest of
-    the runs that count less the smallest, over the median; nps: nodes a second of the search's bench; timed: runs;
-    load: the machine's when it was timed}.
+    the runs that count less the smallest, over the median; nps: nodes a second of the search's bench; timed: runs
+    and searches that were made; load: the machine's when it was timed}.
 
     Medians of `repeats` runs that agree. One network of this machine at a time is timed. `verbs`: by what it can be
     stopped, which is to be bound to the core that is kept for it. Raises as `Verbs.run` does.
