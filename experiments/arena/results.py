@@ -78,12 +78,16 @@ def pair_results(results: list[Result]) -> list[tuple[float, int]]:
 
 
 def read_failure(directory: Path) -> str:
-    """Why the first game that failed did so."""
+    """Why the first game that failed did so; a move that was late because this machine stood still is told by
+    ShogiArena's log alone."""
     try:
         text = (directory / GAMES / "failures" / "run_failures.jsonl").read_text(encoding="utf-8")
         record: dict[str, Any] = json.loads(text.splitlines()[0])
     except (OSError, ValueError, IndexError):
-        return "for no reason that shogiarena tells"
+        late = re.search(r"Invalidating timeout: .* reason=(\S+) .* lag_ms=(\d+)", _read_log(directory))
+        if late is None:
+            return "for no reason that shogiarena tells"
+        return f"a move was late while the machine stood still for {late[2]} ms: {late[1]}"
     return " ".join(str(record.get("short_message")).split())
 
 
@@ -91,11 +95,7 @@ def read_mishaps(directory: Path, seats: Sequence[str]) -> dict[str, str]:
     """What each seat's engine did that ShogiArena counts as a loss and tells its log only, in words; without it,
     nothing."""
     kinds = {"Error during move by": "broke off", "Illegal move from": "made an illegal move"}
-    try:
-        text = (directory / LOG).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return {}
-    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({'|'.join(seats)}): ", text))
+    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({'|'.join(seats)}): ", _read_log(directory)))
     return {
         engine: " and ".join(
             f"{words} {found[kind, engine]} times" for kind, words in kinds.items() if found[kind, engine]
@@ -103,3 +103,11 @@ def read_mishaps(directory: Path, seats: Sequence[str]) -> dict[str, str]:
         for engine in seats
         if any(name == engine for _, name in found)
     }
+
+
+def _read_log(directory: Path) -> str:
+    """All of ShogiArena's log; without one, nothing."""
+    try:
+        return (directory / LOG).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

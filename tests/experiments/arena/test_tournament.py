@@ -9,7 +9,7 @@ import pytest
 
 from experiments.arena.match import Match, play_match
 from experiments.arena.process import LOG
-from experiments.arena.results import Result, seat_names
+from experiments.arena.results import Result, read_failure, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant
@@ -29,6 +29,15 @@ def test_results_are_counted_by_meeting():
     first, second = count_meetings(results, 3, [(0, 1), (0, 2)])
     assert (first.games, first.points, first.losses) == (1, 0, 1)
     assert (second.pairs, second.draws, second.wins, second.losses) == (((1.5, 2),), 1, 1, 0)
+
+
+def test_a_game_that_fails_for_the_machine_tells_so(tmp_path):
+    """ShogiArena writes no failure of it, only a line like this one of its log."""
+    assert read_failure(tmp_path) == "for no reason that shogiarena tells"
+    line = "Invalidating timeout: game=g0141-3fr7j5tskq site=update_after_move_expired origin=unknown "
+    line += "reason=explanatory-lag overshoot_ms=366.4580350014148 lag_ms=867.4128156126244\n"
+    (tmp_path / LOG).write_text(f"2026-11-24 20:51:28 [WARNING]: {line}")
+    assert read_failure(tmp_path) == "a move was late while the machine stood still for 867 ms: explanatory-lag"
 
 
 def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
