@@ -17,7 +17,7 @@ from experiments.factory.jobs import Product, Task, run_jobs
 from experiments.factory.ledger import Counts
 from experiments.factory.shards import SHARD_BYTES, Shards
 from experiments.progress import Progress
-from lite.training.interrupt import interrupt_flag
+from search.machine.interrupt import interrupt_flag
 
 DESCRIBE_SECONDS = 10.0
 """Between two updates of the description, whose hours of work a kill cuts to the last."""

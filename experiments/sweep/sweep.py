@@ -24,9 +24,9 @@ from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
-from lite.training.interrupt import interrupt_flag
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
+from search.machine.interrupt import interrupt_flag
 
 CONFIGURATION, RESULTS, TABLE = "sweep.toml", "points.jsonl", "table.md"
 """In the folder of the sweep."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -36,7 +37,6 @@ from lite.training.checkpoint import (
     save_state,
 )
 from lite.training.folder import NETWORK_NAME, RunFolder
-from lite.training.interrupt import how_to_resume, interrupt_flag
 from lite.training.log import Progress, RunLog
 from lite.training.made import describe_training
 from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
@@ -45,6 +45,7 @@ from lite.training.options import TrainingOptions
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.machine.files import write_atomically
+from search.machine.interrupt import interrupt_flag
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
@@ -461,3 +462,13 @@ def _version(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError:
         return "source"
+
+
+def how_to_resume() -> str:
+    """The command that goes on; other verbs that train find their own unfinished runs."""
+    verb = sys.argv[1] if len(sys.argv) > 1 else ""
+    words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
+    resumes = verb in ("compare", "loop")
+    command = " ".join(words) if verb == "train" or resumes else "train ..."
+    program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
+    return f"go on with: {program} {command}" + ("" if "--resume" in command or resumes else " --resume")

@@ -12,6 +12,11 @@ import pytest
 from liteshogi import __main__ as front_door
 
 WITHOUT = "import sys; sys.modules[{module!r}] = None; sys.argv = ['liteshogi', {verb!r}, *{rest!r}]; {main}"
+BARE = (
+    "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n        if name in {missing!r}:\n"
+    "            raise ModuleNotFoundError(name, name=name)\nsys.meta_path.insert(0, Missing())\n"
+    "sys.argv = ['liteshogi', *{arguments!r}]\n{main}"
+)
 MAIN = "from liteshogi.__main__ import main; main()"
 
 
@@ -39,15 +44,26 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
     ],
 )
 def test_the_engines_own_verbs_need_no_extra(arguments):
-    script = (
-        "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n"
-        "        if name in ('torch', 'cshogi', 'onnx', 'onnxruntime', 'matplotlib', 'shogiarena', 'rsshogi'):\n"
-        "            raise ModuleNotFoundError(name, name=name)\nsys.meta_path.insert(0, Missing())\n"
-        f"sys.argv = ['liteshogi', *{arguments!r}]\n{MAIN}"
-    )
+    missing = ("torch", "cshogi", "onnx", "onnxruntime", "matplotlib", "shogiarena", "rsshogi")
+    script = BARE.format(missing=missing, arguments=arguments, main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
     told = [line for line in done.stderr.splitlines() if not line.endswith("compiles the same code; waiting for it")]
     assert (done.returncode, told) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("verb", "rest"),
+    [
+        ("selfplay", ["alphabeta", "default", "--nodes", "20", "--positions", "1"]),
+        ("match", ["default", "lite-16-4-32", "--nodes", "20", "--games", "2"]),
+    ],
+)
+def test_who_plays_in_process_does_not_wait_for_pytorch(verb, rest, tmp_path):
+    """It takes longer to load than all else together, in each of a factory's processes."""
+    rest = [*rest, "--max-moves" if verb == "selfplay" else "--max-plies", "40", "-o", str(tmp_path / "made")]
+    script = BARE.format(missing=("torch",), arguments=[verb, *rest], main=MAIN)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=250)
+    assert (done.returncode, "error" in done.stderr) == (0, False), done.stderr
 
 
 def test_a_verb_that_is_nearly_right_is_guessed():

@@ -1,14 +1,11 @@
-"""Ctrl-C in long work: what is under way is finished or ended in good order, and the way to go on told."""
+"""Ctrl-C in long work: what is under way is finished or ended in good order."""
 
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-from lite.workers import join_workers
 
 
 @contextmanager
@@ -34,13 +31,3 @@ def interrupt_flag(*others: signal.Signals) -> Iterator[Callable[[], bool]]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def how_to_resume() -> str:
-    """The command that goes on; other verbs that train find their own unfinished runs."""
-    verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
-    resumes = verb in ("compare", "loop")
-    command = " ".join(words) if verb == "train" or resumes else "train ..."
-    program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
-    return f"go on with: {program} {command}" + ("" if "--resume" in command or resumes else " --resume")
