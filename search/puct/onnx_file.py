@@ -39,9 +39,15 @@ def open_session(path: Path, threads: int = 1) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises classes of its own that it does not export
         raise ValueError(f"{path}: onnxruntime cannot read it: {first_line(error)}") from None
+    try:
+        for tensor in (*session.get_inputs(), *session.get_outputs()):
+            _ = tensor.name, tensor.shape  # names of axes are text, too, and onnxruntime decodes both when asked
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: a name of a tensor or of an axis is no UTF-8; export it again") from None
+    return session
 
 
 def first_line(error: Exception) -> str:
