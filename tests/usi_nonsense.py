@@ -53,11 +53,15 @@ COMMANDS = (
 KNOWN = {command.split()[0] for command in COMMANDS} | {"quit"}
 
 
+FOR_PEOPLE = {"d", "eval", "bench"}
+"""Commands that are answered in words or boards, not in USI."""
+
+
 def is_harmless(line: str) -> bool:
-    """Neither `quit` nor a request for more memory or threads than a test should take."""
+    """Neither `quit`, nor one for people, nor a request for more memory or threads than a test should take."""
     numbers = re.findall(r"\d+", line)
     costly = "hash" in line.lower() or "threads" in line.lower() or "multipv" in line.lower()
-    return line.split()[:1] != ["quit"] and not (costly and any(int(number[:9]) > 9 for number in numbers))
+    return not {"quit", *FOR_PEOPLE}.intersection(line.split()[:1]) and not (costly and any(int(number[:9]) > 9 for number in numbers))
 
 
 def check_answers(lines: list[str]) -> None:
