@@ -61,7 +61,9 @@ def is_harmless(line: str) -> bool:
     """Neither `quit`, nor one for people, nor a request for more memory or threads than a test should take."""
     numbers = re.findall(r"\d+", line)
     costly = "hash" in line.lower() or "threads" in line.lower() or "multipv" in line.lower()
-    return not {"quit", *FOR_PEOPLE}.intersection(line.split()[:1]) and not (costly and any(int(number[:9]) > 9 for number in numbers))
+    return not {"quit", *FOR_PEOPLE}.intersection(line.split()[:1]) and not (
+        costly and any(int(number[:9]) > 9 for number in numbers)
+    )
 
 
 def check_answers(lines: list[str]) -> None:
