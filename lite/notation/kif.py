@@ -73,6 +73,8 @@ ENDINGS = {
 }
 """What the words for an ending say. A line that begins with one is one."""
 _MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
+_NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
+"""How a line begins that KIF knows as something else than a header, which it could not be given back as."""
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 _KIF_MOVE = re.compile(
     rf"[▲△▼▽☗☖]?([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(成?)\(([1-9])([1-9])\))(.*)"
@@ -191,8 +193,9 @@ class _Reader:
         elif match := _VERDICT.match(line):
             self.verdict = _Verdict(line.strip(" 　"), int(match.group(1)), match.group(2))
         elif "：" in line or ":" in line.split("(")[0]:
-            key, value = re.split("[：:]", line, maxsplit=1)
-            self.headers[key.strip()] = value.strip()
+            key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
+            if not _NO_KEY.match(key):
+                self.headers[key] = value
         else:
             return False
         return True
