@@ -84,7 +84,7 @@ def read_failure(directory: Path) -> str:
         text = (directory / GAMES / "failures" / "run_failures.jsonl").read_text(encoding="utf-8")
         record: dict[str, Any] = json.loads(text.splitlines()[0])
     except (OSError, ValueError, IndexError):
-        late = re.search(r"Invalidating timeout: .* reason=(\S+) .* lag_ms=(\d+)", _read_log(directory))
+        late = re.search(r"Invalidating timeout: .* reason=(explanatory-lag) .* lag_ms=(\d+)", _read_log(directory))
         if late is None:
             return "for no reason that shogiarena tells"
         return f"a move was late while the machine stood still for {late[2]} ms: {late[1]}"

@@ -365,7 +365,7 @@ class Run:
                     self.save()
                     saved = time.monotonic()
                 if stop and self.step < self.steps:
-                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
+                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
                     return
         speed, waiting = progress.positions_per_second(self.step * options.batch_size), self.waited / progress.seconds()
         for line in self._conclusion(speed, waiting):
@@ -464,7 +464,7 @@ def _version(distribution: str) -> str:
         return "source"
 
 
-def how_to_resume() -> str:
+def _how_to_resume() -> str:
     """The command that goes on; other verbs that train find their own unfinished runs."""
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone

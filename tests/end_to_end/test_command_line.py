@@ -11,7 +11,6 @@ import pytest
 
 from liteshogi import __main__ as front_door
 
-WITHOUT = "import sys; sys.modules[{module!r}] = None; sys.argv = ['liteshogi', {verb!r}, *{rest!r}]; {main}"
 BARE = (
     "import sys\nclass Missing:\n    def find_spec(self, name, *more):\n        if name in {missing!r}:\n"
     "            raise ModuleNotFoundError(name, name=name)\nsys.meta_path.insert(0, Missing())\n"
@@ -25,7 +24,7 @@ MAIN = "from liteshogi.__main__ import main; main()"
     [("torch", "train", ["lite", "--help"], "train"), ("cshogi", "convert", ["--help"], "train")],
 )
 def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, extra):
-    script = WITHOUT.format(module=module, verb=verb, rest=rest, main=MAIN)
+    script = BARE.format(missing=(module,), arguments=[verb, *rest], main=MAIN)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     if done.returncode == 0:
         pytest.skip(f"{verb} needs {module} only when it runs")
