@@ -7,9 +7,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from experiments.factory.durable_file import DurableFile
+from search.machine.folder_lock import lock, warn_of_no_locks
 from search.machine.metadata import parse_json
 
 
@@ -23,11 +24,25 @@ class Opinion:
     """The mover's: centipawns, or a mate as `search.score` has it."""
 
 
+def _hold(path: Path) -> IO[bytes]:
+    """The file from its start, made if need be, and no other process's as long as it is open."""
+    file = open(path, "a+b")  # noqa: SIM115 (closed by who asks)
+    try:
+        if not lock(file):
+            warn_of_no_locks(path)
+    except BlockingIOError:
+        file.close()
+        raise ValueError(f"{path}: another run asks this judge; wait for its end, or name another --ledger") from None
+    file.seek(0)
+    return file
+
+
 class Ledger:
     """A file of JSON lines: who the judge is, then {"position", "nodes", "move", "score"} for each of its answers.
 
     Each line is on the disk before the next, so a crash can spoil the last one alone, which is dropped. One process at
-    a time writes it, from any of its threads. Raises OSError, and ValueError for another judge's file or a bad line.
+    a time has it, and writes it from any of its threads. Raises OSError, and ValueError for another judge's file, a bad
+    line, or a file that another process has.
     """
 
     def __init__(self, path: Path, judge: Mapping[str, Any]) -> None:
@@ -35,12 +50,17 @@ class Ledger:
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, int], Opinion] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = path.read_bytes() if path.exists() else b""
-        whole = whole[: whole.rfind(b"\n") + 1]
-        self._read(whole.decode("utf-8", "replace").splitlines(), json.loads(json.dumps(judge)))
-        self._file = DurableFile(path, len(whole))
-        if not whole:
-            self._append({"judge": judge})
+        self._held = _hold(path)
+        try:
+            whole = self._held.read()
+            whole = whole[: whole.rfind(b"\n") + 1]
+            self._read(whole.decode("utf-8", "replace").splitlines(), json.loads(json.dumps(judge)))
+            self._file = DurableFile(path, len(whole))
+            if not whole:
+                self._append({"judge": judge})
+        except BaseException:
+            self._held.close()
+            raise
 
     def _read(self, lines: list[str], judge: Mapping[str, Any]) -> None:
         for number, text in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""The right to work in a directory, which one process at a time has."""
+"""The right to work in a directory, or on a file, which one process at a time has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -25,21 +25,19 @@ class FolderLock:
         self._directory.mkdir(parents=True, exist_ok=True)
         file = open(self.file, "a+", encoding="ascii")  # noqa: SIM115 (closed in release)
         try:
-            _lock(file)
-        except OSError as error:
-            if error.errno in _TAKEN:
-                file.seek(0)
-                process = file.readline().strip()
-                file.close()
-                by = f" (process {process})" if process.isdigit() else ""
-                raise ValueError(
-                    f"{self._directory}: another run is at work here{by}; wait for its end, or choose another -o"
-                ) from None
-            if error.errno not in _NO_LOCKS:
-                file.close()
-                raise
-            warning = f"warning: {self._directory}: this file system has no locks: start no second run there"
-            print(warning, file=sys.stderr)
+            if not lock(file):
+                warn_of_no_locks(self._directory)
+        except BlockingIOError:
+            file.seek(0)
+            process = file.readline().strip()
+            file.close()
+            by = f" (process {process})" if process.isdigit() else ""
+            raise ValueError(
+                f"{self._directory}: another run is at work here{by}; wait for its end, or choose another -o"
+            ) from None
+        except OSError:
+            file.close()
+            raise
         file.truncate(0)
         print(os.getpid(), file=file, flush=True)
         self._held = file
@@ -56,6 +54,27 @@ class FolderLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def lock(file: IO[Any]) -> bool:
+    """Hold an open file until it is closed; False on a file system without locks.
+
+    Raises BlockingIOError where another holds it, and OSError.
+    """
+    try:
+        _lock(file)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            raise BlockingIOError(*error.args) from None
+        if error.errno not in _NO_LOCKS:
+            raise
+        return False
+    return True
+
+
+def warn_of_no_locks(path: Path) -> None:
+    """Say that nobody is kept away."""
+    print(f"warning: {path}: this file system has no locks: start no second run there", file=sys.stderr)
 
 
 if sys.platform == "win32":

@@ -21,6 +21,7 @@ def test_a_judge_is_asked_once(scripted, tmp_path):
         seat = judging.open().seat()
         assert seat.ask(start) == Opinion("7g7f", 40)
         assert seat.ask(start.after("7g7f")) == Opinion("resign", -MATE + 1)
+        del seat  # and with it the ledger's lock
     assert scripted.asked() == ["startpos go nodes 7", "startpos moves 7g7f go nodes 7"]
     other_nodes = Judging(judge=scripted.command, judge_nodes=8, ledger=judging.ledger)
     assert other_nodes.open().seat().ask(start).score == 40
@@ -51,10 +52,21 @@ def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
     ledger = Ledger(path, {"name": "x"})
     assert (len(ledger), ledger.find("startpos", 5), path.read_bytes()) == (1, opinion, whole)
     ledger.enter("startpos", 6, opinion)
+    del ledger
     assert len(Ledger(path, {"name": "x"})) == 2
     path.write_bytes(whole + b'{"position":"sfen"}\n')
     with pytest.raises(ValueError, match=r"ledger.jsonl line 3: no judge's answer"):
         Ledger(path, {"name": "x"})
+
+
+def test_a_ledger_is_one_runs_at_a_time(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    first = Ledger(path, {"name": "x"})
+    with pytest.raises(ValueError, match=r"ledger.jsonl: another run asks this judge; .* another --ledger$"):
+        Ledger(path, {"name": "x"})
+    first.enter("startpos", 5, Opinion("7g7f", -3))
+    del first
+    assert len(Ledger(path, {"name": "x"})) == 1
 
 
 def test_positions_come_with_the_turns_before_them(tmp_path):
