@@ -75,6 +75,7 @@ class Ending:
     max_moves: int = 320
     """A game of more moves, those of its opening with them, is drawn."""
     declaration: int = RULE_27
+    """Of entered kings: 0 none, 1 by 24 points, 2 by 27, 3 the try rule, 4 and 5 as 1 and 2 with handicaps."""
     win_score: int = 0
     """Won when the scores of both players have said so for `win_plies` plies on end, centipawns; 0: never."""
     win_plies: int = 8

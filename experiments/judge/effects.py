@@ -51,7 +51,9 @@ class EffectOptions:
     """Which numbers are measured, where."""
 
     net: str
+    """The network that searches: a file, or the name of a shipped one."""
     positions: Path
+    """File of positions, as `judge positions` makes it."""
     nodes: int = 40_000
     """Of a search."""
     names: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ class GameEffectOptions:
     """Which changes are measured, and how the games are played."""
 
     net: str
+    """The network of both players: a file, or the name of a shipped one."""
     openings: Path
     nodes: int = 100_000
     """Of a move."""
