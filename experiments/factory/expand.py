@@ -133,10 +133,11 @@ class ExpandWorker:
         records["hcp"], records["score"] = codes, scores
         played = kinds == PLAYED
         records["move"] = np.where(moves > 0, moves, np.where(played, sources["move"], 0))
-        records["result"] = np.where(played, sources["result"], 0)
-        records["padding"] = np.where(played, 0, NO_RESULT)
+        of_game = played & (sources["padding"] != NO_RESULT)  # a source may have been made, too
+        records["result"] = np.where(of_game, sources["result"], 0)
+        records["padding"] = np.where(of_game, 0, NO_RESULT)
         if task.result_share:
-            results = np.where(played, _movers_result(sources), np.nan)
+            results = np.where(of_game, _movers_result(sources), np.nan)
             records["score"] = blend_results(scores, results, task.result_share, task.cp_per_logit)
         return Product(records[kept].tobytes(), dict(counts))
 

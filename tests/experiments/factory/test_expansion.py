@@ -133,6 +133,22 @@ def cshogi_board(code: np.ndarray) -> cshogi.Board:
     return board
 
 
+def test_what_has_no_game_behind_it_gets_none(source, tmp_path):
+    made = np.fromfile(source, hcpe_dtype)[:60]
+    made["padding"][::2], made["result"][::2] = NO_RESULT, 0
+    path = tmp_path / "made.hcpe"
+    made.tofile(path)
+    for share, place in ((0.0, "plain"), (0.5, "blended")):
+        options = Labelling("search", nodes=20, result_share=share)
+        relabel(Relabelling((path,), tmp_path / place, labels=options, workforce=Workforce(1)))
+    plain, blended = (records_in(tmp_path / place) for place in ("plain", "blended"))
+    assert plain["padding"].tolist() == blended["padding"].tolist() == made["padding"].tolist()
+    assert plain["result"].tolist() == made["result"].tolist()
+    same = plain["score"] == blended["score"]
+    assert same[::2].all()
+    assert not same[1::2].all()
+
+
 def test_an_engine_labels_through_pipes(source, tmp_path):
     program = tmp_path / "stub"
     program.write_text(f"#!{sys.executable}\n{STUB}")
