@@ -39,6 +39,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
             files += [(path, folder) for path in sorted(folder.rglob("*")) if _is_game(path)]
     if not files:
         raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
+    places: set[Path] = set()
     for path, folder in files:
         games = list(read_games(path, unfinished=True))
         if number is not None:
@@ -49,13 +50,22 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         if output is not None and output.suffix in KIF_SUFFIXES and not alone:
             raise ValueError(f"{output}: is one file, and there are several games; name a folder with -o")
         for index, game in enumerate(games, 1):
-            name = f"{path.stem}-{index}" if len(games) > 1 else path.stem
-            place = path.with_name(f"{name}{MADE}.kif")
-            if output is not None and (output.is_dir() or not output.suffix):
-                place = output / place.relative_to(folder)
-            elif output is not None:
-                place = output
+            number_of = f"-{index}" if len(games) > 1 else ""
+            names = (f"{path.stem}{number_of}", f"{path.name}{number_of}")  # g.kif may lie beside g.csa
+            possible = [_place(path.with_name(name), folder, output) for name in names]
+            place = next((one for one in possible if one not in places), None)
+            if place is None:
+                raise ValueError(f"{path}: {possible[0]} is another game's; analyse it apart, with another -o")
+            places.add(place)
             yield Chosen(game, place, alone)
+
+
+def _place(beside: Path, folder: Path, output: Path | None) -> Path:
+    """The KIF of a game in `folder`; `beside` is it without its suffix, for where there is no output."""
+    place = beside.with_name(f"{beside.name}{MADE}.kif")
+    if output is None:
+        return place
+    return output / place.relative_to(folder) if output.is_dir() or not output.suffix else output
 
 
 def _is_game(path: Path) -> bool:

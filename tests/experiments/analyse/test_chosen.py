@@ -48,6 +48,18 @@ def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> No
     assert (beside.output, beside.alone) == (folder / "wcsc28.analysed.kif", True)
 
 
+def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
+    shutil.copy(DATA / "scored.kifu", folder / "wcsc28.kifu")
+    shutil.copy(DATA / "games.usi", folder / "games-2.usi")
+    places = [one.output for one in choose((folder,), None, None)]
+    assert len(set(places)) == len(places)
+    assert folder / "wcsc28.kifu.analysed.kif" in places
+    assert [one.output for one in choose((folder,), None, None)] == places
+    same = (folder / "wcsc28.csa", Path(shutil.copy(folder / "wcsc28.csa", tmp_path)))
+    with pytest.raises(ValueError, match=r"wcsc28.csa: .*out/wcsc28.analysed.kif is another game's; .* -o$"):
+        list(choose((*same, folder / "deep" / ".." / "wcsc28.csa"), None, tmp_path / "out"))
+
+
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Whose positions were searched; every search finds nothing, and the fourth game is cut by Ctrl-C."""
