@@ -20,11 +20,13 @@ import torch
 
 from experiments.compare.variants import Variant
 from experiments.factory.cut import cut_evenly
+from lite.datasets.provenance import digest_of
 from lite.records.decode import scan_games
 from lite.records.formats import HCPE, HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.log import read_log
 from search.machine.files import write_atomically
+from search.machine.metadata import parse_json
 
 
 def finish_run(variant: Variant) -> dict[str, Any]:
@@ -68,26 +70,31 @@ def choose_positions(files: Sequence[Path], positions: int | None, seed: int, ou
 
     Of hcpe3 whole games with at least so many positions, drawn by seed, or all where None; of hcpe, which has single
     positions, so many evenly over all. Made once: an existing file of that name is taken as it is, so that a resumed
-    comparison has the same data. Raises ValueError for other formats.
+    comparison has the same data. Raises ValueError for other formats, damaged games, and a file made of other ones.
     """
-    formats = {record_format(path) for path in record_files(files)}
-    if formats == {HCPE}:
-        return _cut(files, positions, output.with_suffix(".hcpe"))
-    return _choose_games(files, positions, seed, output.with_suffix(".hcpe3"))
-
-
-def _cut(files: Sequence[Path], positions: int | None, output: Path) -> Path:
-    if positions is None:
-        raise ValueError(f"{files[0]}: holds single positions, not games; say how many to learn from with --positions")
-    if not output.is_file():
-        output.parent.mkdir(parents=True, exist_ok=True)
-        cut_evenly(files, positions, output)
+    single = {record_format(path) for path in record_files(files)} == {HCPE}
+    output, sources = output.with_suffix(".hcpe" if single else ".hcpe3"), output.with_suffix(".sources.json")
+    digests = [digest_of(path) for path in files]
+    if output.is_file():
+        if sources.is_file() and parse_json(sources.read_text(encoding="utf-8")) != digests:
+            raise ValueError(f"{output}: was made of other data; choose another --output, or remove the file")
+        return output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(sources, json.dumps(digests).encode())
+    if single:
+        _cut(files, positions, output)
+    else:
+        _choose_games(files, positions, seed, output)
     return output
 
 
-def _choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
-    if output.is_file():
-        return output
+def _cut(files: Sequence[Path], positions: int | None, output: Path) -> None:
+    if positions is None:
+        raise ValueError(f"{files[0]}: holds single positions, not games; say how many to learn from with --positions")
+    cut_evenly(files, positions, output)
+
+
+def _choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> None:
     games: list[tuple[np.ndarray, int]] = []
     for path in record_files(files):
         if record_format(path) != HCPE3:
@@ -97,20 +104,20 @@ def _choose_games(files: Sequence[Path], positions: int | None, seed: int, outpu
         raw = np.fromfile(path, np.uint8)
         start = 0
         while start < len(raw):
-            stop, count, found, error = scan_games(raw, np.int64(start), np.int64(1))
-            if count:
-                games.append((raw[start:stop], int(found)))
-            if error or not count:
-                break
+            stop, _, found, error = scan_games(raw, np.int64(start), np.int64(1))
+            if error:
+                raise ValueError(
+                    f"{path}: its games cannot be read from byte {start:,} on; write it again, or keep what can be "
+                    f"read with `liteshogi convert {path} -o OTHER.hcpe3`"
+                )
+            games.append((raw[start:stop], int(found)))
             start = stop
     order = np.random.default_rng(seed).permutation(len(games))
     total = np.cumsum([games[game][1] for game in order])
     wanted = len(games) if positions is None else int(np.searchsorted(total, positions)) + 1
     if wanted > len(games):
         raise ValueError(f"{files[0]}: only {int(total[-1]):,} positions in its games, {positions:,} are wanted")
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, np.concatenate([games[game][0] for game in sorted(order[:wanted])]).tobytes())
-    return output
 
 
 def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, float]:

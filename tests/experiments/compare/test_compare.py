@@ -121,6 +121,19 @@ def test_games_are_drawn_whole(tmp_path: Path) -> None:
         choose_positions([tmp_path / "a.psv"], 10, 0, tmp_path / "b")
 
 
+def test_a_comparison_keeps_to_its_data(tmp_path: Path) -> None:
+    choose_positions([VALID], 2000, 0, tmp_path / "train")
+    with pytest.raises(ValueError, match=r"train.hcpe3: was made of other data; choose another --output"):
+        choose_positions([SAMPLE / "teacher_sample.hcpe3"], 2000, 0, tmp_path / "train")
+
+
+def test_damaged_games_are_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.hcpe3"
+    broken.write_bytes(VALID.read_bytes()[:60_000])
+    with pytest.raises(ValueError, match=r"broken.hcpe3: its games cannot be read from byte \d\d,\d{3} on; .*convert"):
+        choose_positions([broken], 2000, 0, tmp_path / "train")
+
+
 def test_single_positions_are_cut_evenly(tmp_path: Path) -> None:
     numbered = np.repeat(np.arange(100, dtype=np.uint8), 38).reshape(100, 38)
     numbered.tofile(tmp_path / "a.hcpe")
