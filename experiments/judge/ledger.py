@@ -7,10 +7,10 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from experiments.factory.durable_file import DurableFile
-from search.machine.folder_lock import lock, warn_of_no_locks
+from search.machine.folder_lock import hold
 from search.machine.metadata import parse_json
 
 
@@ -22,19 +22,6 @@ class Opinion:
     """Its best move, or `resign` or `win`."""
     score: int
     """The mover's: centipawns, or a mate as `search.score` has it."""
-
-
-def _hold(path: Path) -> IO[bytes]:
-    """The file from its start, made if need be, and no other process's as long as it is open."""
-    file = open(path, "a+b")  # noqa: SIM115 (closed by who asks)
-    try:
-        if not lock(file):
-            warn_of_no_locks(path)
-    except BlockingIOError:
-        file.close()
-        raise ValueError(f"{path}: another run asks this judge; wait for its end, or name another --ledger") from None
-    file.seek(0)
-    return file
 
 
 class Ledger:
@@ -50,7 +37,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, int], Opinion] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._held = _hold(path)
+        self._held = hold(path, "name another --ledger")
         try:
             whole = self._held.read()
             whole = whole[: whole.rfind(b"\n") + 1]

@@ -25,8 +25,7 @@ class FolderLock:
         self._directory.mkdir(parents=True, exist_ok=True)
         file = open(self.file, "a+", encoding="ascii")  # noqa: SIM115 (closed in release)
         try:
-            if not lock(file):
-                warn_of_no_locks(self._directory)
+            _take(file, self._directory)
         except BlockingIOError:
             file.seek(0)
             process = file.readline().strip()
@@ -56,11 +55,26 @@ class FolderLock:
         self.release()
 
 
-def lock(file: IO[Any]) -> bool:
-    """Hold an open file until it is closed; False on a file system without locks.
+def hold(path: Path, remedy: str) -> IO[bytes]:
+    """A file from its start, made if need be, and no other process's until it is closed.
 
-    Raises BlockingIOError where another holds it, and OSError.
+    Raises OSError, and ValueError with the remedy where another process holds it.
     """
+    file = open(path, "a+b")  # noqa: SIM115 (closed by who asks)
+    try:
+        _take(file, path)
+    except BlockingIOError:
+        file.close()
+        raise ValueError(f"{path}: another run is at work on it; wait for its end, or {remedy}") from None
+    except OSError:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def _take(file: IO[Any], path: Path) -> None:
+    """Lock an open file until it is closed. Raises BlockingIOError where another process has, and OSError."""
     try:
         _lock(file)
     except OSError as error:
@@ -68,13 +82,7 @@ def lock(file: IO[Any]) -> bool:
             raise BlockingIOError(*error.args) from None
         if error.errno not in _NO_LOCKS:
             raise
-        return False
-    return True
-
-
-def warn_of_no_locks(path: Path) -> None:
-    """Say that nobody is kept away."""
-    print(f"warning: {path}: this file system has no locks: start no second run there", file=sys.stderr)
+        print(f"warning: {path}: this file system has no locks: start no second run there", file=sys.stderr)
 
 
 if sys.platform == "win32":

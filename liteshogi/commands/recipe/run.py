@@ -12,6 +12,7 @@ from experiments.recipe.plan import read_plan
 from experiments.recipe.work import work_through
 from experiments.results import Results
 from liteshogi.commands.arguments import Json
+from search.machine.folder_lock import FolderLock, hold
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,10 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        results = Results(self.results)
-        known = set(results.lines)
-        work_through(read_plan(self.plan), results, self.folder.resolve(), self.only, self.games)
+        plan = read_plan(self.plan)
+        with FolderLock(self.folder), hold(self.results, "name other --results"):
+            results = Results(self.results)
+            known = set(results.lines)
+            work_through(plan, results, self.folder.resolve(), self.only, self.games)
         made = [line for key, line in results.lines.items() if key not in known]
         print(json.dumps({"made": made}) if self.json else f"{self.results}: {len(made)} results more")

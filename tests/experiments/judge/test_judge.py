@@ -62,7 +62,7 @@ def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
 def test_a_ledger_is_one_runs_at_a_time(tmp_path):
     path = tmp_path / "ledger.jsonl"
     first = Ledger(path, {"name": "x"})
-    with pytest.raises(ValueError, match=r"ledger.jsonl: another run asks this judge; .* another --ledger$"):
+    with pytest.raises(ValueError, match=r"ledger.jsonl: another run is at work on it; .* another --ledger$"):
         Ledger(path, {"name": "x"})
     first.enter("startpos", 5, Opinion("7g7f", -3))
     del first

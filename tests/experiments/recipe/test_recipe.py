@@ -20,9 +20,11 @@ from lite.datasets.provenance import digest_of, libraries, program
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
+from liteshogi.commands.recipe.run import Command
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
+from search.machine.folder_lock import hold
 from search.rules.huffman import HCP
 
 PAGE = Path("docs/recipe")
@@ -201,3 +203,13 @@ def test_correlation_finds_what_goes_with_games(plan: Plan, tmp_path: Path) -> N
     assert value == pytest.approx(-1)
     assert 0 < error < 0.3
     assert abs(correlation(rows, "residual")[0]) < 0.6
+
+
+def test_results_are_one_runs_at_a_time(tmp_path: Path) -> None:
+    results = tmp_path / "results.jsonl"
+    run = Command(tmp_path / "work", plan=PAGE / "plan.toml", results=results)
+    with (
+        hold(results, "name others"),
+        pytest.raises(ValueError, match=r"results.jsonl: another run is at work on it; wait for its end, or name"),
+    ):
+        run.run()
