@@ -142,6 +142,10 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
     write_figure(figure, path)
 
 
+AS_TYPED: Any = {"text.parse_math": False}
+"""For names from elsewhere: what stands between two dollars is no formula."""
+
+
 def write_figure(figure: Any, path: Path) -> None:
     """A figure of matplotlib's, as a PNG."""
     figure.tight_layout()
@@ -239,7 +243,7 @@ def draw_analysis(report: dict[str, Any], path: Path, fonts: Sequence[str]) -> N
     told = [abs(found["score"]) for found in (report["first"], *rows) if found["score"] is not None]
     limit = max(SCORE_LIMITS[0], min(SCORE_LIMITS[1], -(-max(told, default=0) // 500) * 500))
     scores = [_drawn_score(found, limit) for found in (report["first"], *rows)]
-    with pyplot.rc_context({"font.family": list(fonts)}):
+    with pyplot.rc_context({"font.family": list(fonts), **AS_TYPED}):
         figure, (top, bottom) = pyplot.subplots(
             2, 1, figsize=(11, 7), sharex=True, height_ratios=(3, 2), layout="constrained"
         )
@@ -327,22 +331,23 @@ def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.4 * len(players)))
-    places = range(len(players))
-    elo, errors = [row["elo"] for row in players], [row["error"] for row in players]
-    axes.axvline(0, color="#bbbbbb", lw=1)
-    axes.errorbar(elo, places, xerr=errors, fmt="o", color=COLOURS["demo"], ecolor="#7a7a7a", capsize=4)
-    for place, row in enumerate(players):
-        axes.annotate(
-            f"{row['elo']:+.0f} \u00b1 {row['error']:.0f}",
-            (row["elo"], place),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-        )
-    axes.set(yticks=list(places), yticklabels=[row["name"] for row in players], xlabel="Elo, their mean being 0")
-    axes.set_ylim(len(players) - 0.5, -0.7)
-    axes.margins(x=0.12)
-    axes.grid(axis="x", color="#dddddd", lw=0.5)
-    write_figure(figure, path)
+    with pyplot.rc_context(AS_TYPED):
+        figure, axes = pyplot.subplots(figsize=(8, 1.2 + 0.4 * len(players)))
+        places = range(len(players))
+        elo, errors = [row["elo"] for row in players], [row["error"] for row in players]
+        axes.axvline(0, color="#bbbbbb", lw=1)
+        axes.errorbar(elo, places, xerr=errors, fmt="o", color=COLOURS["demo"], ecolor="#7a7a7a", capsize=4)
+        for place, row in enumerate(players):
+            axes.annotate(
+                f"{row['elo']:+.0f} \u00b1 {row['error']:.0f}",
+                (row["elo"], place),
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+        axes.set(yticks=list(places), yticklabels=[row["name"] for row in players], xlabel="Elo, their mean being 0")
+        axes.set_ylim(len(players) - 0.5, -0.7)
+        axes.margins(x=0.12)
+        axes.grid(axis="x", color="#dddddd", lw=0.5)
+        write_figure(figure, path)

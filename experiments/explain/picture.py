@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.explain.explain import Explained
-from experiments.pictures import japanese_fonts, save_figure
+from experiments.pictures import AS_TYPED, japanese_fonts, save_figure
 from search.rules.diagram import KANJI
 from search.rules.sfen import square_to_usi
 from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
@@ -34,7 +34,7 @@ def draw_contributions(found: Sequence[Explained], path: Path) -> None:
     largest = max(1, *(abs(value) for one in found for value in one.contributions))
     scale = colors.FuncNorm((_signed_root, _signed_square), vmin=-largest, vmax=largest)
     paint = cm.ScalarMappable(scale, COLOURS)
-    settings: Any = {"font.family": japanese_fonts(), "svg.hashsalt": "liteshogi"}
+    settings: Any = {"font.family": japanese_fonts(), "svg.hashsalt": "liteshogi", **AS_TYPED}
     with pyplot.rc_context(settings):
         figure, boards = pyplot.subplots(
             1, len(found), figsize=(7.6 * len(found) + 0.6, 6.6), squeeze=False, layout="constrained"

@@ -35,8 +35,8 @@ def play_league(
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     report = standings(names, meetings)
-    draw_ratings(report["players"], rules.output / PICTURE)
     write_atomically(rules.output / STANDINGS, json.dumps({"names": names, **report}, ensure_ascii=False).encode())
+    draw_ratings(report["players"], rules.output / PICTURE)
     return {**report, "remarks": report["remarks"] + remarks, "folder": str(rules.output)}
 
 

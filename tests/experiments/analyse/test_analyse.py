@@ -285,6 +285,7 @@ def test_the_picture_shows_the_game(tmp_path):
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
     draw_analysis(figures(game, invented(game, 4)[:1]), path, ["DejaVu Sans"])  # nothing but the first position
+    draw_analysis({**figures(game, invented(game, 4)), "names": ["Carol $x_$", "$"]}, path, ["DejaVu Sans"])
 
 
 def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):

@@ -37,7 +37,7 @@ def league(tmp_path_factory):
     """The arguments of a league of three, the report of its games, and their folder with KIF."""
     place = tmp_path_factory.mktemp("league")
     save_network(material_network(), place / "material.safetensors")
-    players = [str(place / "material.safetensors"), "default", "wide=default razor_margin=400"]
+    players = [str(place / "material.safetensors"), "default", "wide$x_$=default razor_margin=400"]
     arguments = [*players, "--nodes", "30", "--games", str(2 * PAIRS), "--parallel", "2", "--max-plies", "60"]
     return arguments, command(*arguments, "-o", str(place / "whole"), "--kif").play()[0], place / "whole"
 
@@ -50,8 +50,8 @@ def test_every_two_have_met_and_the_table_adds_up(league):
     _, report, folder = league
     assert {(one["first"], one["second"]) for one in report["meetings"]} == {
         ("material", "default"),
-        ("material", "wide"),
-        ("default", "wide"),
+        ("material", "wide$x_$"),
+        ("default", "wide$x_$"),
     }
     assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
     assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
@@ -96,7 +96,7 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
 
 def test_another_league_is_not_gone_on_with(league):
     arguments, _, folder = league
-    players = [parse_participant(text) for text in (arguments[0], "default", "wide=default razor_margin=399")]
+    players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
     rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
     with pytest.raises(ValueError, match="its data were made with --players"):
         play_league(rules, players)
