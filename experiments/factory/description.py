@@ -21,7 +21,8 @@ class Description:
 
     verb, options: of the command; of the options those that decide what is made (seeds are among them), as JSON, for
     the same command goes on with them alone. How much is made, where, and by how many workers is none of them.
-    sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}.
+    sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}. counted: how what
+    is made is read, as by a test of a match; the same command may go on with another.
     """
 
     def __init__(
@@ -30,12 +31,14 @@ class Description:
         options: Mapping[str, Any],
         sources: Sequence[Path] = (),
         nets: Mapping[str, Path | str] | None = None,
+        counted: Mapping[str, Any] | None = None,
     ) -> None:
         self._fixed: dict[str, Any] = {
             "verb": verb,
             "options": json.loads(json.dumps(dict(options), default=str)),
             "sources": [describe_data(path) for path in sources],
             "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
+            **({} if counted is None else {"counted": dict(counted)}),
         }
         self._files = digests_of((nets or {}).values())
         for path, described in zip(sources, self._fixed["sources"], strict=True):

@@ -6,7 +6,7 @@ What plays by the clock, or is another engine, plays through `experiments.arena.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.factory.description import Description
@@ -78,4 +78,6 @@ def _names(first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
 def _description(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> Description:
     limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
     players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
-    return Description("match", match.described(lines, players), (), {"first": first.net, "second": second.net})
+    nets = {"first": first.net, "second": second.net}
+    counted = {"games": match.games, "sprt": None if match.sprt is None else asdict(match.sprt)}
+    return Description("match", match.described(lines, players), (), nets, counted)

@@ -14,6 +14,7 @@ from experiments.arena.results import read_results
 from experiments.arena.strength import in_words
 from experiments.factory.ledger import read_entries
 from experiments.factory.shards import LEDGER
+from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
 from experiments.report.section import Origin, Section, Table, origin_of
@@ -106,15 +107,28 @@ def _read_counted(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origi
     names = {net.get("role"): str(net.get("name")) for net in description["nets"]}
     if not {"first", "second"} <= names.keys():
         raise ValueError(f"{path}: its description names no two players; leave this run out")
-    entries = list(read_entries(path / LEDGER))
-    standing = Standing(1 + max((job for job, _ in entries), default=0))
-    for job, counts in entries:
-        standing.see(job, counts)
+    standing = _standing(path, description)
     limits = [[options.get(f"{side}{name}") for name in ("nodes", "depth")] for side in ("", "second_")]
     first, second = (
         f"{names[role]} ({_limit(*limit)})" for role, limit in zip(("first", "second"), limits, strict=True)
     )
     return first, second, standing.report(), origin_of(run, description)
+
+
+def _standing(path: Path, description: Mapping[str, Any]) -> Standing:
+    """The pairs that count, by the test that the match was played with, if it had one."""
+    entries = list(read_entries(path / LEDGER))
+    pairs, sprt = 1 + max((job for job, _ in entries), default=0), None
+    try:
+        if counted := description.get("counted"):
+            pairs = int(counted["games"]) // 2
+            sprt = Sprt(**counted["sprt"]) if counted["sprt"] else None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path}: its description tells no way to count its games ({error!r})") from None
+    standing = Standing(pairs, sprt)
+    for job, counts in entries:
+        standing.see(job, counts)
+    return standing
 
 
 def _limit(nodes: int | None, depth: int | None) -> str:

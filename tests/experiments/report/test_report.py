@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.arena.strength import measure_strength
+from experiments.games.sprt import Sprt
+from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
 from experiments.report.comparisons import comparison_section
 from experiments.report.games import match_section
@@ -22,7 +24,7 @@ from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import training_section
-from tests.experiments.report.conftest import MAKER, make_match
+from tests.experiments.report.conftest import MAKER, PAIRS, make_match, outcome_counts
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
@@ -94,6 +96,26 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
     assert "--nodes 5000" in row["command"]
     assert section.origins[0].machine == "One CPU, avx2"
     assert section.origins[0].seed == "7"
+
+
+def test_pairs_behind_a_tests_decision_count_for_nothing(match: Path) -> None:
+    def counted(**how: object) -> tuple[int, ...]:
+        path = match / "description.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "counted": how}))
+        (row,) = match_section({"mine": match}).charts[0].spec["data"]["values"]
+        return row["games"], row["wins"], row["draws"], row["losses"]
+
+    decided = Standing(20, Sprt(-400, 0))
+    for job, pair in enumerate(PAIRS):
+        decided.see(job, {"games": 2} | outcome_counts(*pair))
+    assert decided.verdict
+    assert decided.beyond > 10
+    report = decided.report()
+    test = {"elo0": -400, "elo1": 0, "alpha": 0.05, "beta": 0.05}
+    assert counted(games=40, sprt=test) == tuple(report[name] for name in ("games", "wins", "draws", "losses"))
+    assert counted(games=4, sprt=None) == (4, 3, 0, 1)
+    with pytest.raises(ValueError, match="its description tells no way to count its games"):
+        counted(games=40, sprt={"elo0": "much"})
 
 
 def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
