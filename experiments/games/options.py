@@ -43,6 +43,13 @@ class NamedPlayer:
     chosen: dict[str, str]
     """The options that change something, but for its network."""
 
+    @property
+    def by_alphabeta(self) -> Player:
+        """The player; ValueError in words for one that PUCT plays."""
+        if isinstance(self.player, PuctPlayer):
+            raise ValueError(f"{self.net}: is played by PUCT; name a network that alpha-beta plays")
+        return self.player
+
     def name(self, whole: bool) -> str:
         """For readers; with the `whole` path of its network."""
         limits = [f"{amount} {what}" for what in ("nodes", "depth") if (amount := getattr(self.player, what, 0))]

@@ -85,8 +85,7 @@ def read_judged(command: str, options: Sequence[str], nodes: int, each_step: boo
     program, settings = as_player(command)
     if program == "liteshogi":
         named = read_player(command, options, nodes, 0, "--option")
-        assert isinstance(named.player, Player)
-        return OwnPlayer(named.name(False), named.player, named.net, each_step)
+        return OwnPlayer(named.name(False), named.by_alphabeta, named.net, each_step)
     if each_step:
         raise ValueError(f"--each-step: {command} is another engine, whose steps cannot be left out from here")
     engine = ask_engine(program, (*settings, *options))

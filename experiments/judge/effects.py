@@ -87,14 +87,14 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
             f"{len(parameters)} parameters: ask for more --rounds"
         )
     named = read_player(options.net, options.option, options.nodes, 0, "--option")
-    assert isinstance(named.player, Player)
+    player = named.by_alphabeta
     judge = judging.open()
-    design = Design(parameters, named.player.parameters, options.reach, options.seed)
+    design = Design(parameters, player.parameters, options.reach, options.seed)
     results = Results(len(positions), options.rounds)
     told = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
-    told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes, "judge": judge.engine.id_name}
+    told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes, "judge": judge.identity}
     description = Description("judge parameters", told, (options.positions,), {"net": named.net})
-    task = EffectTask(named.player, judge, tuple(positions), design)
+    task = EffectTask(player, judge, tuple(positions), design)
     place = Place(options.output, HCPE, judging.workers)
     produce(place, description, task, results.jobs(), referee=results)
     return {

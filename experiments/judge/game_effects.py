@@ -81,7 +81,7 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     results = PairResults(options.pairs)
     told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
     told |= {"option": options.option, "reach": options.reach, "seed": options.seed}
-    told |= {"judge": judge.engine.id_name, "judge_nodes": judge.nodes}
+    told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
     description = Description("judge effects", told, (options.openings,), {"net": named.net})
     task = GameEffectTask(named.player, named.player, judge, lines, options.plies, options.seed, design=design)
     place = Place(options.output, HCPE, judging.workers)
@@ -121,9 +121,7 @@ class _Both:
 
 def _player(options: GameEffectOptions, change: Sequence[str]) -> _Both:
     named = read_player(options.net, (*options.option, *change), options.nodes, 0, "--change" if change else "--option")
-    if not isinstance(named.player, Player):
-        raise ValueError(f"{options.net}: is played by PUCT, which has none of these numbers")
-    return _Both(named.player, named.net, named.name(False))
+    return _Both(named.by_alphabeta, named.net, named.name(False))
 
 
 def _factor_of(options: GameEffectOptions, change: str) -> Factor:

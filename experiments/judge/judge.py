@@ -44,7 +44,9 @@ class Judge:
 
     def __init__(self, engine: Engine, nodes: int, ledger: Path) -> None:
         self.engine, self.nodes = engine, nodes
-        self.ledger = Ledger(ledger, _identity(engine))
+        self.identity = _identity(engine)
+        """{name, arguments, options, files}: what makes its answers its own."""
+        self.ledger = Ledger(ledger, self.identity)
 
     def seat(self) -> Seat:
         """For one thread."""
@@ -98,6 +100,5 @@ class Seat:
 
 
 def _identity(engine: Engine) -> dict[str, Any]:
-    """What makes its answers its own."""
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in engine.files()}
     return {"name": engine.id_name, "arguments": engine.arguments, "options": engine.options, "files": digests}

@@ -21,13 +21,13 @@ from experiments.factory.ledger import Counts
 from experiments.factory.produce import Place, produce
 from experiments.games.counted import CountedGames
 from experiments.games.game import UNFINISHED
-from experiments.games.options import NamedPlayer, read_player
+from experiments.games.options import read_player
 from experiments.games.pairs import COLOURS, line_of
-from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player
+from experiments.games.player import Cancelled, Duel, PlayedGame, Player
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
-from experiments.league.participant import Participant, parse_participant
+from experiments.league.participant import parse_participant
 from lite.records.formats import HCPE
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
@@ -67,12 +67,12 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     counted.check()
     lines = counted.lines()
     players = [parse_participant(text) for text in (match.first, match.second)]
-    first, second = (_player(one, match.nodes) for one in players)
+    first, second = (read_player(one.command, one.options, match.nodes, 0, one.command) for one in players)
     judge = judging.open()
-    task = JudgedTask(first.player, second.player, judge, lines, match.plies, match.seed)  # type: ignore[arg-type]
+    task = JudgedTask(first.by_alphabeta, second.by_alphabeta, judge, lines, match.plies, match.seed)
     told: dict[str, Any] = {"openings": len(lines), "nodes": match.nodes, "plies": match.plies, "seed": match.seed}
     told |= {"first": first.name(True), "second": second.name(True)}
-    told |= {"judge": judge.engine.id_name, "judge_nodes": judge.nodes}
+    told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
     description = Description("judge match", told, (match.openings,), {"first": first.net, "second": second.net})
     shares = Shares(match.games // 2)
     place = Place(match.output, HCPE, judging.workers)
@@ -86,14 +86,6 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
         "plies": match.plies,
         **shares.report(),
     }
-
-
-def _player(one: Participant, nodes: int) -> NamedPlayer:
-    """ValueError for what does not play by alpha-beta in this process."""
-    named = read_player(one.command, one.options, nodes, 0, one.command)
-    if not isinstance(named.player, Player):
-        raise ValueError(f"{one.command}: is played by PUCT; networks that alpha-beta plays are judged")
-    return named
 
 
 @dataclass(frozen=True)
@@ -116,7 +108,7 @@ class JudgedWorker:
 
     def __init__(self, task: JudgedTask) -> None:
         self._task = task
-        self.duel = Duel(task.first, task.second, Ending(plies=task.plies))
+        self.duel = Duel(task.first, task.second, plies=task.plies)
         self._seat = task.judge.seat()
 
     def stop(self) -> None:
@@ -184,12 +176,10 @@ class Shares:
             "games": 2 * len(self._shares),
             "pairs": len(self._shares),
             "share": round(float(np.mean(self._shares)), 4),
-            "share_error": round(self._error(), 4),
+            "share_error": round(self._error(), 4) if len(self._shares) > 1 else None,
             "ended": self._ended,
         }
 
     def _error(self) -> float:
-        """The standard error; infinite where one pair says nothing of it."""
-        if len(self._shares) < 2:
-            return math.inf
+        """The standard error, of two pairs at least: one says nothing of it."""
         return float(np.std(self._shares, ddof=1)) / math.sqrt(len(self._shares))

@@ -78,8 +78,10 @@ def read_worst(path: Path) -> list[dict[str, Any]]:
         for row in rows:
             for name in ("position", "sfen", "best", "moves", "scores", "replies", "losses"):
                 row[name]
-    except (ValueError, KeyError, TypeError):
+            row["moves"][0]
+    except (ValueError, LookupError, TypeError):
         raise ValueError(f"{path}: no report of losses; write one by liteshogi judge moves ... --json") from None
+    rows = [row for row in rows if row["moves"][0] not in ("resign", "win")]  # nothing answers those
     if not rows:
         raise ValueError(f"{path}: tells of no move that loses anything")
     return rows

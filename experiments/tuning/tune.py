@@ -112,6 +112,7 @@ def tune(options: Tuning) -> dict[str, Any]:
     if options.gain is not None and not 0 < options.gain < math.inf:
         raise ValueError(f"--gain {options.gain}: must be above 0")
     player = read_player(options.net, (), options.nodes, options.depth, "--net")
+    _ = player.by_alphabeta  # PUCT has none of these numbers
     lines, pairs = options.lines(), options.games // 2
     spsa = Spsa(chosen, pairs, options.gain, options.seed)
     tuner = Tuner(spsa, pairs)

@@ -37,12 +37,14 @@ class Command(JudgedMatch):
 
 def as_text(report: dict[str, Any]) -> str:
     """The report for a reader."""
+    error, pairs = report["share_error"], report["pairs"]
+    share = f"{report['share']:.3f}" + ("" if error is None else f" +- {error:.3f}")
+    counted = "one pair" if error is None else f"standard error, {pairs} pairs"
     return "\n".join(
         [
             f"{report['first']}",
             f"against {report['second']}",
-            f"{report['share']:.3f} +- {report['share_error']:.3f} (standard error, {report['pairs']} pairs) of win "
-            f"rate after {report['plies']} plies, by {report['judge']} ({report['judge_nodes']:,} nodes); "
-            f"{report['ended']} of {report['games']} games ended before",
+            f"{share} ({counted}) of win rate after {report['plies']} plies, by {report['judge']} "
+            f"({report['judge_nodes']:,} nodes); {report['ended']} of {report['games']} games ended before",
         ]
     )

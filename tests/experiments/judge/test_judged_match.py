@@ -65,12 +65,17 @@ def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path):
 def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     judging = judged_by(scripted, tmp_path)
-    assert play_judged_match(replace(match, games=2), judging)["games"] == 2
+    one = play_judged_match(replace(match, games=2), judging)
+    assert (one["games"], one["share_error"]) == (2, None)
+    assert f"{one['share']:.3f} (one pair) of win rate" in as_text(one)
     before = (match.output / "ledger.jsonl").read_text()
     assert play_judged_match(match, judging)["games"] == 6
     assert (match.output / "ledger.jsonl").read_text().startswith(before)
     with pytest.raises(ValueError, match="--plies 7, not 8"):
         play_judged_match(replace(match, plies=8), judging)
+    other = replace(judging, judge_option=("Style=wild",), ledger=tmp_path / "other.jsonl")
+    with pytest.raises(ValueError, match=r"its data were made with --judge .*, not .*wild"):
+        play_judged_match(match, other)
 
 
 def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):

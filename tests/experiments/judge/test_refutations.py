@@ -52,7 +52,14 @@ def test_a_hanging_bishop_is_seen_at_once(report, scripted):
 
 
 def test_what_is_no_report_is_told_in_words(report, tmp_path):
-    for content, words in (("[]", "no report of losses"), ('{"worst": []}', "no move that loses")):
+    resigned = json.dumps({"worst": [json.loads(report.read_text())["worst"][0] | {"moves": ["resign"]}]})
+    empty = resigned.replace('"resign"', "")
+    for content, words in (
+        ("[]", "no report of losses"),
+        (empty, "no report of losses"),
+        ('{"worst": []}', "no move that loses"),
+        (resigned, "no move that loses"),
+    ):
         report.write_text(content)
         with pytest.raises(ValueError, match=words):
             find_refutations(RefutationOptions("default", report))

@@ -10,6 +10,7 @@ import pytest
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.pairs import PairTask
 from experiments.games.player import Ending, PuctPlayer
+from experiments.tuning.tune import Tuning, tune
 from experiments.zero.game import Game
 from experiments.zero.pairs import STRICT
 from experiments.zero.search import search_together
@@ -76,3 +77,9 @@ def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> 
     ):
         with pytest.raises(ValueError, match=words):
             play_counted_match(match(onnx_file, tmp_path / "a", **changes))
+
+
+def test_what_alpha_beta_is_needed_for_is_not_played_by_puct(onnx_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"net.onnx: is played by PUCT; name a network that alpha-beta plays"):
+        tune(Tuning(net=str(onnx_file), nodes=50, games=100, output=tmp_path / "tuning"))
+    assert not (tmp_path / "tuning").exists()
