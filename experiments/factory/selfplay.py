@@ -69,6 +69,9 @@ class SelfPlay:
             raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
         if self.positions < 1:
             raise ValueError(f"--positions {self.positions}: must be at least 1")
+        if self.seed < 0:
+            raise ValueError(f"--seed {self.seed}: must not be below 0")
+        self.ending.check()
 
     def games_a_job(self) -> int:
         """Games of one job."""
@@ -178,7 +181,7 @@ class SelfPlayWorker:
         parts: list[bytes] = []
         counts: Counter[str] = Counter()
         for _ in range(task.games):
-            opening = task.openings.draw(random)
+            opening = task.openings.draw(random, lambda start: not self._duel.is_over(start))
             out = bool(random.random() < task.played_out)
             try:
                 game = self._duel.play(opening, seed=int(random.integers(1 << 62)), play_out=out)

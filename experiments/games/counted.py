@@ -12,16 +12,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.arena.process import GAMES
 from experiments.factory.produce import Place
-from experiments.games.openings import read_openings
+from experiments.games.openings import Openings, read_openings
 from experiments.games.options import NamedPlayer
-from experiments.games.pairs import PairTask
+from experiments.games.pairs import PairTask, line_of
 from experiments.games.player import Ending, PuctPlayer
 from lite.records.formats import HCPE3
 
 FROM_START = (6, 12)
 """Random plies where no file of openings is given."""
+DRAWN, REPEATED = 1000, 0.1
+"""Of so many openings no larger share may be equal to others: pairs count as independent of each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,25 @@ class CountedGames:
                 f"{self.openings or '--random-plies 0 0'}: {len(lines)} openings are good for {2 * len(lines)} games, "
                 f"for equal openings give equal games; ask for so few --games, or add --random-plies 2 4"
             )
+        if (share := self._repeated(lines)) > REPEATED:
+            least, most = self.plies()
+            raise ValueError(
+                f"--random-plies {least} {most}: {share:.0%} of the openings would come again, and equal openings give "
+                "equal games; ask for fewer --games, or more random moves"
+            )
         return lines
+
+    def _repeated(self, lines: tuple[str, ...]) -> float:
+        """The share of the first openings that another has been equal to, before any is thrown away as unbalanced."""
+        least, most = self.plies()
+        if not most:
+            return 0.0
+        drawn = min(self.games // 2, DRAWN)
+        openings = {
+            Openings((line_of(lines, number, self.seed),), least, most).draw(np.random.default_rng((self.seed, number)))
+            for number in range(drawn)
+        }
+        return 1 - len(openings) / drawn
 
     def place(self) -> Place:
         """Where the games land."""

@@ -17,6 +17,7 @@ from experiments.games.game import (
     UNFINISHED,
     game_dtype,
     play_game,
+    rules_end,
 )
 from lite.records import formats
 from lite.records.encode import encode_game
@@ -25,7 +26,7 @@ from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
 from search.machine.random import first_state
-from search.rules.declaration import RULE_27
+from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
@@ -85,8 +86,14 @@ class Ending:
     """0: never."""
     draw_from: int = 160
     """The move number from which on those plies count."""
-    plies: int = 0
-    """Broken off after so many of its own, unfinished and nobody's; 0: never."""
+
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        for name, least in (("max_moves", 1), ("win_plies", 1), ("win_score", 0), ("draw_score", 0), ("draw_plies", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
+            raise ValueError(f"--declaration {self.declaration}: choose {NO_RULE} to {RULE_27_HANDICAP}")
 
     def write(self, game: np.void) -> None:
         """Ask it of a game's record."""
@@ -192,8 +199,11 @@ class Duel:
         second: Player | None = None,
         ending: Ending | None = None,
         variety: Variety | None = None,
+        plies: int = 0,
     ) -> None:
-        """Without a second player the first has both colours and one memory for both. MemoryError if it has no room."""
+        """Without a second player the first has both colours and one memory for both. A game is broken off after so
+        many `plies` of its own, unfinished and nobody's; 0: never. MemoryError if there is no room.
+        """
         seats = [_seat(first)]
         seats.append(_seat(second) if second is not None else seats[0])
         self._seats = seats
@@ -206,6 +216,7 @@ class Duel:
         for number, player in enumerate((first, second or first)):
             game["nodes"][number], game["depth"][number] = player.nodes, player.depth
         ending.write(game)
+        game["plies"] = plies
         for name, value in asdict(variety).items():
             game[name] = value
 
@@ -231,6 +242,12 @@ class Duel:
         self._game["cancelled"] = 1
         for seat in self._seats:
             seat.record["stop"] = 1
+
+    def is_over(self, start: str) -> bool:
+        """Whether the rules end a game before its first move; `start` as `play` takes it. ValueError likewise."""
+        set_game(self._position, *split_moves(start))
+        self._game["count"] = 0
+        return bool(rules_end(self._position, self._game)[0] != UNFINISHED)
 
     def play(self, start: str, first_colour: int = BLACK, seed: int = 1, play_out: bool = False) -> PlayedGame:
         """A game from `startpos` or an SFEN, perhaps with `moves ...`, which are not part of it.

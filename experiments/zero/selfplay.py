@@ -60,6 +60,9 @@ class ZeroSelfPlay:
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
         self.exploration.check()
+        self.ending.check()
+        if self.seed < 0:
+            raise ValueError(f"--seed {self.seed}: must not be below 0")
         least, most = self.random_plies
         if not 0 <= least <= most:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")

@@ -17,6 +17,7 @@ from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
 from lite.records.formats import game_dtype, move_dtype
 
+DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_plies=6), "random_plies": (0, 3)}
 
 
@@ -77,12 +78,29 @@ def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     assert again < positions / 200  # of two that share a slot of the table the first is forgotten
 
 
+def test_an_opening_that_is_over_is_passed_over(tmp_path):
+    openings = tmp_path / "openings.sfen"
+    openings.write_text(f"{DECLARED}\nstartpos\n")
+    options = {**QUICK, "random_plies": (0, 0)}
+    report = self_play(
+        SelfPlay("default", tmp_path / "games", 300, openings=openings, workforce=Workforce(1), hash_mb=1, **options)
+    )
+    assert report["games"] > 1
+    openings.write_text(f"{DECLARED}\n")
+    with pytest.raises(ValueError, match="openings none can be played from"):
+        self_play(SelfPlay("default", tmp_path / "none", openings=openings, workforce=Workforce(1), **options))
+
+
 def test_options_that_make_no_sense_are_refused(tmp_path):
     for wrong, words in (
         ({"random_plies": (5, 2)}, "--random-plies 5 2"),
         ({"nodes": 0}, "--nodes or --depth"),
         ({"played_out": 2.0}, "--played-out 2.0"),
         ({"positions": 0}, "--positions 0"),
+        ({"seed": -1}, "--seed -1: must not be below 0"),
+        ({"ending": Ending(max_moves=0)}, "--max-moves 0: must be at least 1"),
+        ({"ending": Ending(win_plies=0)}, "--win-plies 0: must be at least 1"),
+        ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),
     ):
         with pytest.raises(ValueError, match=words):
             self_play(SelfPlay(output=tmp_path, **wrong))

@@ -237,6 +237,7 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"games": 7}, "--games 7: an even number is needed"),
         ({"second_nodes": -1}, "a move of each player needs a limit"),
         ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
+        ({"random_plies": (1, 1), "games": 400}, "--random-plies 1 1: 85% of the openings would come again, and equal"),
         ({"parallel": 0}, "--parallel 0: must be at least 1"),
         ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),
         ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),

@@ -51,10 +51,10 @@ def board_after(game) -> cshogi.Board:
 
 def test_a_game_is_broken_off_where_its_players_do_not_look_for_an_end(player):
     whole = Duel(player).play("startpos moves 7g7f 3c3d")
-    broken = Duel(player, ending=Ending(plies=20)).play("startpos moves 7g7f 3c3d")
+    broken = Duel(player, plies=20).play("startpos moves 7g7f 3c3d")
     assert (broken.ending, broken.points, len(broken.moves)) == (UNFINISHED, 0.5, 20)
     assert broken.moves.tolist() == whole.moves[:20].tolist()
-    ended = Duel(player, ending=Ending(plies=len(whole.moves) + 1)).play("startpos moves 7g7f 3c3d")
+    ended = Duel(player, plies=len(whole.moves) + 1).play("startpos moves 7g7f 3c3d")
     assert (ended.ending, ended.moves.tolist()) == (whole.ending, whole.moves.tolist())
 
 
