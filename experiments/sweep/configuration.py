@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -45,9 +45,10 @@ class Range:
         return all(isinstance(one, int) for one in (self.low, self.high, self.step or 1))
 
     def values(self) -> list[Any]:
-        """All of them, of a range with a step."""
-        assert self.step is not None
-        return [self.low + number * self.step for number in range(math.floor((self.high - self.low) / self.step) + 1)]
+        """All of them, of a range with a step, as the decimal fractions that they are written as."""
+        low, high, step = (Decimal(str(one)) for one in (self.low, self.high, self.step))
+        found = [low + number * step for number in range(int((high - low) // step) + 1)]
+        return [int(one) if self.whole else float(one) for one in found]
 
 
 Space = Mapping[str, "tuple[Any, ...] | Range"]
@@ -177,10 +178,12 @@ def read_configuration(path: Path) -> Configuration:
     )
     if told.search != "grid" and (made.points < 1 or not made.spaces):
         raise ValueError(f"{path}: search {told.search!r} needs `points` of at least 1, and a [[space]] to choose from")
-    listed = [made.point(options) for options in told.point]
+    listed = list({(one.name, one.seed): one for one in map(made.point, told.point)}.values())
     for entry in told.peer:
         if entry.keys() != {"name", "net"}:
             raise ValueError(f"{path}: a [[peer]] has a name and a net, not {', '.join(entry)[:80] or 'nothing'}")
+        if any(entry["name"] == one.label for one in listed if one.net):
+            raise ValueError(f"{path}: two [[peer]]s are called {entry['name'][:40]!r}")
         listed.append(Point({}, entry["name"], entry["net"]))
     whole = Configuration(**{**vars(made), "listed": tuple(listed)})
     for one in (*listed, *_first_of_each(whole)):
@@ -207,6 +210,8 @@ def _choices(value: Any, place: str, search: str) -> tuple[Any, ...] | Range:
             raise ValueError(f"{place}: a range goes up from `low` to `high`, a logarithmic one from above 0")
         if search == "grid" and found.step is None:
             raise ValueError(f"{place}: a grid's range needs a `step`")
+        if found.step is not None and found.log:
+            raise ValueError(f"{place}: `log` and `step` exclude each other; in a grid list the values")
         if found.step is not None and (found.high - found.low) / found.step > MOST_VALUES:
             raise ValueError(f"{place}: a range of more than {MOST_VALUES} values; take longer steps")
         return found

@@ -22,8 +22,10 @@ from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import play_games
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
-from experiments.sweep.work import SweepTask, cut_of, parse_product
+from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
+from lite.datasets.provenance import sha256_of
+from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
 from search.machine.interrupt import interrupt_flag
@@ -138,7 +140,13 @@ def _points(
     configuration: Configuration, folder: Path, results: Results
 ) -> tuple[Callable[[Point, Line | None], None], Iterator[Point]]:
     """(Who is told what came of a point, those that are not done)."""
-    listed = [point for point in configuration.listed if results.find(NET, point.name, point.seed) is None]
+    listed = []
+    for point in configuration.listed:
+        line = results.find(NET, point.name, point.seed)
+        if line is None:
+            listed.append(point)
+        elif point.net and line["sha256"] != sha256_of(network_file(point.net)):
+            raise ValueError(f"{folder}: {point.name} has been measured with another net than {point.net}; rename it")
     if configuration.search == "grid":
         known = {(point.name, point.seed) for point in configuration.listed}
         grid = {(point.name, point.seed): point for point in configuration.grid()}
@@ -170,7 +178,8 @@ def _workers(sweep: Sweep, configuration: Configuration) -> int:
 def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Results) -> None:
     """Beside the results; ValueError if those that are there were measured otherwise."""
     kept = sweep.output / CONFIGURATION
-    if kept.exists() and results.lines:
+    measured = any(kind == NET for kind, _, _ in results.lines) or any((sweep.output / POINTS).glob("*/tests.json"))
+    if kept.exists() and measured:
         before = read_configuration(kept)
         for name in ("measures", "play"):
             was, given = getattr(before, name), getattr(configuration, name)

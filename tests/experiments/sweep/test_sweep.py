@@ -19,16 +19,18 @@ from hypothesis import strategies as st
 from experiments.results import Results
 from experiments.sweep import games
 from experiments.sweep.budgets import budgets_as_markdown
-from experiments.sweep.configuration import Configuration, Point, read_configuration
+from experiments.sweep.configuration import Configuration, Point, Range, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import near_front, play_games, who_plays
 from experiments.sweep.sampler import Sampler
-from experiments.sweep.sweep import Sweep, run_sweep
+from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import SweepWorker
 from experiments.timing import sizes
 from experiments.verb import Verbs
+from lite.datasets.provenance import sha256_of
 from search.evaluation.bench import random_network
+from search.evaluation.shipped import network_file
 from search.machine.folder_lock import FolderLock
 
 SAMPLE = Path("experiments/sample").absolute()
@@ -87,6 +89,47 @@ def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("ends", "values"),
+    [
+        ((0.5, 0.7, 0.1), [0.5, 0.6, 0.7]),
+        ((0.01, 0.1, 0.03), [0.01, 0.04, 0.07, 0.1]),
+        ((1e-5, 3e-5, 1e-5), [1e-5, 2e-5, 3e-5]),
+        ((8, 30, 8), [8, 16, 24]),
+    ],
+)
+def test_a_range_has_both_its_ends(ends: tuple[float, float, float], values: list[float]) -> None:
+    found = Range(*ends).values()
+    assert found == values
+    assert [type(one) for one in found] == [type(one) for one in values]
+
+
+def test_equal_points_are_one(tmp_path: Path) -> None:
+    twice = 2 * '[[point]]\nkind = "dense"\nwidth = 32\n'
+    assert len(read_configuration(described(tmp_path, TRAIN + MEASURE + twice)).listed) == 1
+
+
+def test_a_peer_that_was_measured_stays_that_net(tmp_path: Path) -> None:
+    def peer(net: Path | str) -> Sweep:
+        text = TRAIN + MEASURE + f'[[peer]]\nname = "p"\nnet = "{net}"\n'
+        return Sweep(described(tmp_path, text), tmp_path / "out", workers=1)
+
+    (tmp_path / "out").mkdir()
+    told = {"options": {}, "net": "default", "sha256": sha256_of(network_file("default"))}
+    line = figures_of(Point({"width": 8}, "p")) | told
+    Results(tmp_path / "out" / RESULTS).add("net", "p", 0, line)
+    assert run_sweep(peer(network_file("default")))["points"] == 1  # the same net, elsewhere
+    with pytest.raises(ValueError, match="p has been measured with another net than dense-64-16; rename it"):
+        run_sweep(peer("dense-64-16"))
+
+
+def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> None:
+    sweep = Sweep(described(tmp_path, TRAIN + MEASURE + '[[peer]]\nname = "p"\nnet = "default"\n'), tmp_path / "out")
+    assert run_sweep(sweep)["points"] == 0  # there are no such positions
+    described(tmp_path, TRAIN + MEASURE.replace("y.hcpe", "z.hcpe") + '[[peer]]\nname = "p"\nnet = "default"\n')
+    assert run_sweep(sweep)["points"] == 0
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("a =", "not TOML"),
@@ -100,6 +143,8 @@ def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path
         (TRAIN + MEASURE + '[[space]]\nkind = ["resnet"]\n', "kind 'resnet': a sweep's nets are"),
         ('search = "tpe"\n' + TRAIN + MEASURE + GRID, "needs `points`"),
         (TRAIN + MEASURE + '[[peer]]\nname = "a"\n', "has a name and a net"),
+        (TRAIN + MEASURE + 2 * '[[peer]]\nname = "a"\nnet = "default"\n', r"two \[\[peer\]\]s are called 'a'"),
+        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 9, step = 1, log = true }\n", "exclude each other"),
     ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
@@ -162,7 +207,7 @@ KILLED = """
 import sys, time
 from pathlib import Path
 from experiments.sweep import work
-from experiments.sweep.sweep import Sweep, run_sweep
+from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
 from tests.experiments.sweep.test_sweep import figures_of
 from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepWorker
