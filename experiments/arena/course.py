@@ -53,7 +53,7 @@ def read_course(directory: Path) -> list[Moment]:
     results = read_results(directory)
     games = _read_games(directory) if results else []
     longest = max((len(scores) for _, scores in games), default=0)
-    for result, (first_begins, scores) in zip(results, games, strict=True):
+    for result, (first_begins, scores) in zip(results, games, strict=False):  # a game may have ended between
         if result.points is not None:
             seen = _seen(scores, first_begins, result.points, longest)
             pairs.setdefault(result.pair, []).append((seen, len(scores)))

@@ -27,6 +27,8 @@ _PASSED_ON = {
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES"),
     *("SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
 }
+BY_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
+"""What begins the command of an engine that is a link."""
 OURS = "LITESHOGI_"
 """How the names of this project's environment variables begin."""
 
@@ -91,7 +93,7 @@ class Engine:
         place matters, as that of a virtual environment's python does, so that one is run by a shell."""
         command = [str(self.program), *self.arguments]
         if self.program.is_symlink() and os.name == "posix":
-            command = ["/bin/sh", "-c", 'exec "$0" "$@"', *command]
+            command = [*BY_SHELL, *command]
         return {
             "engine_path": command[0],
             "engine_args": command[1:],

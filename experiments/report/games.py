@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.course import read_course
+from experiments.arena.engines import BY_SHELL
 from experiments.arena.match import count_results
 from experiments.arena.process import GAMES
 from experiments.arena.results import read_results
@@ -39,8 +40,16 @@ def is_counted_match(path: Path) -> bool:
 
 
 def is_timed_match(path: Path) -> bool:
-    """Whether a folder holds games through ShogiArena."""
-    return (path / "match.yaml").is_file() and (path / GAMES).is_dir()
+    """Whether a folder holds games of two through ShogiArena."""
+    return (path / "match.yaml").is_file() and (path / GAMES).is_dir() and not is_timed_league(path)
+
+
+def is_timed_league(path: Path) -> bool:
+    """Whether a folder holds games of more than two through ShogiArena."""
+    try:
+        return len(json.loads((path / "match.yaml").read_text(encoding="utf-8"))["engines"]) > 2
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 def match_section(runs: Mapping[str, Path]) -> Section:
@@ -158,4 +167,7 @@ def _player(engine: Mapping[str, Any]) -> str:
     """An engine by its program, its arguments and what is set, files by their names alone."""
     options = {name.rstrip("|"): str(value) for name, value in engine["options"].items()}
     chosen = [f"{name}={Path(value).name}" for name, value in options.items() if not name.startswith("NetworkDelay")]
-    return " ".join([Path(engine["engine_path"]).name, *(Path(word).name for word in engine["engine_args"]), *chosen])
+    command = (engine["engine_path"], *engine["engine_args"])
+    if command[: len(BY_SHELL)] == BY_SHELL:
+        command = command[len(BY_SHELL) :]
+    return " ".join([*(Path(word).name for word in command), *chosen])

@@ -12,6 +12,7 @@ from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import STANDINGS
 from experiments.league.table import standings
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
+from experiments.report.games import is_timed_league
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 from search.machine.metadata import parse_json
@@ -21,8 +22,8 @@ MEETINGS = ("first", "second", "won - drawn - lost", "share", "pairs with 0, 1/2
 
 
 def is_league(path: Path) -> bool:
-    """Whether a folder holds a league: one that has been played to an end, or one in process at any time."""
-    if (path / STANDINGS).is_file():
+    """Whether a folder holds a league."""
+    if (path / STANDINGS).is_file() or is_timed_league(path):
         return True
     description = read_description(path) if (path / LEDGER).is_file() else None
     return description is not None and "players" in description["options"]
@@ -53,6 +54,8 @@ def league_section(runs: Mapping[str, Path]) -> Section:
 def _standings(path: Path, description: dict[str, Any] | None) -> dict[str, Any]:
     """What was written at the end of the league, or, of one in process, what has been played."""
     if description is None or not (path / LEDGER).is_file():
+        if not (path / STANDINGS).is_file():
+            raise ValueError("through ShogiArena it has standings when it has ended; its command goes on with it")
         return _read(path / STANDINGS)
     names = [str(net["name"]) for net in description["nets"] if str(net.get("role", "")).startswith("player ")]
     if (path / STANDINGS).is_file():  # it knows what the players were called

@@ -9,6 +9,7 @@ import base64
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from urllib.parse import quote
 
 import cshogi
 
@@ -91,7 +92,8 @@ def _section(section: Section, number: int, pictures: Mapping[int, str]) -> str:
         f'<section id="{_anchor(section.title)}">\n<h2>{escape(section.title)}</h2>\n<p>{escape(section.about)}</p>'
     ]
     for place, chart in enumerate(section.charts, number):
-        link = f'<figcaption><a href="{escape(pictures[place])}">PNG</a></figcaption>' if place in pictures else ""
+        file = quote(pictures.get(place, ""))
+        link = f'<figcaption><a href="{escape(file)}">PNG</a></figcaption>' if file else ""
         parts.append(
             f'<figure><h3>{escape(chart.title)}</h3><div class="chart" id="chart-{place}"></div>{link}</figure>'
         )

@@ -99,8 +99,10 @@ def _command(options: dict[str, Any]) -> str:
             continue
         if isinstance(value, bool):
             words.append(f"--{'' if value else 'no-'}{name}")
+        elif isinstance(value, list):
+            words += [f"--{name}", *map(str, value)]
         else:
-            words += [f"--{name}", *(map(str, value) if isinstance(value, list) else [json.dumps(value).strip('"')])]
+            words += [f"--{name}", value if isinstance(value, str) else json.dumps(value)]
     return shlex.join(words)
 
 

@@ -8,22 +8,24 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.arena.engines import BY_SHELL
 from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
 from experiments.report.comparisons import comparison_section
-from experiments.report.games import match_section
+from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table
 from experiments.report.sweeps import sweep_section
-from experiments.report.training import training_section
+from experiments.report.training import _command, training_section
 from tests.experiments.report.conftest import MAKER, PAIRS, make_match, outcome_counts
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
@@ -209,18 +211,36 @@ def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> Non
     assert [row["ply"] for row in by_ply.spec["data"]["values"]] == ["0-19"]
     assert isinstance(section.tables[0], Table)
     assert section.tables[0].lines[0][:3] == ["mine", "dense", "1,000"]
+    assert _command({"kind": "dense", "init-from": '/データ/a "b".safetensors'}) == (
+        """liteshogi train dense --init-from '/データ/a "b".safetensors'"""
+    )
 
 
 def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path) -> None:
-    report = write_report(Report((match,), tmp_path / "page.html", png=True))
+    report = write_report(Report((match,), tmp_path / "page #1 50%.html", png=True))
     (picture,) = map(Path, report["pictures"])
     content = picture.read_bytes()
     assert content.startswith(b"\x89PNG")
     assert int.from_bytes(content[16:20], "big") >= PNG_WIDTH
-    assert f'href="{picture.name}"' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f'href="{quote(picture.name)}"' in (tmp_path / "page #1 50%.html").read_text(encoding="utf-8")
     assert draw_png(match_section({"match": match}).charts[0]) == content
     with pytest.raises(ValueError, match="is there already"):
-        write_report(Report((match,), tmp_path / "page.html"))
+        write_report(Report((match,), tmp_path / "page #1 50%.html"))
+
+
+def test_a_league_under_way_is_no_match(tmp_path: Path) -> None:
+    (tmp_path / "games").mkdir()
+    for name in ("first", "second", "player3"):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps({"engine_path": name, "engine_args": [], "options": {}}))
+    engines = [{"name": name, "engine_path": f"{name}.yaml"} for name in ("first", "second", "player3")]
+    (tmp_path / "match.yaml").write_text(json.dumps({"engines": engines}))
+    with pytest.raises(ValueError, match="it has standings when it has ended; its command goes on"):
+        write_report(Report((tmp_path,), tmp_path / "page.html"))
+
+
+def test_an_engine_that_is_a_link_is_called_by_its_name() -> None:
+    engine = {"engine_path": BY_SHELL[0], "engine_args": [*BY_SHELL[1:], "/opt/link", "--x"], "options": {"Threads": 2}}
+    assert _player(engine) == "link --x Threads=2"
 
 
 def test_a_folder_of_runs_stands_for_them_and_names_tell_them_apart(
