@@ -63,7 +63,7 @@ RESPELLED = {
 }
 """Options of older versions, and how the same is said."""
 EXTRAS = {
-    **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard", "rich"), "train"),
+    **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
     **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert", "optuna", "psutil"), "experiments"),
     "ray": "cluster",

@@ -6,6 +6,7 @@ engine's dependencies and `build` (pip install -e '.[release]'), and a CPU with 
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def main() -> None:
         output = Path(*sys.argv[1:] or ["dist"])
         made = make_wheels(output)
         made.append(make_archive(output, [path for path in made if path.suffix == ".whl"]))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: {error}")
     for path in made:
         print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")

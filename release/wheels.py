@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from liteshogi import __version__
 from search.machine.target import RELEASED, TARGETS, Target, cpu_flags
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -82,4 +83,5 @@ def make_wheels(output: Path) -> list[Path]:
             compile_for(target, sources)
         tags = (f"--plat-name={platform_tag()}", f"--python-tag=cp{sys.version_info.major}{sys.version_info.minor}")
         build(sources, output, "--wheel", *(f"-C--build-option={tag}" for tag in tags))
-    return sorted(path for path in output.glob("liteshogi-*") if path.suffix in (".gz", ".whl"))
+    made = output.glob(f"liteshogi-{__version__}[-.]*")  # others may be of older releases
+    return sorted(path for path in made if path.suffix in (".gz", ".whl"))

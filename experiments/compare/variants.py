@@ -32,8 +32,6 @@ from search.rules.shogi import SQUARES
 
 INFERENCE_BATCH = 256
 ROUNDS = 3
-USES = {4: SQUARES, 2: 1}
-"""Times that each weight of a convolution, and of a linear layer, counts in an evaluation."""
 TIMES = 3
 """That a folded network is timed."""
 

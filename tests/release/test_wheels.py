@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from liteshogi import __version__
 from release import wheels
 from release.wheels import compile_for, make_wheels, platform_tag, write_sources
 from search.alphabeta.bench import SIGNATURE
@@ -31,6 +34,24 @@ def test_code_is_made_on_a_cpu_that_runs_it(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(ValueError, match="this one lacks avx512bw, avx512cd, avx512dq, avx512vl, avx512vnni"):
         compile_for(vnni, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_older_releases_are_not_among_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheels, "write_sources", lambda sources: None)
+    monkeypatch.setattr(wheels, "compile_for", lambda target, sources: None)
+    monkeypatch.setattr(wheels, "build", lambda *_: (tmp_path / f"liteshogi-{__version__}-x.whl").touch())
+    (tmp_path / "liteshogi-0.0.1-x.whl").touch()
+    assert [path.name for path in make_wheels(tmp_path)] == [f"liteshogi-{__version__}-x.whl"]
+
+
+def test_sources_that_are_no_checkout_are_told_in_a_line(tmp_path: Path) -> None:
+    shutil.copytree("release", tmp_path / "release", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "release", str(tmp_path / "dist")]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert re.fullmatch(
+        r"error: Command .*'git'.* status 128.\n", ended.stderr.split("repository", 1)[-1].split("\n", 1)[-1]
+    )
 
 
 def _install(python: Path, *what: str) -> None:
