@@ -21,8 +21,8 @@ GAME_PLIES = 160
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Positions in the mover's view: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,); where they are known, the
-    results f4 (B,), 1 win, 0.5 draw, 0 loss of the mover."""
+    """Positions in the mover's view: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,); of recorded ones the
+    results f4 (B,), 1 win, 0.5 draw, 0 loss of the mover, NaN where there was no game."""
 
     pieces: np.ndarray
     hands: np.ndarray
@@ -69,6 +69,7 @@ def read_sample(paths: Sequence[Path], count: int, seed: int = 1) -> Sample:
     """At most `count` positions of record files, shuffled; random ones if no file is given."""
     if not paths:
         return random_sample(count, seed)
+    from lite.records.formats import NO_GAME
     from lite.records.reader import Reader
 
     batches, found = [], 0
@@ -79,8 +80,9 @@ def read_sample(paths: Sequence[Path], count: int, seed: int = 1) -> Sample:
             break
     if not batches:
         raise ValueError(f"{paths[0]}: no positions in it")
-    pieces, hands, in_check, result = (
+    pieces, hands, in_check, result, kind = (
         np.concatenate([getattr(batch, name) for batch in batches])
-        for name in ("pieces", "hands", "in_check", "result")
+        for name in ("pieces", "hands", "in_check", "result", "kind_of_result")
     )
+    result = np.where(kind & NO_GAME, np.float32(np.nan), result)
     return Sample(pieces, hands, in_check, result, ", ".join(path.name for path in paths)).part(0, count)

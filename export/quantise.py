@@ -45,8 +45,9 @@ ACTIVATION_NAMES = {"relu": CLIPPED, "clipped": CLIPPED, "squared": SQUARED, "du
 MIN_ROW_SCALE = 16
 MAX_ROW_SCALE = 2048
 INT16, INT32 = (1 << 15) - 1, (1 << 31) - 1
-ROUNDING = 64
-"""Integers by which the rounding of forty rows, a bias and half a shift can exceed the bound of a sum."""
+ROUNDING = 85
+"""Integers by which the rounding of forty rows and a bias, half of one each, and half of the widest shift can exceed
+the bound of a sum."""
 WEIGHT_LIMIT = 127
 INPUT_SHIFTS = range(2, 8)
 CUT_INPUT_SHIFTS = range(6)
@@ -190,12 +191,13 @@ def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, exact:
     exact = folded.logits(sample) if exact is None else exact
     found = quantised_logits(net, sample)
     accuracy = log_loss = None
-    if sample.result is not None:
-        won = sample.result[sample.result != 0.5] > 0.5
-        decided = sample.result != 0.5
-        if len(won):
-            accuracy = float(((found[decided] >= 0) == won).mean() - ((exact[decided] >= 0) == won).mean())
-        log_loss = float(log_losses(found, sample.result).mean() - log_losses(exact, sample.result).mean())
+    if sample.result is not None and (known := ~np.isnan(sample.result)).any():
+        result, said, meant = sample.result[known], found[known], exact[known]
+        decided = result != 0.5
+        if decided.any():
+            won = result[decided] > 0.5
+            accuracy = float(((said[decided] >= 0) == won).mean() - ((meant[decided] >= 0) == won).mean())
+        log_loss = float(log_losses(said, result).mean() - log_losses(meant, result).mean())
     error = found - exact
     return Cost(
         len(sample),

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from export.folded import FoldedNetwork, fold
-from export.positions import Sample
-from export.quantise import largest_scales, measure_cost, quantise, quantised_logits
+from export.positions import Sample, read_sample
+from export.quantise import INPUT_SHIFTS, ROUNDING, largest_scales, measure_cost, quantise, quantised_logits
 from lite.networks.value_network import ValueNetwork
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import evaluate_reference
+from search.evaluation.static_evaluation import MEN
+
+VALID = Path("experiments/sample/valid_sample.hcpe3")
 
 
 def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Sample) -> None:
@@ -44,6 +51,29 @@ def test_the_price_is_counted_right(make_net, positions: Sample) -> None:
     assert cost.largest_error == pytest.approx(2 * np.abs(exact).max(), rel=0.05)
     assert cost.accuracy_change == pytest.approx(accuracy - (1 - accuracy), abs=0.02)
     assert measure_cost(folded, net, dataclasses.replace(sample, result=None)).log_loss_change is None
+    # What had no game counts for nothing.
+    result = sample.result.copy()
+    result[::2] = np.nan
+    half = measure_cost(opposite, net, dataclasses.replace(sample, result=result))
+    odd = Sample(*(array[1::2] for array in (sample.pieces, sample.hands, sample.in_check, sample.result)), "odd")
+    alone = measure_cost(opposite, net, odd)
+    assert (half.accuracy_change, half.log_loss_change) == (alone.accuracy_change, alone.log_loss_change)
+    nothing = dataclasses.replace(sample, result=np.full_like(result, np.nan))
+    assert measure_cost(folded, net, nothing).log_loss_change is None
+
+
+def test_rounding_cannot_take_a_sum_beyond_its_bound() -> None:
+    rows_and_bias, half_a_shift = (MEN + 1) / 2, (1 << max(INPUT_SHIFTS)) / 2
+    assert rows_and_bias + half_a_shift <= ROUNDING
+
+
+def test_positions_without_a_game_have_no_result(tmp_path: Path) -> None:
+    file = RecordFile(VALID, block_positions=200)
+    records = position_records(file.read_block(file.blocks[0], Refusals()), HCPE, 0).view(hcpe_dtype).ravel()
+    records["padding"][::2], records["result"][::2] = NO_RESULT, 0
+    records.tofile(tmp_path / "some.hcpe")
+    sample = read_sample((tmp_path / "some.hcpe",), len(records))
+    assert int(np.isnan(sample.result).sum()) == len(records[::2])
 
 
 def made_up(size: float, layers: tuple | None = None) -> FoldedNetwork:
