@@ -175,13 +175,13 @@ class PolicyMetrics:
         highest = logits.max(1, keepdims=True, initial=0)
         totals = np.log(np.exp(logits - highest).sum(1)) + highest[:, 0]
         self._policy_loss += float((totals - logits[np.arange(len(labels)), labels]).sum())
+        drawn, played = drawn_games(batch)
         if found.draw is not None:
-            drawn, played = drawn_games(batch)
             self._rare.setdefault("draw", []).append((found.draw[played], drawn[played] > 0))
         if found.auxiliary is not None:
             for name, column in zip(self._auxiliary, found.auxiliary.T, strict=True):
                 happened = (batch.kind_of_result & TARGET_BITS[name]) != 0
-                self._rare.setdefault(name, []).append((column, happened))
+                self._rare.setdefault(name, []).append((column[played], happened[played]))
 
     def report(self) -> dict[str, Any]:
         """policy_accuracy, policy_loss (None without known moves), figures of draw and auxiliary heads, the value's."""
@@ -190,7 +190,9 @@ class PolicyMetrics:
             "policy_loss": self._policy_loss / self._known if self._known else None,
         }
         for name, parts in self._rare.items():
-            figures[name] = judge_rare(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            logits, happened = (np.concatenate(column) for column in zip(*parts, strict=True))
+            if len(logits):  # without games nobody knows
+                figures[name] = judge_rare(logits, happened)
         return figures | self._value.report()
 
 

@@ -16,6 +16,7 @@ from experiments.resnet.judge import PolicyMetrics, Precision, module_predictor,
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.policy_target import policy_target
 from lite.records.decode import Batch
+from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
@@ -67,12 +68,13 @@ class ResnetTraining(TrainingOptions):
 
 
 def count_positives(files: tuple[Path, ...], targets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
-    """How many positions the records hold, and how many are positives of each auxiliary target."""
+    """How many positions of games the records hold, and how many are positives of each auxiliary target."""
     positions, positives = 0, dict.fromkeys(targets, 0)
     for batch in Reader(files, 8192, shuffle=False, mark_entered="entered" in targets):
-        positions += len(batch)
+        played = batch.kind_of_result & NO_GAME == 0
+        positions += int(played.sum())
         for name in targets:
-            positives[name] += int(((batch.kind_of_result & TARGET_BITS[name]) != 0).sum())
+            positives[name] += int((played & (batch.kind_of_result & TARGET_BITS[name] != 0)).sum())
     return positions, positives
 
 
@@ -150,19 +152,23 @@ class ResnetRun(Run):
         }
         total = losses["policy_loss"] + losses["value_loss"]
         if outputs.draw is not None:
-            drawn, played = map(self._tensor, drawn_games(batch))
+            drawn = self._tensor(drawn_games(batch)[0])
             losses["draw_loss"] = functional.binary_cross_entropy_with_logits(
-                outputs.draw.float(), drawn, weight=played.float()
+                outputs.draw.float(), drawn, self._of_games(batch)
             )
             total = total + losses["draw_loss"]
         if outputs.auxiliary is not None:
             bits = np.array([TARGET_BITS[name] for name in self.model.network_config.auxiliary], np.uint8)
             happened = self._tensor(((batch.kind_of_result[:, None] & bits) != 0).astype(np.float32))
             losses["auxiliary_loss"] = functional.binary_cross_entropy_with_logits(
-                outputs.auxiliary.float(), happened, pos_weight=self.positive_weight
+                outputs.auxiliary.float(), happened, self._of_games(batch)[:, None], pos_weight=self.positive_weight
             )
             total = total + self.options.auxiliary_weight * losses["auxiliary_loss"]
         return {"loss": total} | losses
+
+    def _of_games(self, batch: Batch) -> torch.Tensor:
+        """f4 (B,): 1 for positions that had a game, which alone says how it ended."""
+        return self._tensor(drawn_games(batch)[1]).float()
 
     def _tensor(self, array: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(array).to(self.device)

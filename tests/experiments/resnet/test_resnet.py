@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, plane_tensors
+from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, judge_resnet, plane_tensors
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.decode import BATCH_FIELDS, Batch
+from lite.records.encode import position_records
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from lite.records.reader import Reader, read_all
 from lite.training.checkpoint import load_model
 from lite.training.log import read_log
@@ -117,6 +120,28 @@ def test_a_cut_and_resumed_run_ends_with_the_same_bits(some_games: tuple[Path, P
     one, two = (load_resnet(tmp_path / name)[0].state_dict() for name in ("whole", "cut"))
     assert len(one) > 30
     assert all(torch.equal(one[name], two[name]) for name in one)
+
+
+def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+    file = RecordFile(some_games[0])
+    records = position_records(file.read_block(file.blocks[0], Refusals()), HCPE, 0).view(hcpe_dtype).ravel()
+    records.tofile(tmp_path / "whole.hcpe")
+    records["padding"][::2], records["result"][::2] = NO_RESULT, 0
+    records.tofile(tmp_path / "half.hcpe")
+    records[1::2].tofile(tmp_path / "played.hcpe")
+    counts = [count_positives((tmp_path / f"{name}.hcpe",), ("sennichite",)) for name in ("half", "played")]
+    assert counts[0] == counts[1]
+    made = ResnetConfig(1, 8, value_hidden=8, draw=True, auxiliary=("sennichite",))
+    torch.manual_seed(1)
+    save_resnet(tmp_path / "network.safetensors", PolicyValueNetwork(made).eval(), {})
+    net = str(tmp_path / "network.safetensors")
+    half, played = (judge_resnet(net, (tmp_path / f"{name}.hcpe",)) for name in ("half", "played"))
+    for name in ("sennichite", "draw"):
+        assert half[name]["positions"] == played[name]["positions"] == len(records[1::2])
+        assert half[name]["brier"] == pytest.approx(played[name]["brier"])
+    run = ResnetRun(options((tmp_path / "half.hcpe", tmp_path / "half.hcpe"), tmp_path / "run", network=made))
+    batch = next(iter(Reader((tmp_path / "half.hcpe",), len(records), shuffle=False)))
+    assert run._of_games(batch).sum() == len(records[1::2])
 
 
 def test_training_learns_logs_and_leaves_out_what_never_happened(
