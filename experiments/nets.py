@@ -91,6 +91,8 @@ def judge(
     """
     if not data:
         raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
+    if threads < 1:
+        raise ValueError(f"--threads {threads}: must be at least 1")
     import torch
 
     torch.set_num_threads(threads)
@@ -153,7 +155,12 @@ def load_valuer(net: str) -> Valuer:
     if kind is Kind.VALUE:
         scale = float(load_model(net)[1].get("cp_per_logit", CP_PER_LOGIT))
     predict = load_value_predictor(net)
-    return lambda pieces, hands, in_check: _values(predict(_batch(pieces, hands, in_check)), scale)
+
+    def by_value_net(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> list[dict[str, Any]]:
+        value, *draw = predict(_batch(pieces, hands, in_check)).T
+        return _values(value, scale, *draw)
+
+    return by_value_net
 
 
 def _folded_valuer(net: EvalNetwork) -> Valuer:

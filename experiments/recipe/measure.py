@@ -79,7 +79,7 @@ def _residual(net: str, data: Path) -> float:
     """Root of the mean square of a net's static win rate less that of the records' scores."""
     predict, squares, count = load_predictor(net), 0.0, 0
     for batch in Reader((data,), 8192, shuffle=False):
-        errors = sigmoid(predict(batch).astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
+        errors = sigmoid(predict(batch)[:, 0].astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
         squares, count = squares + float((errors**2).sum()), count + len(batch)
     return float(np.sqrt(squares / count))
 

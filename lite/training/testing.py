@@ -20,16 +20,16 @@ from search.evaluation.shipped import network_file
 from search.puct.onnx_file import first_line, open_session
 
 Predictor = Callable[[Batch], np.ndarray]
-"""Logits f (B,) of the mover's win for a batch."""
+"""Logits f of a batch: (B, 1), the mover's win, or (B, 2) with the draw beside it."""
 
 
 def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:
     """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files."""
-    predictor = load_predictor(net)
+    predict = load_predictor(net)
     metrics = Metrics()
     done = 0
     for batch in Reader(data, batch_size, shuffle=False):
-        logits = predictor(batch)
+        logits = predict(batch)[:, 0]
         require_finite(net, logits, done)
         metrics.add(logits, batch)
         done += len(batch)
@@ -53,7 +53,7 @@ def _trained(path: Path) -> Predictor:
 
     def logits(batch: Batch) -> np.ndarray:
         with torch.no_grad():
-            return model.logits(batch.pieces, batch.hands, batch.in_check).numpy()
+            return model.outputs(batch.pieces, batch.hands, batch.in_check).numpy()
 
     return logits
 
@@ -73,7 +73,7 @@ def _onnx(path: Path) -> Predictor:
             raise ValueError(f"{path}: onnxruntime cannot run it on positions: {first_line(error)}") from None
         if output.size not in (len(batch), 2 * len(batch)):
             raise ValueError(f"{path}: gives {output.shape} for {len(batch)} positions, not a number or two for each")
-        return output.reshape(len(batch), -1)[:, 0]
+        return output.reshape(len(batch), -1)
 
     return logits
 
@@ -83,7 +83,7 @@ def _folded(net: str) -> Predictor:
     network = load_network(net)
 
     def logits(batch: Batch) -> np.ndarray:
-        outputs = evaluate_reference(network, batch.pieces, batch.hands, batch.in_check)[:, 0].astype(np.int64)
+        outputs = evaluate_reference(network, batch.pieces, batch.hands, batch.in_check).astype(np.int64)
         divided = np.sign(outputs) * (np.abs(outputs) // network.output_divisor)
         return np.asarray(divided * network.logit_per_output)
 

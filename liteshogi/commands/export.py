@@ -14,11 +14,12 @@ from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 class Command:
     """Write a network for other programs: ONNX, YaneuraOu's nn.bin, a C++ header, test vectors.
 
-    A value network's ONNX takes x1 (positions, 81) and x2 (positions, 57), int64, and gives the logit (positions, 1); a
-    policy-value network's is that of dlshogi's family; both are checked against the trained network. An nn.bin that was
-    imported becomes the same bytes again. A C++ header evaluates a folded network in another engine, its weights lie in
-    a file of the same name in .bin beside it (docs/adopt_in_cpp.md). Test vectors tell what the network makes of a few
-    positions, step by step (docs/network_file.md).
+    A value network's ONNX takes x1 (positions, 81) and x2 (positions, 57), int64, and gives the logit (positions, 1),
+    with a draw head that of the draw beside it; a policy-value network's is that of dlshogi's family; both are checked
+    against the trained network. An nn.bin that was imported becomes the same bytes again. A C++ header evaluates a
+    folded network in another engine, its weights lie in a file of the same name in .bin beside it
+    (docs/adopt_in_cpp.md). Test vectors tell what the network makes of a few positions, step by step
+    (docs/network_file.md).
     """
 
     net: Net

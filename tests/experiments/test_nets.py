@@ -44,6 +44,10 @@ def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(3)
     save_model(place / "value" / "network.safetensors", LiteConfig((4, 2, 8)).build().eval(), {"cp_per_logit": 400.0})
     save_model(place / "k_p" / "network.safetensors", KpConfig(32, (8, 8)).build().eval(), {})
+    drawing = LiteConfig((4, 2, 8), draw=True).build().eval()
+    save_model(place / "drawing" / "network.safetensors", drawing, {"cp_per_logit": 400.0})
+    fold_file(place / "drawing", place / "drawing.safetensors", positions=500)
+    export(str(place / "drawing"), place / "drawing.onnx")
     policy = PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8, draw=True))
     save_resnet(place / "policy" / "network.safetensors", policy.eval(), {"cp_per_logit": 500.0})
     fold_file(place / "value", place / "folded.safetensors", positions=500)
@@ -65,16 +69,28 @@ def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) 
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("value", "value.onnx"), ("value", "folded.safetensors"), ("policy", "policy.onnx")]
+    ("one", "other"),
+    [
+        ("value", "value.onnx"),
+        ("value", "folded.safetensors"),
+        ("policy", "policy.onnx"),
+        ("drawing", "drawing.onnx"),
+        ("drawing", "drawing.safetensors"),
+    ],
 )
 def test_a_network_says_the_same_in_every_form(one: str, other: str, nets: Path) -> None:
     for mine, theirs in zip(evaluate(str(nets / one), SFENS), evaluate(str(nets / other), SFENS), strict=True):
         assert mine["sfen"] == theirs["sfen"]
         assert mine["win_rate"] == pytest.approx(theirs["win_rate"], abs=0.02)
-        assert ("draw" in mine) == ("draw" in theirs) == (one == "policy")
-        if one == "policy":
-            assert mine["draw"] == pytest.approx(theirs["draw"], abs=1e-4)
-        assert ("output" in theirs) == (other == "folded.safetensors")
+        assert ("draw" in mine) == ("draw" in theirs) == (one != "value")
+        if one != "value":
+            assert mine["draw"] == pytest.approx(theirs["draw"], abs=1e-4 if other.endswith("onnx") else 0.02)
+        assert ("output" in theirs) == other.endswith("safetensors")
+
+
+def test_no_threads_are_refused(nets: Path) -> None:
+    with pytest.raises(ValueError, match="--threads 0: must be at least 1"):
+        judge(str(nets / "value"), (SAMPLE,), threads=0)
 
 
 def test_a_score_is_on_the_scale_of_the_training(nets: Path) -> None:

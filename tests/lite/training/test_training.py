@@ -308,7 +308,7 @@ def test_an_onnx_file_is_tested_like_its_module(tmp_path):
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), tmp_path / "n.onnx")
     batch = synthetic_batch(5)
-    logits = load_predictor(str(tmp_path / "n.onnx"))(batch)
+    logits = load_predictor(str(tmp_path / "n.onnx"))(batch)[:, 0]
     assert logits.shape == (5,)
     assert (logits <= 57 * 57).all()
     (tmp_path / "bad.onnx").write_bytes(b"nothing")
@@ -370,7 +370,7 @@ def test_a_folded_net_is_tested_by_its_integers(tmp_path):
     save_network(net, tmp_path / "n.safetensors")
     batch = synthetic_batch(50)
     outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
-    logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)
+    logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)[:, 0]
     np.testing.assert_allclose(logits, [net.logit(int(output)) for output in outputs], rtol=1e-12)
     assert (outputs < 0).any()
 
