@@ -159,8 +159,6 @@ class ValueNetwork(nn.Module):
             both = self._outputs(x1, x2), self._outputs(other_x1, other_x2)
         return self._head(torch.cat(both, 1), x2)
 
-    forward_listed = forward
-
     def logits(self, pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> torch.Tensor:
         """The first of the `outputs`: logits (B,) of the mover's win."""
         return self.outputs(pieces, hands, in_check)[:, 0]

@@ -13,7 +13,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,8 +64,8 @@ def read_games(path: Path, count: int) -> Games:
     """
     lines, pos = [], new_position()
     opener: Any = lzma.open if path.suffix == ".xz" else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
+    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+        for number, text in enumerate(_unpacked(file, path), 1):
             where = f"{path}: line {number}"
             if text.lstrip().startswith("{"):
                 try:
@@ -84,6 +84,13 @@ def read_games(path: Path, count: int) -> Games:
             if len(lines) == count:
                 break
     return _pack(lines, path.name)
+
+
+def _unpacked(file: Iterable[str], path: Path) -> Iterator[str]:
+    try:
+        yield from file
+    except (lzma.LZMAError, EOFError) as error:
+        raise ValueError(f"{path}: damaged: {error}") from None
 
 
 def random_games(count: int, plies: int = 120, seed: int = 1) -> Games:

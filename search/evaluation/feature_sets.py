@@ -74,11 +74,6 @@ class FeatureSet:
     check_row: int | None = None
     missing_row: int | None = None
 
-    @property
-    def refresh_on_king_move(self) -> bool:
-        """Whether a move of the own king can change every row of that perspective."""
-        return self.king_stride > 0
-
     def active_rows(self, pieces: np.ndarray, hands: np.ndarray, perspective: int = 0) -> np.ndarray:
         """The rows of each position, int32 (B, columns), filled up with `rows` (one past the table: a row of zeros).
 

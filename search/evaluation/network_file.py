@@ -110,7 +110,8 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         data.get("buckets", 1),
         data["provenance"],
     )
-    require(set(_tensors(net)) == set(tensors), f"unexpected arrays {sorted(set(tensors) - set(_tensors(net)))}")
+    wanted = set(_tensors(net))
+    require(wanted == set(tensors), f"missing or unexpected arrays {sorted(wanted ^ set(tensors))}")
     return net
 
 

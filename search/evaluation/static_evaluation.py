@@ -12,7 +12,7 @@ from search.evaluation.network import EvalNetwork
 from search.machine.jit import jit
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
-from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, SQUARES
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, PIECES_IN_BOX, SQUARES
 from search.score import win_rate
 
 MEN = 40
@@ -94,6 +94,8 @@ def evaluate_batch(net: EvalNetwork, pieces: np.ndarray, hands: np.ndarray, in_c
     men = (pieces != EMPTY).sum(1) + hands.sum(1, dtype=np.int64)
     if len(pieces) and int(men.max()) > MEN:
         raise ValueError(f"{int(men.max())} men in a position: a set has {MEN}")
+    if len(pieces) and (held := (hands.reshape(-1, 2, HAND_KINDS) > PIECES_IN_BOX[:HAND_KINDS]).any((1, 2))).any():
+        raise ValueError(f"position {int(held.argmax())}: more men of a kind in a hand than a set has")
     outputs = np.zeros((len(pieces), len(net.outputs)), np.int32)
     pos, accumulators = new_position(), Accumulators(net)
     pieces, hands, in_check = (np.ascontiguousarray(array, np.uint8) for array in (pieces, hands, in_check))

@@ -46,6 +46,19 @@ def test_bad_games_are_named(tmp_path: Path, line: str, message: str) -> None:
         read_games(path, 10)
 
 
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl.xz"
+    whole = lzma.compress(b"startpos moves 7g7f\n" * 9)
+    for content in (b"no xz at all", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"games.jsonl.xz: damaged: "):
+            read_games(path, 10)
+    plain = tmp_path / "games.txt"
+    plain.write_bytes(b"startpos moves \xff\n")
+    with pytest.raises(ValueError, match=r"games.txt: line 1: "):
+        read_games(plain, 10)
+
+
 def test_the_figures(tmp_path: Path) -> None:
     assert random_games(3, 30).plies == 90
     path = tmp_path / "games.txt"

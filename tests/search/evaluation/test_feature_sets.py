@@ -112,7 +112,6 @@ def test_king_buckets() -> None:
         rows = np.array(listed(features, pos["board"], pos["hands"], perspective))
         assert (rows - 1 * features.king_stride == listed(plain, pos["board"], pos["hands"], perspective)).all()
     assert features.check_row == features.rows - 1
-    assert features.refresh_on_king_move
     assert len(np.unique(zone_buckets())) == 9
 
 
