@@ -36,7 +36,8 @@ class Conversion:
     """Hold out this share for testing: whole games, or positions by their hash where the input has no games. `-o
     all.hcpe3` then becomes all.train.hcpe3 and all.test.hcpe3."""
     test_output: Path | None = None
-    """Another file for the held-out share (a tenth, unless --test-share says how much); --output is the other part."""
+    """Another file of the same format for the held-out share (a tenth, unless --test-share says how much); --output is
+    the other part."""
     seed: int = 0
     """Another seed holds out other games."""
     min_rating: float | None = None
@@ -142,6 +143,10 @@ def _check(options: Conversion, files: list[Path]) -> None:
         check_output(path, overwrite=options.overwrite)
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise ValueError(f"{options.output}: both outputs are this file")
+    if record_format(paths[-1]) != record_format(paths[0]):
+        raise ValueError(
+            f"{paths[1]}: both parts are written in one format; name it {paths[1].stem}{paths[0].suffix}, or change -o"
+        )
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:
         raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
     if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):

@@ -208,6 +208,23 @@ def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("output", "test_output"), [("a.hcpe3", "b.hcpe"), ("a.hcpe3", "b.psv"), ("a.hcpe", "b.hcpe3"), ("a.psv", "b.hcpe")]
+)
+def test_both_parts_are_of_one_format(games: Path, tmp_path: Path, output: str, test_output: str) -> None:
+    hint = rf"name it b{Path(output).suffix}, or change -o"
+    with pytest.raises(ValueError, match=rf"{test_output}: both parts are written in one format; {hint}"):
+        run(tmp_path / output, games, test_output=tmp_path / test_output)
+    assert not (tmp_path / output).exists()
+
+
+def test_two_names_of_one_format_may_differ(games: Path, tmp_path: Path) -> None:
+    summary = run(tmp_path / "a.psv", games, test_output=tmp_path / "b.bin", test_share=0.3)
+    assert [len(read_all([output["path"]])) for output in summary["outputs"]] == [
+        output["positions"] for output in summary["outputs"]
+    ]
+
+
 def moves_of(raw: bytes) -> list[bytes]:
     """The moves of hcpe3 games, each with its candidates."""
     moves, at = [], 0
