@@ -14,7 +14,18 @@ import numpy as np
 from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
 from lite.datasets.duplicates import HashCounts, HashSet
 from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
-from lite.records.formats import DECLARATION, DRAW, HCPE, HCPE3, MOVE_LIMIT, PSV, SENNICHITE, WINNER_MASK, record_format
+from lite.records.formats import (
+    DECLARATION,
+    DRAW,
+    HCPE,
+    HCPE3,
+    MOVE_LIMIT,
+    NO_GAME,
+    PSV,
+    SENNICHITE,
+    WINNER_MASK,
+    record_format,
+)
 from search.machine.files import WholeFile, check_output
 from search.rules import huffman
 
@@ -58,7 +69,7 @@ class Conversion:
     """Leave out positions without a score."""
     duplicates: Literal["keep", "drop", "merge"] = "keep"
     """Equal positions (in hcpe3: equal games): keep all, drop all but the first, or merge into one of mean score and
-    most frequent result."""
+    most frequent result of their games."""
     check_moves: bool = True
     """Refuse hcpe and psv records with an illegal move; without it only the move is dropped (for data whose positions
     were replaced after the search)."""
@@ -278,8 +289,9 @@ class _Work:
 
     @staticmethod
     def _result_bytes(positions: np.ndarray) -> np.ndarray:
-        """Draw or not, and the kind's bits, as a result byte has them; who won does not matter to the filters."""
-        drawn = positions["result"] == 0.5
+        """Draw or not, and the kind's bits, as a result byte has them; who won does not matter to the filters. What no
+        game stands behind is no draw."""
+        drawn = (positions["result"] == 0.5) & (positions["kind_of_result"] & NO_GAME == 0)
         return (np.where(drawn, DRAW, 1) | positions["kind_of_result"]).astype(np.uint8)
 
     def _side(self, hashes: np.ndarray) -> np.ndarray:
@@ -304,11 +316,15 @@ class _Work:
             mine, keys = positions[which], hashes[which]
             games = len(np.unique(game_of[which])) if game_of is not None else 0
             if merge_pass:
-                output.sums.add(keys, mine["result"], mine["scored"], mine["score"])
+                played = mine["kind_of_result"] & NO_GAME == 0
+                output.sums.add(keys, mine["result"], played, mine["scored"], mine["score"])
                 continue
             if self.options.duplicates != "keep":
                 mine = self._without_duplicates(output, mine, keys)
             if output.form == HCPE3:
+                played = mine["kind_of_result"] & NO_GAME == 0
+                self._count("positions without a game, for which hcpe3 has no word", ~played)
+                mine = mine[played]
                 moved = mine["move"] != 0
                 self._count("positions without a move", ~moved)
                 mine = mine[moved]
@@ -321,9 +337,10 @@ class _Work:
         if self.options.duplicates == "drop":
             first = output.seen.add(keys)
         else:
-            first, results, scored, scores = output.sums.merged(keys)
+            first, results, played, scored, scores = output.sums.merged(keys)
             mine = mine.copy()
             mine["kind_of_result"][mine["result"] != results] = 0
+            mine["kind_of_result"][played] &= ~np.uint8(NO_GAME)
             mine["result"], mine["scored"], mine["score"] = results, scored, scores
         self._count("duplicate positions", ~first)
         return mine[first]

@@ -95,7 +95,7 @@ class DistinctHashes(HashSet):
 entry_dtype = np.dtype(
     [
         ("hash", np.uint64),  # 0: free
-        ("count", np.int32),
+        ("games", np.int32),  # how many of those seen have a game with a result behind them
         ("wins", np.int32),  # of the mover
         ("draws", np.int32),
         ("written", np.int32),
@@ -117,9 +117,9 @@ def _find(entries, key):
 
 
 @jit
-def _add(entries, hashes, results, scored, scores, first):
-    """Enter hashes with the mover's results f4, whether there is a score, and scores i2 (0 where there is none);
-    first bool[n]: seen first. Returns how many of those."""
+def _add(entries, hashes, results, played, scored, scores, first):
+    """Enter hashes with the mover's results f4, whether they are a game's, whether there is a score, and scores i2 (0
+    where there is none); first bool[n]: seen first. Returns how many of those."""
     found = 0
     for index in range(hashes.size):
         at = _find(entries, hashes[index])
@@ -127,9 +127,9 @@ def _add(entries, hashes, results, scored, scores, first):
         first[index] = entry.hash == 0
         found += first[index]
         entry.hash = hashes[index]
-        entry.count += 1
-        entry.wins += results[index] > 0.5
-        entry.draws += results[index] == 0.5
+        entry.games += played[index]
+        entry.wins += played[index] and results[index] > 0.5
+        entry.draws += played[index] and results[index] == 0.5
         entry.scored += scored[index]
         entry.score += scores[index]
     return found
@@ -143,19 +143,20 @@ def _move_entries(old, new):
 
 
 @jit
-def _merged(entries, hashes, first, results, scored, scores):
+def _merged(entries, hashes, first, results, played, scored, scores):
     """The merged label of each hash; first bool[n]: not asked for before."""
     for index in range(hashes.size):
         entry = entries[_find(entries, hashes[index])]
         first[index] = entry.written == 0
         entry.written = 1
-        losses = entry.count - entry.wins - entry.draws
+        losses = entry.games - entry.wins - entry.draws
         if entry.wins > losses and entry.wins > entry.draws:
             results[index] = 1.0
         elif losses > entry.wins and losses > entry.draws:
             results[index] = 0.0
         else:
             results[index] = 0.5
+        played[index] = entry.games > 0
         scored[index] = entry.scored > 0
         total = entry.score
         scores[index] = (total + entry.scored // 2) // max(entry.scored, 1)
@@ -172,22 +173,24 @@ class HashCounts:
         """How many different hashes."""
         return self._used
 
-    def add(self, hashes: np.ndarray, results: np.ndarray, scored: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Enter hashes u8 (n,), none of them 0, with the mover's results f4, bools whether there is a score, and scores
-        i2, 0 where there is none; bool (n,): seen first."""
+    def add(
+        self, hashes: np.ndarray, results: np.ndarray, played: np.ndarray, scored: np.ndarray, scores: np.ndarray
+    ) -> np.ndarray:
+        """Enter hashes u8 (n,), none of them 0, with the mover's results f4, bools whether these are a game's, bools
+        whether there is a score, and scores i2, 0 where there is none; bool (n,): seen first."""
         while (self._used + len(hashes)) * 2 > self._entries.size:
             larger = np.zeros(self._entries.size * 2, entry_dtype)
             _move_entries(self._entries, larger)
             self._entries = larger
         first = np.zeros(len(hashes), bool)
-        labels = (np.ascontiguousarray(part) for part in (results, scored, scores))
+        labels = (np.ascontiguousarray(part) for part in (results, played, scored, scores))
         self._used += int(_add(self._entries, hashes, *labels, first))
         return first
 
-    def merged(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of hashes entered before: (bool first asked for, f4 most frequent result or a draw, bool whether any had a
-        score, i2 mean score of those that had, else 0)."""
-        first, scored = np.zeros(len(hashes), bool), np.zeros(len(hashes), bool)
+    def merged(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of hashes entered before: (bool first asked for, f4 most frequent result of games or a draw, bool whether any
+        was of a game, bool whether any had a score, i2 mean score of those that had, else 0)."""
+        first, played, scored = (np.zeros(len(hashes), bool) for _ in range(3))
         results, scores = np.zeros(len(hashes), np.float32), np.zeros(len(hashes), np.int16)
-        _merged(self._entries, hashes, first, results, scored, scores)
-        return first, results, scored, scores
+        _merged(self._entries, hashes, first, results, played, scored, scores)
+        return first, results, played, scored, scores

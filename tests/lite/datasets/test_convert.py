@@ -18,7 +18,7 @@ from lite.datasets.convert import Conversion, convert
 from lite.datasets.duplicates import DistinctHashes, HashSet
 from lite.datasets.stat import describe
 from lite.records.decode import BATCH_FIELDS, Batch
-from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype, psv_dtype
+from lite.records.formats import NO_GAME, NO_RESULT, NO_SCORE, SENNICHITE, RecordError, hcpe_dtype, psv_dtype
 from lite.records.reader import read_all
 from liteshogi.commands.convert import Command as Convert
 from liteshogi.commands.convert import as_text
@@ -299,6 +299,53 @@ def test_duplicates(games: Path, tmp_path: Path) -> None:
     assert summary["left_out"] == {"duplicate games": 1}
     with pytest.raises(ValueError, match="whole games cannot be merged"):
         run(tmp_path / "c.hcpe3", games, duplicates="merge")
+
+
+def one_position(games: Path, path: Path, labels: list[tuple[int, int]]) -> Path:
+    """A file of one position (black to move) with these results and last bytes."""
+    run(path, games)
+    black_to_move = int(np.flatnonzero(read_all([path]).turn == 0)[0])
+    records = np.fromfile(path, hcpe_dtype)[[black_to_move] * len(labels)]
+    records["score"] = 100
+    records["result"], records["padding"] = zip(*labels, strict=True)
+    records.tofile(path)
+    return path
+
+
+WIN, DRAWN, LOSS, NONE = (1, 0), (SENNICHITE, 0), (2, 0), (0, NO_RESULT)
+
+
+@pytest.mark.parametrize(
+    ("labels", "result", "kind"),
+    [
+        ([WIN, NONE, NONE], 1.0, 0),
+        ([NONE, NONE, LOSS], 0.0, 0),
+        ([NONE, DRAWN, NONE], 0.5, 0),  # how the game was drawn is not that record's
+        ([DRAWN, NONE, NONE], 0.5, SENNICHITE),
+        ([NONE, WIN, LOSS], 0.5, 0),
+        ([NONE, NONE, NONE], 0.5, NO_GAME),
+    ],
+)
+@pytest.mark.parametrize("form", ["hcpe", "psv"])
+def test_merging_takes_results_from_games_alone(
+    games: Path, tmp_path: Path, labels: list[tuple[int, int]], result: float, kind: int, form: str
+) -> None:
+    source = one_position(games, tmp_path / "source.hcpe", labels)
+    run(tmp_path / f"out.{form}", source, duplicates="merge")
+    merged = read_all([tmp_path / f"out.{form}"])
+    assert merged.result.tolist() == [result]
+    assert merged.kind_of_result.tolist() == [kind if form == "hcpe" else kind & NO_GAME]
+    assert merged.score.tolist() == [100]
+
+
+def test_what_no_game_stands_behind_is_no_draw(games: Path, tmp_path: Path) -> None:
+    source = one_position(games, tmp_path / "source.hcpe", [WIN, DRAWN, NONE, NONE])
+    summary = run(tmp_path / "out.psv", source, leave_out=("draw",))
+    assert summary["left_out"] == {"positions of games ended by draw": 1}
+    assert read_all([tmp_path / "out.psv"]).kind_of_result.tolist() == [0, NO_GAME, NO_GAME]
+    summary = run(tmp_path / "out.hcpe3", source)
+    assert summary["left_out"] == {"positions without a game, for which hcpe3 has no word": 2}
+    assert read_all([tmp_path / "out.hcpe3"]).result.tolist() == [1.0, 0.5]
 
 
 def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_path: Path) -> None:
