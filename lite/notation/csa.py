@@ -59,8 +59,8 @@ _START_ROWS = (
     "P8 * +KA *  *  *  *  * +HI * ",
     "P9+KY+KE+GI+KI+OU+KI+GI+KE+KY",
 )
-_MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})(?:,.*)?")
-_TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)(?:\s*$|,)")
+_MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})")
+_TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
 _SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
 """Names of a bounded length: a line is looked through once."""
 _ENDINGS = {
@@ -144,9 +144,22 @@ class _Reader:
         """How many moves had been played when a time was told."""
 
     def line(self, line: str) -> None:
+        """A statement, or several with commas between them; a comment, which may hold commas, is the last of these."""
+        if "," not in line or line[:1] not in "+-PT%":
+            self._statement(line)
+            return
+        statements, _, remark = line.partition(",'")
+        for statement in filter(None, map(str.strip, statements.split(","))):
+            self._statement(statement)
+        if remark:
+            self._remark("'" + remark)
+
+    def _statement(self, line: str) -> None:
         mark = line[:1]
         if mark in "+-" and len(line) > 1:
-            self._statements(line)
+            if self.ending:
+                raise GameError(f"a move after the ending: {line[:30]!r}")
+            _play(line, self.builder)
         elif mark == "T":
             self._time(line)
         elif mark == "'":
@@ -166,24 +179,10 @@ class _Reader:
         elif mark == "%":
             if self.builder is None:
                 raise GameError("an ending before the first position")
-            self.ending = line[1:].split(",")[0].strip()
+            self.ending = line[1:].strip()
             self.outcome = _ENDINGS.get(self.ending)
         else:
             raise GameError(f"cannot read the line {line[:30]!r}")
-
-    def _statements(self, line: str) -> None:
-        """A move, and what else stands on its line; a comment, which may hold commas, is the last of it."""
-        if "," not in line:
-            _play(line, self.builder)
-            return
-        statements, _, remark = line.partition(",'")
-        for part in statements.split(","):
-            if part[:1] in ("+", "-"):
-                _play(part, self.builder)
-            elif part[:1] == "T":
-                self._time(part)
-        if remark:
-            self._remark("'" + remark)
 
     def _header(self, line: str) -> None:
         key, _, value = line[1:].partition(":")

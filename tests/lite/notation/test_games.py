@@ -124,11 +124,27 @@ def test_endings_of_csa(end: str, result: int) -> None:
         ("P1-XX\n+\n%TORYO", "unknown piece"),
         ("PI\n+\n%TORYO", "no moves"),
         ("P+55OU\n+\n+5554OU\n%TORYO", "king"),
+        (CSA_HEAD + "%TORYO\n+2726FU", r"a move after the ending: '\+2726FU'"),
+        (CSA_HEAD + "%TORYO,+2726FU", "a move after the ending"),
+        (CSA_HEAD + "%CHUDAN\n+2726FU\n%TORYO", "a move after the ending"),
+        (CSA_HEAD + "+2726FU,garbage\n%TORYO", "cannot read the line 'garbage'"),
     ],
 )
 def test_csa_games_that_cannot_be_used(text: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         csa(text)
+
+
+@settings(deadline=None)
+@given(joined=st.lists(st.booleans(), min_size=9, max_size=9))
+def test_csa_statements_are_read_alike_on_one_line_and_on_several(joined: list[bool]) -> None:
+    """The standard lets a comma stand where a line ends, up to a comment, which may hold commas itself."""
+    statements = ["PI", "+", "+7776FU", "T3", "-3334FU", "T2", "+2726FU", "T5.25", "%TORYO", "T7,'** 50 up, loudly"]
+    ends = ["," if one else "\n" for one in joined]
+    game = csa("".join(map("".join, zip(statements, [*ends, "\n"], strict=True))))
+    assert (len(game.moves), game.result, game.ending) == (3, 1, "TORYO")
+    assert game.times.tolist() == [3000, 2000, 5250, 7000]
+    assert game.scores.tolist() == [0, 0, 50]
 
 
 def test_csa_positions_and_several_games() -> None:
