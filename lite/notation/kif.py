@@ -222,6 +222,9 @@ class _Reader:
         outcome, ending = self.outcome, self.ending
         if verdict is not None and outcome is None:
             outcome, ending = verdict.outcome, verdict.text
+            if self.ending and outcome == MOVER_LOSES:
+                # 中断 numbers the moves, so none is missing; and who won need not be who made the last one.
+                outcome = BLACK_WON if verdict.winner == BLACK_WINS else WHITE_WON
         game = builder.finish(ending, outcome, self._unfinished)
         if verdict is not None and self._contradicts(verdict, builder, game):
             raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")

@@ -11,7 +11,7 @@ from itertools import pairwise
 import cshogi
 from cshogi import KIF
 
-from lite.notation.game import UNFINISHED, Game, GameBuilder
+from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif import ENDINGS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
@@ -152,12 +152,17 @@ def _branches(variations: str) -> set[int]:
 
 
 def _ending(replay: GameBuilder, game: Game) -> str:
-    """The game's own word for its end, if it gives the result that the game has after these moves, or else another."""
+    """The game's own word for its end, if it gives the result that the game has after these moves, or else another.
+
+    Whose turn it is tells the winner of every word, and of a win by other means than those (by points, say) no word
+    does: then 中断, and the verdict below it names who won."""
     own = _ENDINGS.get(game.ending, game.ending)
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
     words = [] if decided and own == "千日手" else [own]  # perpetual check: other programs read it as a draw
     words += ["反則負け", "反則勝ち"] if own.startswith(("反則", "千日手")) else []
-    for word in (*words, "投了", "入玉勝ち", "反則勝ち", "千日手", "持将棋", "最大手数"):
+    words += ["投了", "入玉勝ち"]
+    words += ["反則勝ち"] if decided and replay.result(REPETITION) == game.result else []  # likewise
+    for word in (*words, "千日手", "持将棋", "最大手数"):
         if word in ENDINGS:
             result = replay.result(ENDINGS[word])
             if (UNFINISHED if result is None else result) == game.result:

@@ -79,6 +79,9 @@ def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
         ("   4 持将棋\nまで5手で持将棋\n", 0),  # as cshogi counts
         ("   4 千日手\nまで３手で千日手\n", SENNICHITE),
         ("   4 中断\nまで3手で先手の勝ち\n", 1),
+        ("   4 中断\nまで3手で後手の勝ち\n", 2),  # by points, say
+        ("   4 中断\nまで3手で後手の入玉勝ち\n", 2 | DECLARATION),
+        ("   4 中断\nまで2手で後手の勝ち\n", "says 2 moves and has 3"),
         ("まで、3手で、先手の勝ち\n", 1),
         ("   4 投了\nまで3手で先手優勢のまま終了\n", 1),
         ("   5 投了\n", "ending is line 5"),

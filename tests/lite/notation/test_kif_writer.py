@@ -30,6 +30,7 @@ from lite.notation.games import read_games
 from lite.notation.kif import read_kif
 from lite.notation.kif_writer import ANALYSIS, PLAYER, kif_text, score_comment
 from lite.records.formats import WINNER_MASK
+from search.rules.sfen import move_from_usi
 from search.score import MATE
 
 HANDICAPS = {name: sfen for name, sfen in KIF.Parser.HANDYCAP_SFENS.items() if sfen}
@@ -142,6 +143,38 @@ def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
     text = kif_text(game)
     assert text.endswith("   2 反則負け\nまで1手で後手の反則負け\n")
     assert read_kif(text, "a").result == 1
+
+
+PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
+CHECKS = "4h5h 5a4a 5h4h 4a5a " * 3
+
+
+@pytest.mark.parametrize(
+    ("start", "moves", "outcome", "word", "end"),
+    [
+        (None, "7g7f 3c3d", BLACK_WON, "", "   3 中断\nまで2手で先手の勝ち\n"),
+        (None, "7g7f 3c3d 2g2f", WHITE_WON, "adjudicated", "   4 中断\nまで3手で後手の勝ち\n"),
+        ("二枚落ち", "3c3d", BLACK_WON, "", "   2 中断\nまで1手で下手の勝ち\n"),
+        ("二枚落ち", "3c3d 7g7f", BLACK_WON, "", "   3 投了\nまで2手で下手の勝ち\n"),
+        ("二枚落ち", "3c3d 7g7f", WHITE_WON, "", "   3 中断\nまで2手で上手の勝ち\n"),
+        (None, "7g7f 3c3d", WHITE_WON, "", "   3 投了\nまで2手で後手の勝ち\n"),
+        (None, "7g7f 3c3d", ILLEGAL_BEFORE, "反則勝ち", "   3 反則勝ち\nまで2手で先手の反則勝ち\n"),
+        (None, "7g7f 3c3d", BLACK_WON, "-ILLEGAL_ACTION", "   3 反則勝ち\nまで2手で先手の反則勝ち\n"),
+        (PERPETUAL, CHECKS + "4h5h", None, "", "  14 反則勝ち\nまで13手で後手の反則勝ち\n"),
+        (PERPETUAL, CHECKS, None, "千日手", "  13 反則負け\nまで12手で先手の反則負け\n"),
+    ],
+)
+def test_who_wins_when_to_move_has_seen_a_foul_or_was_ahead(
+    start: str | None, moves: str, outcome: int | None, word: str, end: str
+) -> None:
+    """Only a foul that the game itself holds is written as one."""
+    builder = GameBuilder("made", HANDICAPS.get(start, start) if start else HANDICAPS["平手"])
+    for move in moves.split():
+        builder.play(move_from_usi(move))
+    game = builder.finish(word, outcome)
+    text = kif_text(game)
+    assert text.endswith(end)
+    assert read_kif(text, "made").result == game.result
 
 
 def test_lines_with_variations_are_marked(data_directory: Path) -> None:
