@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,10 +11,18 @@ import torch
 
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
+from lite.records.formats import is_record_name
 from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.score import CP_PER_LOGIT
+
+
+def _read_from(paths: Iterable[Path]) -> set[Path]:
+    """Where the files lie that are read of these, folders replaced by theirs; what is not there is told by reading."""
+    folders = {path for path in paths if path.is_dir()}
+    inside = {entry for folder in folders for entry in folder.iterdir() if is_record_name(entry)}
+    return {path.resolve() for path in inside | (set(paths) - folders)}
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class TrainingOptions:
         """Raises ValueError in words for options that make no sense."""
         if not self.data:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-        if both := {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
+        if both := _read_from(self.data) & _read_from(self.valid):
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")

@@ -150,6 +150,21 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("data", "valid"),
+    [("folder", "folder/a.hcpe"), ("folder/a.hcpe", "folder"), ("folder", "folder"), ("folder", "link.hcpe")],
+)
+def test_what_is_held_out_is_found_in_folders_too(options, records, tmp_path, data, valid):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a.hcpe").write_bytes(records.read_bytes())
+    (tmp_path / "link.hcpe").symlink_to(tmp_path / "folder" / "a.hcpe")
+    run = options(tmp_path / data, tmp_path / "run", valid=(tmp_path / valid,))
+    with pytest.raises(ValueError, match=r"a\.hcpe: both to learn from and held out"):
+        run.check()
+    dataclasses.replace(run, valid=(records,)).check()
+    dataclasses.replace(run, data=(tmp_path / "not there yet",)).check()
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_told(options, records, tmp_path):
     with pytest.raises(ValueError, match="--device cuda: PyTorch finds no GPU here"):
