@@ -127,7 +127,8 @@ class ValueTraining(TrainingOptions):
 
     network: NetworkConfig = field(default_factory=LiteConfig)
     quiet: bool = False
-    """Learn only from positions whose move takes nothing: the search settles exchanges itself."""
+    """Leave out positions whose move takes something: the search settles exchanges itself. A position without a move
+    stays."""
     error_exponent: float | None = None
     """Minimise the error of the win rate to this power (2 to 3 are usual); None: the cross-entropy."""
     device: Literal["cpu", "cuda"] = "cpu"

@@ -17,7 +17,7 @@ from lite.training.metrics import Metrics, log_losses
 from lite.training.options import ValueTraining
 from lite.training.run import Run
 from lite.training.targets import drawn_games
-from search.rules.shogi import EMPTY, MIRRORED_SQUARE, SQUARES, WHITE
+from search.rules.shogi import EMPTY, MIRRORED_SQUARE, NO_MOVE, SQUARES, WHITE
 
 FEW_PARAMETERS = 1 << 22
 """Below so many the optimiser needs one core: torch's other threads, which spin after each of its operations, would be
@@ -121,10 +121,12 @@ class ValueRun(Run):
 
 
 def quiet_positions(batch: Batch) -> np.ndarray:
-    """Bool (B,): whether the move of the record (on the real board) goes to an empty square.
+    """Bool (B,): whether the move of the record (on the real board) goes to an empty square, or there is none.
 
-    Positions in check stay: without them the row "in check" would keep its random start, and harm where it is used.
+    A record without a move stays: nothing says that its position is not quiet. Positions in check stay: without them
+    the row "in check" would keep its random start, and harm where it is used.
     """
     target = (batch.move & 127).astype(np.int64)
     target = np.where(batch.turn == WHITE, SQUARES - 1 - target, target)
-    return np.asarray(batch.pieces[np.arange(len(target)), target] == EMPTY)
+    empty = batch.pieces[np.arange(len(target)), target] == EMPTY
+    return np.asarray(empty | (batch.move == NO_MOVE))

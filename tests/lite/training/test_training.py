@@ -398,3 +398,6 @@ def test_quiet_positions():
     batch.turn[:] = [0, 0, 1, 1]
     batch.move[:] = [20 << 7 | 10, 20 << 7 | 11, 20 << 7 | 70, 20 << 7 | 10]  # 80 - 10 = 70
     assert training.quiet_positions(batch).tolist() == [False, True, False, True]
+    batch.pieces[:, [0, 80]] = 14  # where a move of 0 would go
+    batch.move[:] = 0
+    assert training.quiet_positions(batch).all()
