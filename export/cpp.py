@@ -17,13 +17,26 @@ from search.evaluation.network import EvalNetwork
 from search.machine.files import WholeFile
 
 _TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
+_WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
+    co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
+    default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int
+    long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast std struct switch template
+    this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
+    while xor xor_eq
+"""
+"""C++20's keywords, and the namespace of its library."""
 
 
 def weights_file(header: Path) -> Path:
     """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", header.stem):
+    name = header.stem
+    # Names with two _ in a row are the compiler's own.
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or "__" in name or name in _WORDS.split():
         raise ValueError(
-            f"{header}: its name becomes a C++ namespace; of letters, digits and _ there is lite_eval{header.suffix}"
+            f"{header}: its name becomes a C++ namespace; of letters, digits and single _, and no word of C++'s own, "
+            f"there is lite_eval{header.suffix}"
         )
     return header.with_suffix(".bin")
 

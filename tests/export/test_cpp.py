@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from export.cpp import write_header
+from export.cpp import weights_file, write_header
 from export.vectors import POSITIONS
 from lite.networks.kings import KING_NAMES, kings
 from liteshogi.commands.export import Command as Export
@@ -254,9 +254,11 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "lite_eval.h").unlink()
     with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
-    with pytest.raises(ValueError, match="its name becomes a C"):
-        Export("lite-16-4-32", tmp_path / "lite-eval.h").run()
+    for name in ("lite-eval.h", "default.h", "xor.h", "std.h", "lite__eval.h", "_Lite.h"):
+        with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
+            Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
+    assert weights_file(tmp_path / "Default_2.hpp") == tmp_path / "Default_2.bin"
 
 
 @pytest.mark.slow
