@@ -26,7 +26,7 @@ from torch import nn
 from lite.datasets.description import describe_sources
 from lite.datasets.provenance import sha256_of
 from lite.records.decode import Batch
-from lite.records.formats import NO_GAME
+from lite.records.formats import NO_GAME, record_files
 from lite.records.reader import Reader
 from lite.training.checkpoint import (
     json_safe,
@@ -112,6 +112,10 @@ class Run:
         self.last_valid: dict[str, Any] = {}
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
+        self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
+        """Digests of the files that it is the best on."""
+        self._forgotten = False
+        """Whether that was on other files than these, so that it is chosen anew."""
         self.extended: list[dict[str, int]] = []
         """{step, epochs}: where the run was told to go on for more epochs than these."""
         self._reader_state = self.reader.state_dict()
@@ -224,7 +228,8 @@ class Run:
             "optimiser": optimiser_tensors(self.optimiser),
             "random": {"torch": torch.get_rng_state()},
         }
-        data = provenance | {"average_count": self.average.count, "reader": self._reader_state, "best": self.best}
+        data = provenance | {"average_count": self.average.count, "reader": self._reader_state}
+        data |= {"best": self.best, "held_out": self.held_out}
         save_state(self.folder.state, parts, json_safe(data))
         made = self._made | {"init_from": self.initial, "network": sha256_of(self.folder.network)}
         write_atomically(self.folder.provenance, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode())
@@ -245,8 +250,17 @@ class Run:
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self.last_valid, best = dict(data["valid"]), data["best"]
             self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
+            self._compare_held_out(data.get("held_out", self.held_out))
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
+
+    def _compare_held_out(self, before: list[str]) -> None:
+        """Losses on other games cannot be compared, so a best network on those is forgotten."""
+        if not self.options.valid:
+            self.held_out = before
+        elif self.held_out != before:
+            self._forgotten = self.best is not None
+            self.best = None
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
         """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
@@ -398,6 +412,8 @@ class Run:
         )
         if self.initial:
             yield f"starts from {options.init_from}, sha256 {self.initial['sha256'][:16]}"
+        if self._forgotten:
+            yield f"{self.folder.best}: the best on other held-out games than these; the next epoch's takes its place"
         if self.reader.unscored and (options.lambda_ or options.lambda_end):
             share = self.reader.unscored
             which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"

@@ -81,6 +81,31 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
     )
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_path, monkeypatch, capfd, told):
+    """The games that come later give larger losses. Older states do not tell what was held out."""
+    loss = {held_out: 0.1, records: 0.5}
+    monkeypatch.setattr(ValueRun, "test", lambda self: {"loss": loss[self.options.valid[0]], "accuracy": 0.5})
+    monkeypatch.setattr(ValueRun, "in_short", lambda self, figures: "")
+    (tmp_path / "data.hcpe").write_bytes(records.read_bytes())
+    run = options(tmp_path / "data.hcpe", tmp_path / "run", valid=(held_out,), epochs=5, max_steps=11, resume=True)
+    train_value(dataclasses.replace(run, resume=False))
+    train_value(dataclasses.replace(run, valid=()))  # is compared with later epochs
+    renamed = tmp_path / "renamed.hcpe"
+    renamed.write_bytes(held_out.read_bytes())
+    loss[renamed] = 0.2
+    train_value(dataclasses.replace(run, valid=(renamed,)))
+    assert load_model(run.output / "best.safetensors")[1]["step"] == 11
+    assert "other held-out games" not in capfd.readouterr().err
+    if not told:
+        state, described = read_tensors(run.output / "state.safetensors", STATE)
+        del described["held_out"]
+        write_tensors(run.output / "state.safetensors", STATE, state, described)
+    train_value(dataclasses.replace(run, valid=(records,)))
+    assert load_model(run.output / "best.safetensors")[1]["step"] == (44 if told else 11)
+    assert ("best.safetensors: the best on other held-out games than these" in capfd.readouterr().err) == told
+
+
 def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):
     """Also by a run that was cut; the files are of the moment and not of the end."""
     run = options(records, tmp_path / "run", valid=(held_out,), keep_epochs=True)
