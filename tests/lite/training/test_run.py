@@ -18,6 +18,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lite.datasets.provenance import digest_of
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig
 from lite.records.formats import NO_SCORE, hcpe_dtype
@@ -104,6 +105,22 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     train_value(dataclasses.replace(run, valid=(records,)))
     assert load_model(run.output / "best.safetensors")[1]["step"] == (44 if told else 11)
     assert ("best.safetensors: the best on other held-out games than these" in capfd.readouterr().err) == told
+
+
+@pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
+def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path, beside):
+    """Not what else lies in the folder, which then is told file by file."""
+    folder, file = tmp_path / "data", tmp_path / "data" / "a.hcpe"
+    (folder / "old").mkdir(parents=True)
+    file.write_bytes(records.read_bytes())
+    if beside:
+        (folder / beside).write_bytes(b"other")
+    run = options(folder, tmp_path / "run", max_steps=1)
+    train_value(run)
+    (told,) = json.loads((run.output / "made.json").read_text())["data"]
+    assert told["path"] == str(file if beside else folder)
+    assert (told["files"], told["bytes"]) == (1, file.stat().st_size)
+    assert told["sha256"] == digest_of(file if beside else folder)
 
 
 def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):
