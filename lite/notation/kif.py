@@ -82,7 +82,8 @@ _KIF_MOVE = re.compile(
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|.{0,20}勝ち)")
+_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手の).){0,20}勝ち)")
+"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
@@ -184,6 +185,8 @@ class _Reader:
             self.builder.comment(line)
         elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
             pass
+        elif line.strip(" 　") == "盤面回転":
+            pass  # how the board is to be shown, not how it stands
         elif line[0] == "|":
             self.rows.append(line)
         elif line.strip() in ("後手番", "上手番"):
@@ -269,7 +272,7 @@ class _Verdict:
         match = _WINNER.search(self.text)
         if match is None:
             return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
-        if "反則" in match[2]:
+        if "反則" in self.text:
             return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
         return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
 

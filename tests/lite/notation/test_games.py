@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cshogi
@@ -200,6 +201,14 @@ def test_endings_of_kif(end: str, result: int) -> None:
 def test_kif_games_that_cannot_be_used(end: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         read_kif(KIF_HEAD + end, "a.kif")
+
+
+@pytest.mark.parametrize("reader", [read_kif, read_ki2])
+def test_a_board_that_is_to_be_shown_turned_is_the_same(reader: Callable[[str, str], Game]) -> None:
+    """The one line above the moves that is a word without a value."""
+    moves = "   1 ７六歩(77)\n   2 投了\n" if reader is read_kif else "▲７六歩\n投了\n"
+    game = reader(f"手合割：平手\n先手：a\n後手：b\n盤面回転\n{moves}", "a")
+    assert (len(game.moves), game.result, game.names) == (1, 1, ("a", "b"))
 
 
 def test_kif_handicaps_and_diagrams() -> None:
