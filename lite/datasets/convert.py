@@ -160,6 +160,8 @@ def _check(options: Conversion, files: list[Path]) -> None:
         )
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:
         raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
+    if options.seed < 0:
+        raise ValueError(f"--seed {options.seed}: must be 0 or more")
     if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
         raise ValueError(f"{bad[0]}: only CSA files hold ratings; leave --min-rating out")
     if (options.min_plies or options.max_plies is not None) and (bad := [f for f in files if not holds_games(f)]):

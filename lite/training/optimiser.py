@@ -47,8 +47,15 @@ class OptimiserConfig:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        if self.warm_up is not None and not 0 <= self.warm_up <= 1:
-            raise ValueError(f"--warm-up {self.warm_up}: a share of the run from 0 to 1 is needed")
+        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"--learning-rate {self.learning_rate}: must be more than 0")
+        for name, value in (("clip", self.clip), ("weight-decay", self.weight_decay)):
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"--{name} {value}: must be 0 or more")
+        for name, share in (("warm-up", self.warm_up), ("swa-start", self.swa_start), ("ema-decay", self.ema_decay)):
+            if share is not None and not 0 <= share <= 1:
+                of = "average" if name == "ema-decay" else "run"
+                raise ValueError(f"--{name} {share}: a share of the {of} from 0 to 1 is needed")
 
 
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:

@@ -98,6 +98,8 @@ class TrainingOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")
+        if not 0 <= self.seed < 1 << 64:
+            raise ValueError(f"--seed {self.seed}: a whole number from 0 to 2^64 - 1 is needed")
 
     @property
     def kind(self) -> str:

@@ -369,6 +369,8 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
         run(tmp_path / "a.hcpe", games, test_output=tmp_path / "a.hcpe")
     with pytest.raises(ValueError, match="between 0 and 1"):
         run(tmp_path / "a.hcpe", games, test_output=tmp_path / "b.hcpe", test_share=1.5)
+    with pytest.raises(ValueError, match="--seed -1: must be 0 or more"):
+        run(tmp_path / "a.hcpe", games, test_share=0.5, seed=-1)
     with pytest.raises(FileNotFoundError, match="no such file"):
         run(tmp_path / "a.hcpe", tmp_path / "none.csa")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "bad", "bad.hcpe"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import signal
 import sys
@@ -140,7 +141,13 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, 
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"lambda_": 1.5}, "--lambda 1.5"), ({"epochs": 0}, "--epochs 0"), ({"threads": -1}, "--threads -1")],
+    [
+        ({"lambda_": 1.5}, "--lambda 1.5"),
+        ({"epochs": 0}, "--epochs 0"),
+        ({"threads": -1}, "--threads -1"),
+        ({"seed": -1}, "--seed -1"),
+        ({"seed": 1 << 64}, "--seed 18446744073709551616"),
+    ],
 )
 def test_senseless_options_are_refused(options, records, tmp_path, change, words):
     with pytest.raises(ValueError, match=words):
@@ -148,6 +155,24 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
     with pytest.raises(ValueError, match="held out"):
         train_value(options(records, tmp_path / "run", valid=(records,)))
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("learning_rate", (0.0, -0.01, math.nan, math.inf)),
+        ("weight_decay", (-0.1, math.nan, math.inf)),
+        ("clip", (-1.0, math.nan, math.inf)),
+        ("warm_up", (-0.1, 1.1, math.nan)),
+        ("ema_decay", (-0.1, 1.5, math.nan)),
+        ("swa_start", (-1.0, 1.5, math.nan)),
+    ],
+)
+def test_senseless_optimisers_are_refused(name, bad):
+    for value in bad:
+        with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
+            OptimiserConfig(**{name: value}).check()
+    OptimiserConfig(**{name: 0.5}).check()
 
 
 @pytest.mark.parametrize(
