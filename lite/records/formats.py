@@ -66,6 +66,7 @@ MAX_CANDIDATES = 593
 MAX_MOVES = 2047
 """The longest game read: what a position record of the search can hold."""
 
+_PACKED = (".7z", ".bz2", ".gz", ".lzh", ".lzma", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
 _SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV}
 
 
@@ -78,6 +79,10 @@ def record_format(path: Path) -> str:
     try:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
+        if path.suffix.lower() in _PACKED:
+            raise RecordError(
+                f"{path}: a packed file, and such are neither read nor written; unpack it, and name what was in it"
+            ) from None
         known = ", ".join(_SUFFIXES)
         raise RecordError(
             f"{path}: not a record file by its suffix; rename it to one of {known}, or, if it holds games, convert "

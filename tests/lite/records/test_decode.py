@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lite.datasets.chunks import data_files
 from lite.records.decode import (
     BATCH_FIELDS,
     RECORD_ERRORS,
@@ -234,6 +235,11 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
     (tmp_path / "a.dat").write_bytes(b"x")
     with pytest.raises(RecordError, match=r"rename it to one of \.hcpe"):
         read_all([tmp_path / "a.dat"])
+    for name in ("a.csa.gz", "a.hcpe3.XZ", "a.7z"):
+        (tmp_path / name).write_bytes(b"x")
+        for read in (read_all, lambda paths: data_files(tuple(paths))):
+            with pytest.raises(RecordError, match=rf"{name}: a packed file, .*; unpack it, and name what was in it$"):
+                read([tmp_path / name])
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordError, match="no record files"):
         read_all([tmp_path / "empty"])
