@@ -57,7 +57,7 @@ def read_openings(path: Path) -> tuple[str, ...]:
     """The openings of a file, one a line: `startpos moves ...`, `sfen SFEN moves ...` or an SFEN, perhaps behind
     `position`; empty lines and those that begin with # say nothing. OSError, or ValueError that names the line."""
     lines, pos = [], new_position()
-    for number, text in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, text in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         line = text.strip().removeprefix("position ").strip()
         if not line or line.startswith("#"):
             continue
