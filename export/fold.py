@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -43,6 +44,8 @@ def fold_file(
     """
     if positions < 1:
         raise ValueError(f"--positions {positions}: at least one position is needed")
+    if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
+        raise ValueError(f"--cp-per-logit {cp_per_logit}: must be more than 0")
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite)
@@ -50,7 +53,7 @@ def fold_file(
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
-    scale = cp_per_logit or float(training.get("cp_per_logit", CP_PER_LOGIT))
+    scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training, "program": _versions()}
     if folded.feature_set.name in NNUE_FEATURES:
         net = quantise_nnue(folded, scale, json_safe(provenance))
