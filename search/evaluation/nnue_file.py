@@ -46,6 +46,7 @@ _PADDING = 32
 _HEADER = struct.Struct("<3I")
 _HASH = struct.Struct("<I")
 _MASK = (1 << 32) - 1
+_SCALE_WORD = re.compile(r"\bfv_scale=(\d{1,4})\b")
 _OTHER_ARITHMETIC = re.compile(r"sqr|screlu|pairwise|sfnn|stack|\bqa=(?!127\b)|\bqb=(?!64\b)", re.IGNORECASE)
 
 
@@ -249,7 +250,7 @@ def _numbers(file: BinaryIO, kind: str, *shape: int) -> np.ndarray:
 
 def _divisor(words: str, fv_scale: int | None) -> int:
     if fv_scale is None:
-        found = re.search(r"\bfv_scale=(\d{1,4})\b", words)
+        found = _SCALE_WORD.search(words)
         fv_scale = int(found[1]) if found else FV_SCALE
     if not 1 <= fv_scale <= MAX_FV_SCALE:
         raise ValueError(f"FV_SCALE {fv_scale}: 1 to {MAX_FV_SCALE} can be used")
@@ -267,13 +268,18 @@ class Header:
 
     @staticmethod
     def of(net: EvalNetwork, architecture: Architecture) -> Header:
-        """The header of the nn.bin that the network was read from, else the one that YaneuraOu would write."""
+        """The header of the nn.bin that the network was read from, else the one that YaneuraOu would write.
+
+        Where the words tell a scale, it is the network's, which may have been read with another.
+        """
         kept = net.provenance.get(PROVENANCE)
         if isinstance(kept, dict):
             words = kept.get("architecture")
             hashes = [kept.get(name) for name in ("file_hash", "feature_hash", "network_hash")]
             whole = [one for one in hashes if isinstance(one, int) and 0 <= one <= _MASK]
             if isinstance(words, str) and len(whole) == len(hashes):
+                if (told := _SCALE_WORD.search(words)) and int(told[1]) != net.output_divisor:
+                    words = _SCALE_WORD.sub(f"fv_scale={net.output_divisor}", words)
                 found = Header(words, *whole)
                 if found._names(architecture):
                     return found

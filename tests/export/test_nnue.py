@@ -20,6 +20,7 @@ from liteshogi.commands.import_ import Command as Import
 from search.evaluation.bench import random_network
 from search.evaluation.network import Layer
 from search.evaluation.network_file import load_network, save_network
+from search.evaluation.nnue_file import read_nnue
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,18 @@ def test_a_network_of_our_own_gets_the_words_that_yaneuraou_writes(tmp_path: Pat
     assert all((one.weight == two.weight).all() for one, two in zip(net.layers, found.layers, strict=True))
     assert (net.rows == found.rows).all()
     assert [path.name for path in tmp_path.iterdir()] == ["nn.bin"]
+
+
+def test_words_tell_the_scale_that_the_network_has(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    words = (
+        "Features=K+P[1710->32x2],Network=AffineTransform[1<-32](ClippedReLU[32](AffineTransform[32<-8]("
+        "ClippedReLU[8](AffineTransform[8<-64](InputSlice[64(0:64)]))))),fv_scale=16"
+    )
+    (tmp_path / "nn.bin").write_bytes(nnue_content("k_p", 32, 8, 32, words))
+    for scale in (16, 24):
+        write_nnue(read_nnue(tmp_path / "nn.bin", scale), tmp_path / f"{scale}.bin")
+        assert load_network(tmp_path / f"{scale}.bin").output_divisor == scale
+    assert (tmp_path / "16.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()
 
 
 def test_a_header_that_fits_no_longer_is_left_out(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
