@@ -106,7 +106,7 @@ class AlphaBetaEngine(Engine):
     def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
-        if self.rules != self._searched_rules:
+        if self._searched and self.rules != self._searched_rules:
             self.table.clear()  # its scores hold other values of a draw, or other ends of a game
         self._searched, self._searched_rules = True, self.rules
         grow_table(self.table)

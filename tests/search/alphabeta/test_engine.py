@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
+from search.alphabeta.transposition import TranspositionTable
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
 from search.evaluation.bench import random_network
@@ -288,6 +289,19 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
         found.append((once.nodes, once.score))
     assert found[0] == found[2] != found[1]  # a draw at 0.7 is to white what one at 0.3 is to black
     assert engine.analyse(MIDDLE, depth=6).nodes < again.nodes
+
+
+def test_an_empty_table_is_not_cleared(monkeypatch):
+    """That would write to each page of it, within the first move's time."""
+    cleared = []
+    monkeypatch.setattr(TranspositionTable, "clear", lambda table: cleared.append(table))
+    engine = AlphaBetaEngine(material_network(), hash_mb=1)
+    engine.rules = Rules(max_moves=320)
+    engine.analyse(MIDDLE, depth=1)
+    assert not cleared
+    engine.rules = Rules(max_moves=256)
+    engine.analyse(MIDDLE, depth=1)
+    assert cleared == [engine.table]
 
 
 def test_only_the_moves_asked_for(engine):
