@@ -36,6 +36,8 @@ QUIET_SECONDS = 0.01
 """A search that is younger has no need of a thread that tells how far it is: the depth that it is at ends soon."""
 TOLD_NODES = 2000
 """Depths of fewer nodes are told together, after a millisecond or two."""
+LATEST = (1 << 63) - 1
+"""Nanoseconds of a deadline, at most: what a record holds."""
 
 
 class AlphaBetaEngine(Engine):
@@ -94,7 +96,7 @@ class AlphaBetaEngine(Engine):
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
         """As every engine; the search looks at the clock itself, where it can read it."""
         start = time.perf_counter() if start is None else start
-        self._threads[0].record["deadline"] = 0 if budget is None else int(budget.end(start) * 1e9)
+        self._threads[0].record["deadline"] = 0 if budget is None else min(int(budget.end(start) * 1e9), LATEST)
         super().limit(budget, start)
 
     def stop(self) -> None:

@@ -249,6 +249,14 @@ def test_a_move_s_delay_is_asked_before_its_reader_can_take_the_core(session, mo
     assert noted == [0.0]
 
 
+@pytest.mark.parametrize("clocks", ["movetime 99999999999999", "btime 9007199254740991 wtime 9007199254740991"])
+def test_a_clock_that_no_game_uses_up(session, clocks):
+    session.send("position startpos", f"go {clocks}", "stop")
+    assert session.bestmove() != "resign"
+    session.send(f"go ponder {clocks}", "ponderhit", "stop")
+    assert session.bestmove() != "resign"
+
+
 def test_gameover_while_thinking(session):
     session.send("position startpos", "go ponder btime 1000 wtime 1000", "gameover lose")
     session.bestmove()
