@@ -108,6 +108,7 @@ class AlphaBetaEngine(Engine):
     def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
+        partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
         if self._searched and self.rules != self._searched_rules:
             self.table.clear()  # its scores hold other values of a draw, or other ends of a game
         self._searched, self._searched_rules = True, self.rules
@@ -115,7 +116,7 @@ class AlphaBetaEngine(Engine):
         self.table.new_search()
         for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
-            self._prepare(thread, roots, limits.nodes)
+            self._prepare(thread, roots, partial, limits.nodes)
             thread.record["depth"] = number % 2  # other depths at other times
         if self._stopped.is_set():
             self.stop()
@@ -143,7 +144,7 @@ class AlphaBetaEngine(Engine):
             return [self._outcome(begun, self._threads[believed([thread.record for thread in self._threads])])]
         return found
 
-    def _prepare(self, thread: SearchThread, roots: np.ndarray, nodes: int | None) -> None:
+    def _prepare(self, thread: SearchThread, roots: np.ndarray, partial: bool, nodes: int | None) -> None:
         record = thread.record
         record["stop"] = 0
         record[LOW_PLY_HISTORY] = HISTORIES[LOW_PLY_HISTORY]
@@ -152,6 +153,7 @@ class AlphaBetaEngine(Engine):
         record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
+        record["root_partial"] = partial
         record["root_first"] = record["root_current"] = record["pause"] = 0
         record["depth"] = record["score"] = record["line_length"] = record["pv_length"][0] = 0
         record["table"] = self.table.record

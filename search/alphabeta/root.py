@@ -101,6 +101,6 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     if not thread.stop:
         bound = np.int64(LOWER if best >= beta else EXACT if best > first_alpha else UPPER)
         front = np.int64(thread.root_moves[first])
-        if first == 0:
+        if first == 0 and not thread.root_partial:
             store(thread.table, pos.key, front, best, np.int64(NO_EVALUATION), depth, bound, np.int64(0), np.int64(1))
     return best

@@ -66,6 +66,7 @@ thread_dtype = record_dtype(
         # the root
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
+        ("root_partial", np.uint8),  # some of the position's moves are not among them: their best is not its score
         ("root_nodes", np.int32, 1 << 15),  # of each move in the last iteration
         ("root_first", np.int32),  # earlier root moves are taken (MultiPV)
         ("root_window", np.int32),  # width of the window that the iteration searches

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
-from search.alphabeta.transposition import TranspositionTable
+from search.alphabeta.transposition import TranspositionTable, probe
 from search.clock import Budget
-from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules
+from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
 from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
 from search.machine.clock import READABLE
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
-from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
+from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.rules.shogi import BLACK, WHITE
 from search.score import draw_value, is_mate, mate_plies
 
@@ -311,6 +311,21 @@ def test_only_the_moves_asked_for(engine):
         assert engine.search(Limits(depth=5, moves=wanted)).best_move in wanted
     engine.ready()
     assert engine.search(Limits(depth=3, moves=("5e5d",))).best_move  # none is legal: all others are searched
+
+
+def test_the_best_of_a_few_moves_is_not_the_positions_score(engine):
+    """Not for a search of a position before it, which would find it in the table."""
+
+    def known() -> int:
+        return int(probe(engine.table.record, engine.position["key"]))
+
+    engine.set_position(MIDDLE)
+    every = tuple(move_to_usi(int(move)) for move in root_moves(engine.position))
+    for wanted, told in ((every[:1], False), (every[1:], False), (every, True), ((), True)):
+        engine.new_game()
+        engine.ready()
+        engine.search(Limits(depth=4, moves=wanted))
+        assert bool(known()) == told
 
 
 def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
