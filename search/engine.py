@@ -88,7 +88,7 @@ class Rules:
 
     declaration: int = RULE_27
     max_moves: int = 0
-    """Move number after which the game is drawn, 0: never."""
+    """Number of the move after which the game is drawn unless that mates, 0: never."""
     draw_value: tuple[int, int] = (0, 0)
     """Centipawns of a draw by repetition to black and white."""
 

@@ -13,6 +13,7 @@ from search.alphabeta.deepening import deepen
 from search.alphabeta.single_search import search_once
 from search.machine.jit import jit
 from search.machine.random import below, next_state
+from search.mate.in_one import is_mated
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import do_move
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
@@ -44,7 +45,7 @@ game_dtype = np.dtype(
         ("first_colour", np.int32),  # the colour that the first player has
         ("nodes", np.int64, 2),  # a move of each player, 0: no limit
         ("depth", np.int32, 2),  # likewise
-        ("max_moves", np.int32),  # the game is drawn when the move number exceeds it, see `position.game_ply`
+        ("max_moves", np.int32),  # the game is drawn after the move of this number, unless it mates
         ("declaration", np.int32),  # the rule, see search.rules.declaration
         ("win_score", np.int32),  # both players say so for `win_plies` plies on end: won; 0: never
         ("win_plies", np.int32),
@@ -96,11 +97,14 @@ def rules_end(pos, game):
         return PERPETUAL_CHECK, us
     if verdict == LOSS:
         return PERPETUAL_CHECK, 1 - us
+    if pos.game_ply > game.max_moves or game.count >= LONGEST:
+        # The last move that is allowed may mate; a declaration would be one move more.
+        if is_mated(pos):
+            return MATE, 1 - us
+        return MOVE_LIMIT, NOBODY
     rule = np.int64(game.declaration)
     if rule != NO_RULE and (can_declare(pos, rule) or (rule == TRY_RULE and try_move(pos) != 0)):
         return DECLARATION, us
-    if pos.game_ply > game.max_moves or game.count >= LONGEST:
-        return MOVE_LIMIT, NOBODY
     return UNFINISHED, NOBODY
 
 

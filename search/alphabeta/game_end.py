@@ -6,7 +6,7 @@ import numpy as np
 
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
-from search.mate.in_one import find_likely_mate
+from search.mate.in_one import find_likely_mate, is_mated
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import in_check
 from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, repetition
@@ -62,7 +62,8 @@ def path_score(pos, thread, ply):
         if verdict == INFERIOR:
             return np.int64(-SUPERIOR_SCORE)
     if thread.max_moves and pos.game_ply > thread.max_moves:
-        return np.int64(thread.draw_value[pos.turn])
+        # The last move that is allowed may mate; a declaration would be one move more.
+        return ply - MATE if is_mated(pos) else np.int64(thread.draw_value[pos.turn])
     rule = np.int64(thread.declaration_rule)
     if rule != NO_RULE:
         king = pos.king[pos.turn]

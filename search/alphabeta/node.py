@@ -45,7 +45,8 @@ def find_mate(pos, thread, ply, depth, hit, table_depth):
     move = find_mate_here(pos, thread, ply)
     if move:
         return MATE - ply - 1, move
-    if in_three and thread.steps & MATE_IN_THREE:
+    # The third move must be one that the move limit allows.
+    if in_three and thread.steps & MATE_IN_THREE and (thread.max_moves == 0 or pos.game_ply + 2 <= thread.max_moves):
         move = find_mate_in_three(pos, thread, ply)
         if move:
             return MATE - ply - 3, move

@@ -11,7 +11,16 @@ from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, GROUP, GROUPS,
 from search.rules.checks import empty_board_attacks, generate_checks
 from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate
 from search.rules.pins import pinned
-from search.rules.position import NO_KING, between, do_move, first_square, occupied, undo_move, without_first
+from search.rules.position import (
+    NO_KING,
+    between,
+    do_move,
+    first_square,
+    in_check,
+    occupied,
+    undo_move,
+    without_first,
+)
 from search.rules.shogi import (
     DRAGON,
     DROP_ORIGIN,
@@ -86,6 +95,12 @@ def has_evasion(pos):
         if ((c & able_low) | (d & able_high)) != NONE:
             return True
     return False
+
+
+@jit
+def is_mated(pos):
+    """Whether the mover is in check and has no legal move."""
+    return in_check(pos) and not has_evasion(pos)
 
 
 @jit

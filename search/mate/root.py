@@ -29,18 +29,23 @@ class RootMate:
         self._thread: threading.Thread | None = None
         self._result: MateResult | None = None
 
-    def begin(self, position: np.void, nodes: int, on_mate: Callable[[], None]) -> None:
-        """Look at a position (it is copied) for so many nodes at most; `on_mate` is called when a mate is proved."""
+    def begin(self, position: np.void, nodes: int, on_mate: Callable[[], None], max_moves: int = 0) -> None:
+        """Look at a position (it is copied) for so many nodes at most; `on_mate` is called when a mate is proved.
+
+        A mate whose last move has a number above `max_moves` (0: any) is none.
+        """
         self._flag, self._result = StopFlag(), None
-        self._thread = threading.Thread(target=self._work, args=(position.copy(), nodes, on_mate), daemon=True)
+        arguments = (position.copy(), nodes, on_mate, max_moves)
+        self._thread = threading.Thread(target=self._work, args=arguments, daemon=True)
         self._thread.start()
 
-    def _work(self, position: np.void, nodes: int, on_mate: Callable[[], None]) -> None:
+    def _work(self, position: np.void, nodes: int, on_mate: Callable[[], None], max_moves: int) -> None:
         try:
             result = self._solver.solve(position, nodes=nodes, stop=self._flag)
         except ValueError:
             return  # there is no king to mate
-        if result.status is MateStatus.MATE:
+        in_time = not max_moves or int(position["game_ply"]) + result.plies - 1 <= max_moves
+        if result.status is MateStatus.MATE and in_time:
             self._result = result
             on_mate()
 

@@ -126,7 +126,9 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, at_root):
             solver.nodes = 0
             solver.node_limit = tree.mate_nodes
             solver.salt = tree.salt[pos.turn]
-            if solve_root(pos, solver) == 1:
+            if solve_root(pos, solver) == 1 and (
+                tree.max_moves == 0 or pos.game_ply + solver.result_length[0] - 1 <= tree.max_moves
+            ):
                 node.state, node.proof, node.plies = WON, PROVED_WIN, solver.result_length[0]
                 return SETTLED
     if tree.edges_used + count + 1 > len(edges):

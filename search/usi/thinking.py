@@ -163,7 +163,7 @@ class Thinking:
         )
         if solver is not None:
             with self._beside("Mate_Root_Search", "it"):
-                solver.begin(engine.position, nodes, engine.stop)
+                solver.begin(engine.position, nodes, engine.stop, engine.rules.max_moves)
         mate, told = None, 0
 
         def tell(found: Analysis) -> None:

@@ -83,8 +83,11 @@ def test_games_end_as_the_rules_say(player):
 def test_limits_end_a_game(player):
     game = Duel(player, ending=Ending(max_moves=20)).play("startpos moves 7g7f 3c3d")
     assert (game.ended, game.winner, len(game.moves)) == ("move limit", 2, 18)
-    with pytest.raises(ValueError, match=r"over before it begins \(declaration\)"):
-        Duel(player).play(DECLARED)
+    for last, ended in ((200, "declaration"), (199, "move limit")):  # the declaration is a move of its own
+        with pytest.raises(ValueError, match=rf"over before it begins \({ended}\)"):
+            Duel(player, ending=Ending(max_moves=last)).play(DECLARED)
+    game = Duel(player, ending=Ending(max_moves=100)).play("8k/9/8G/9/9/9/9/9/K8 b G 100")
+    assert (game.ended, game.winner, len(game.moves)) == ("mate", BLACK, 1)
     with pytest.raises(ValueError, match="needs a number of nodes or a depth"):
         Duel(Player(player.network))
 

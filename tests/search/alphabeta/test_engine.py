@@ -29,6 +29,7 @@ from search.score import draw_value, is_mate, mate_plies
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
+MATE_IN_FIVE = "l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139"  # of nshogi's test set
 MATED = "8k/8G/8G/9/9/9/9/9/K8 w - 1"
 DECLARED = "+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
 ONE_MOVE = "8k/9/8R/9/9/9/9/9/K8 w - 1"
@@ -266,6 +267,18 @@ def test_the_try_rule(engine):
 def test_a_move_limit_makes_draws(engine):
     engine.rules = Rules(max_moves=28)
     assert engine.analyse(MIDDLE, depth=4).score == 0
+
+
+@pytest.mark.parametrize("length", [1, 5])
+def test_the_last_move_that_is_allowed_may_mate(engine, length):
+    sfen = {1: MATE_IN_ONE, 5: MATE_IN_FIVE}[length]
+    last = int(position_from_sfen(sfen)["game_ply"]) + length - 1
+    engine.rules = Rules(max_moves=last)
+    assert engine.analyse(sfen, depth=12).score_text == f"mate {length}"
+    if length > 1:
+        engine.new_game()
+        engine.rules = Rules(max_moves=last - 1)
+        assert not is_mate(engine.analyse(sfen, depth=12).score)
 
 
 def test_the_value_of_a_draw_has_two_sides(engine):

@@ -220,6 +220,15 @@ def test_a_mate_at_the_root_ends_the_search():
     assert with_mate(shorter, mate) is shorter
 
 
+def test_a_mate_at_the_root_comes_before_the_move_limit():
+    beside, mated = RootMate(), "8k/9/8G/9/9/9/9/9/K8 b G 100"
+    for last, found in ((99, False), (100, True)):
+        proved = threading.Event()
+        beside.begin(position_from_sfen(mated), 1_000, proved.set, last)
+        beside._thread.join(30)
+        assert (beside.end() is not None, proved.is_set()) == (found, found)
+
+
 def test_no_mate_at_the_root_is_silent():
     beside = RootMate()
     beside.begin(position_from_sfen("startpos"), 1_000, lambda: pytest.fail("there is no mate"))

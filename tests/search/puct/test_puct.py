@@ -315,6 +315,14 @@ def test_games_end_at_the_move_limit_in_the_tree(engine: PuctEngine) -> None:
     assert engine.tree.root["draw"] > 100
 
 
+def test_a_mate_at_a_leaf_comes_before_the_move_limit() -> None:
+    mated = "l3pssnl/5k3/p1+P1NppS1/7Pp/9/6+R2/1P1PPPP1P/B1GS5/L4K1NL b RBGN4P2gp 139"
+    engine = PuctEngine(even_network, 16, settings=Settings(leaf_mate_nodes=2000))
+    for last, told in ((145, "mate"), (142, "cp")):  # the mate after 5d takes three moves more, by this proof five
+        engine.rules = Rules(max_moves=last)
+        assert engine.analyse(mated, ("N*5d",), nodes=500).score_text.startswith(told)
+
+
 def test_a_declaration_is_a_win() -> None:
     engine = PuctEngine(even_network, 4, settings=NO_MATES)
     entered = "2SGK1S2/PPPP1PPP1/9/9/9/9/9/9/4k4 {} 2RBG2P 1"
