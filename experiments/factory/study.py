@@ -108,7 +108,6 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
         if study.how == QUIESCENCE:
             if in_check(pos) or begin_search(pos, thread, np.int64(0)) == 0:
                 continue
-            thread.root_ply = pos.ply
             score = quiesce(pos, thread, accumulators, network, np.int64(0), np.int64(-INFINITE), np.int64(INFINITE))
             move = np.int64(thread.pv[0, 0]) if thread.pv_length[0] else np.int64(0)
         else:

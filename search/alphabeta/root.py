@@ -38,7 +38,6 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     All numbers are int64. If `thread.stop` was set the score is void, but the front move and pv[0] are the best so far.
     """
     thread.root_depth = depth
-    thread.root_ply = pos.ply
     thread.null_until = 0
     thread.seldepth = 0
     thread.continuation[0] = NO_CONTINUATION

@@ -54,7 +54,6 @@ thread_dtype = record_dtype(
         ("stop", np.uint8),  # set by anyone; the search returns soon after
         ("seldepth", np.int32),
         ("root_depth", np.int32),
-        ("root_ply", np.int32),  # position.ply at the root
         ("draw_value", np.int32, 2),  # centipawns of a draw to each colour
         ("max_moves", np.int32),  # game_ply at which the game is drawn; 0: never
         ("declaration_rule", np.int32),

@@ -84,9 +84,6 @@ def _make_record(net: EvalNetwork) -> np.void:
     narrow = net.rows.astype(np.int8)
     table, lane_bytes = (narrow, 1) if np.array_equal(narrow, net.rows) else (net.rows, 2)
     row_bytes = lane_bytes * width
-    block = features.king_stride or features.rows
-    if block * row_bytes >= 1 << 31:
-        raise ValueError(f"{block} rows of {width} lanes are more than a 31-bit offset reaches")
     arrays: list[np.ndarray] = []
     record = new_record(network_dtype, arrays)
     record["rows"] = place(table, arrays)

@@ -114,5 +114,4 @@ PROMOTION_ZONE = _table([_ranks(range(3)), _ranks(range(6, 9))])
 DEAD_ONE = _table([_ranks([0]), _ranks([8])])
 """Where a pawn or lance of a colour could never move again; DEAD_TWO the same for a knight."""
 DEAD_TWO = _table([_ranks([0, 1]), _ranks([7, 8])])
-BOTTOM_RANK = _table([_ranks([0])])[0]
 FILES = _table([0x1FF << (9 * file) for file in range(9)])
