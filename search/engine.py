@@ -64,7 +64,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search has come that has found nothing to report for a while."""
+    """How far a search has come, told while its depths take long."""
 
     depth: int
     seldepth: int
@@ -226,7 +226,7 @@ class Engine(ABC):
     ) -> Analysis:
         """Search the position that was set, after `ready`, until a limit, its budget or `stop` ends it: the best line.
 
-        `on_info` gets every line that is found, `on_progress` about once a second where none has been for so long.
+        `on_info` gets every line that is found, `on_progress` hears about once a second how far the search is.
         """
         return self.search_lines(limits, on_info, on_progress)[0]
 

@@ -83,7 +83,7 @@ def _back(
         length = min(_CHUNK, (megabytes << 20) - done)
         begun = time.monotonic()
         if not _populate(advise, address + done, length):
-            break  # no memory left: the search will touch what it needs
+            break  # no memory left: the table keeps to the part that is backed
         done += length
         if done >= wanted << 20:
             _backed[kept] = _part(megabytes, whole, wanted)

@@ -55,9 +55,9 @@ thread_dtype = record_dtype(
         ("seldepth", np.int32),
         ("root_depth", np.int32),
         ("draw_value", np.int32, 2),  # centipawns of a draw to each colour
-        ("max_moves", np.int32),  # game_ply at which the game is drawn; 0: never
+        ("max_moves", np.int32),  # number of the last move before the game is drawn; 0: never
         ("declaration_rule", np.int32),
-        ("null_until", np.int32),  # verification search: no null move before this ply, see alphabeta.py
+        ("null_until", np.int32),  # verification search: no null move before this ply, see search.py
         ("table", table_dtype),
         ("steps", np.int64),  # a bit for each step of the search that is taken, see parameters.py
         ("numbers", numbers_dtype),
@@ -104,7 +104,7 @@ thread_dtype = record_dtype(
         ("pick_count", np.int32, PLIES),
         ("pick_bad", np.int32, PLIES),
         ("pick_skip", np.uint8, PLIES),  # no further quiet moves are wanted
-        ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see mate_in_one.py
+        ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see search/mate/in_one.py
         ("check_count", np.int32, PLIES),
         ("check_squares", np.uint64, (KINDS, 2)),  # from where each kind of the mover's would check, see picker.py
         ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
