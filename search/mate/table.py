@@ -51,7 +51,7 @@ class MateTable:
     def __init__(self, megabytes: int) -> None:
         """MemoryError in words if it does not fit."""
         try:
-            entries = (megabytes << 20) // ENTRY_BYTES
+            entries = min((megabytes << 20) // ENTRY_BYTES, 0xFFFFFFFF)  # an index is 32 bits
             self._words = aligned_zeros((entries + WINDOW) * 4, np.uint64)
         except (MemoryError, ValueError, OverflowError):
             raise MemoryError(f"a mate table of {megabytes} MB does not fit into memory") from None

@@ -22,6 +22,8 @@ SOME_VISITS = 0.1
 """A move needs this share of the first one's visits for its value to be taken seriously."""
 MOST_VISITS = 1 << 30
 """Playouts through a root, at most."""
+MOST = (1 << 31) - 1
+"""Nodes, and edges, at most: an index is 32 bits with a sign."""
 _MATE_RANK = 1 << 40
 
 
@@ -31,9 +33,10 @@ class Tree:
     def __init__(self, megabytes: int) -> None:
         """MemoryError in words if it does not fit."""
         size = megabytes << 20
+        nodes, edges = size // NODE_SHARE, size - size // NODE_SHARE
         try:
-            self.nodes = aligned_zeros(size // NODE_SHARE // node_dtype.itemsize, node_dtype)
-            self.edges = aligned_zeros((size - size // NODE_SHARE) // edge_dtype.itemsize, edge_dtype)
+            self.nodes = aligned_zeros(min(nodes // node_dtype.itemsize, MOST), node_dtype)
+            self.edges = aligned_zeros(min(edges // edge_dtype.itemsize, MOST), edge_dtype)
             self._places = np.empty(len(self.nodes), np.int32)
         except (MemoryError, ValueError, OverflowError):
             raise MemoryError(f"a tree of {megabytes} MB does not fit into memory") from None

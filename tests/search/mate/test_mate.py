@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import cshogi
+import numpy as np
 import pytest
 
 from liteshogi.commands.mate import Command as Mate
@@ -17,6 +18,7 @@ from search.engine import Analysis
 from search.mate.problems import read_problems
 from search.mate.root import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag
+from search.mate.table import MateTable
 from search.rules.sfen import position_from_sfen
 from search.score import MATE
 
@@ -179,6 +181,12 @@ def test_a_full_table_costs_no_truth():
         if result.status is MateStatus.MATE:
             _assert_mates(sfen, result.moves)
     assert small.table.filled() > 900  # thousandths: it was full indeed
+
+
+@pytest.mark.parametrize(("megabytes", "entries"), [(64, 1 << 21), (131_071, 131_071 << 15), (131_072, (1 << 32) - 1)])
+def test_a_large_table_is_used_as_far_as_its_indices_reach(monkeypatch, megabytes, entries):
+    monkeypatch.setattr("search.mate.table.aligned_zeros", lambda count, dtype: np.zeros(1, dtype))
+    assert int(MateTable(megabytes).record["entries"]) == entries
 
 
 def test_it_stops_when_it_is_told(solver):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from search.clock import Budget
 from search.engine import Limits, Rules
-from search.puct import compaction, playout
+from search.puct import compaction, memory, playout
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.memory import Tree
 from search.puct.planes import LABELS, move_label
@@ -218,6 +218,20 @@ def test_memory_that_is_not_there_is_said_in_words(engine: PuctEngine) -> None:
     with pytest.raises(MemoryError, match="a tree of 1000000000 MB does not fit"):
         engine.set_hash(1_000_000_000)
     assert engine.tree is tree
+
+
+def test_a_tree_has_no_more_than_its_indices_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def few(count: int, dtype: np.dtype) -> np.ndarray:
+        asked.append(count)
+        return np.zeros(2, dtype)
+
+    monkeypatch.setattr(memory, "aligned_zeros", few)
+    for megabytes, edges in ((16_384, (16_384 << 20) // 12 * 11 // 12), (65_536, 2**31 - 1), (1 << 20, 2**31 - 1)):
+        Tree(megabytes)
+        assert asked[-1] == pytest.approx(edges, abs=2)
+        assert max(asked) < 2**31
 
 
 def _mates(plies: int, count: int, seed: int) -> list[str]:
