@@ -95,13 +95,18 @@ class Rules:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a search besides its clock and `stop`, and what it may play."""
+    """What ends a search besides its clock and `stop`, and what it may play. ValueError for a number below 1."""
 
     nodes: int | None = None
     """Nodes of alpha-beta, playouts of PUCT."""
     depth: int | None = None
     moves: tuple[str, ...] = ()
     """The only moves (USI) to look at; those that are not legal are passed over, none is all."""
+
+    def __post_init__(self) -> None:
+        for name, number in (("nodes", self.nodes), ("depth", self.depth)):
+            if number is not None and number < 1:
+                raise ValueError(f"{name} is {number}, but a limit is at least 1")
 
 
 OnInfo = Callable[[Analysis], None]
@@ -189,17 +194,18 @@ class Engine(ABC):
         """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
 
         The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
-        ValueError for a position or move that is not legal, and for a `multipv` below 1.
+        ValueError for a position or move that is not legal, and for `nodes`, `depth` or `multipv` below 1.
         """
         if multipv is not None and multipv < 1:
             raise ValueError(f"multipv is {multipv}, but at least one line is to be looked for")
-        self.set_position(sfen, moves)
         if nodes is None and depth is None and time_ms is None:
             depth = DEFAULT_DEPTH
+        limits = Limits(nodes, depth)
+        self.set_position(sfen, moves)
         self.ready(None if time_ms is None else Budget(time_ms, time_ms))
         before, self.multipv = self.multipv, multipv or self.multipv
         try:
-            lines = self.search_lines(Limits(nodes, depth), on_info)
+            lines = self.search_lines(limits, on_info)
         finally:
             self.multipv = before
         return lines[0] if multipv is None else lines

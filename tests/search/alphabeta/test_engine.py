@@ -93,6 +93,13 @@ def test_nodes_are_a_limit(engine):
     replay(MIDDLE, (one.best_move or "",))
 
 
+@pytest.mark.parametrize("limit", ["nodes", "depth"])
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_limit_below_one_is_refused(engine, limit, number):
+    with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
+        engine.analyse(MIDDLE, **{limit: number})
+
+
 def test_every_line_that_is_reported_is_legal(engine):
     lines: list[Analysis] = []
     engine.multipv = 3
