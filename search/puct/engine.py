@@ -25,7 +25,7 @@ from search.puct.report import RootMove, best_lines, list_root_moves
 from search.puct.tree import EXPANDED, UNPROVED
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
-from search.score import MATE, win_rate
+from search.score import MATE, MAX_PLY, win_rate
 
 LONGEST_BATCH = 0.03
 """Seconds that a batch may take: a `stop` waits for one."""
@@ -306,7 +306,7 @@ class PuctEngine(Engine):
                 return True
             if limits.nodes is not None and visits >= limits.nodes:
                 return True
-            if limits.depth is not None and len(self.tree.line()) >= limits.depth:
+            if limits.depth is not None and self.tree.depth() >= min(limits.depth, MAX_PLY):
                 return True
             budget, elapsed = self.clock.read()
             if budget is None:

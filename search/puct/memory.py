@@ -12,7 +12,17 @@ import numpy as np
 from search.machine.memory import aligned_zeros
 from search.puct.compaction import compact, mark
 from search.puct.playout import prove
-from search.puct.tree import EXPANDED, NONE, PROVED_LOSS, PROVED_WIN, UNPROVED, edge_dtype, node_dtype, tree_dtype
+from search.puct.tree import (
+    DRAWN,
+    EXPANDED,
+    NONE,
+    PROVED_LOSS,
+    PROVED_WIN,
+    UNPROVED,
+    edge_dtype,
+    node_dtype,
+    tree_dtype,
+)
 
 NODE_SHARE = 12
 """A node has about 90 moves; one part in so many of the memory is nodes, the rest edges."""
@@ -131,6 +141,16 @@ class Tree:
             if index >= 0:
                 moves.append(move)
         return moves
+
+    def depth(self) -> int:
+        """Plies of the best line. At an end that is decided, where it gets no longer, each further visit counts as one:
+        a line of such a length would have been visited as often there."""
+        index, plies = int(self.record["root"]), 0
+        while (child := self._best(index)[1]) >= 0:
+            index, plies = child, plies + 1
+        end = self.nodes[index]
+        decided = end["state"] >= DRAWN or end["proof"] != UNPROVED
+        return plies + (int(end["visits"]) - 1 if plies and decided else 0)
 
     def _best(self, index: int) -> tuple[int, int]:
         """(move, child) that is best by proofs, then by visits; (0, NONE) if none has been visited."""

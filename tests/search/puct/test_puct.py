@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.clock import Budget
-from search.engine import Limits, Rules
+from search.engine import Analysis, Limits, Rules
 from search.puct import compaction, memory, playout
 from search.puct.engine import PuctEngine, Settings, even_network
+from search.puct.leaves import PolicyValueFunction
 from search.puct.memory import Tree
 from search.puct.planes import LABELS, move_label
 from search.puct.report import PuctAnalysis
@@ -24,6 +25,7 @@ from search.rules.declaration import NO_RULE
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
+from search.score import MAX_PLY
 
 MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 NO_MATES = Settings(leaf_mate_nodes=0)
@@ -373,6 +375,27 @@ def test_several_lines(engine: PuctEngine) -> None:
     assert [(line.rank, line.best_move) for line in again] == [
         (rank, one.move) for rank, one in enumerate(engine.root_moves()[:2], 1)
     ]
+
+
+def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
+    def one_move(input1: np.ndarray, input2: np.ndarray) -> Outputs:
+        """Even chances, and hardly a doubt about the move."""
+        policy, wins, draws = Guess()(input1, input2)
+        return 100 * policy, np.full_like(wins, 0.5), draws
+
+    def search(network: PolicyValueFunction, depth: int, max_moves: int) -> Analysis:
+        engine = PuctEngine(network, 16, settings=NO_MATES)
+        engine.rules = Rules(max_moves=max_moves)
+        engine.set_position("startpos")
+        engine.ready(Budget(60_000, 60_000))
+        found = engine.search(Limits(depth=depth))
+        assert found.milliseconds < 30_000
+        return found
+
+    drawn = search(even_network, 10, 2)
+    assert drawn.depth == 2
+    assert drawn.nodes > 10  # the first line that the rules end is not taken for the best one
+    assert search(one_move, 1000, 0).depth == MAX_PLY
 
 
 def test_mated_and_forced(engine: PuctEngine) -> None:
