@@ -99,11 +99,15 @@ class PuctAdapter(Adapter["PuctEngine"]):
         engine.ready()
         found = engine.search(Limits(nodes=1))
         lines = [f"eval = {found.score}", f"win rate of the side to move {100 * found.win_rate:.1f} %"]
-        return lines + [f"policy {one.move} {100 * one.prior:.1f} %" for one in engine.root_moves()[:SHOWN_MOVES]]
+        # What the rules decide the network has not seen, and the tree is of another position.
+        moves = engine.root_moves()[:SHOWN_MOVES] if found.depth else []
+        return lines + [f"policy {one.move} {100 * one.prior:.1f} %" for one in moves]
 
     def bench(self, engine: PuctEngine) -> list[str]:
+        before = engine.game
         engine.new_game()
         found = engine.analyse("startpos", nodes=BENCH_PLAYOUTS)
+        engine.set_position(*before)
         return [f"{found.nps:,} playouts/s"]
 
     def chances(self, found: Analysis) -> tuple[int, int, int]:

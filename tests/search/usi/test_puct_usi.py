@@ -122,6 +122,26 @@ def test_every_root_move_is_listed_on_request(session: InProcess) -> None:
     assert found[0][0] == lines[-1].split()[1]
 
 
+def test_bench_leaves_the_position_as_it_was(session: InProcess) -> None:
+    session.send("position startpos moves 7g7f 3c3d", "d")
+    before = session.until("sfen")[-1]
+    lines = session.send("bench", "d").until("sfen")
+    assert [line for line in lines if line.endswith("playouts/s")]
+    assert lines[-1] == before
+
+
+def test_eval_lists_the_moves_of_no_other_position(session: InProcess) -> None:
+    def policies() -> list[str]:
+        lines = session.send("eval", "isready").until("readyok")
+        assert [line for line in lines if line.startswith("eval = ")]
+        return [line for line in lines if line.startswith("policy ")]
+
+    session.send("position startpos")
+    assert policies()
+    session.send("position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1")
+    assert not policies()
+
+
 def test_draw_values_multipv_and_chances(session: InProcess) -> None:
     session.send("setoption name MultiPV value 3", "setoption name UCI_ShowWDL value true")
     values = {}
