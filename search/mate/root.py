@@ -40,10 +40,7 @@ class RootMate:
         self._thread.start()
 
     def _work(self, position: np.void, nodes: int, on_mate: Callable[[], None], max_moves: int) -> None:
-        try:
-            result = self._solver.solve(position, nodes=nodes, stop=self._flag)
-        except ValueError:
-            return  # there is no king to mate
+        result = self._solver.solve(position, nodes=nodes, stop=self._flag)
         in_time = not max_moves or int(position["game_ply"]) + result.plies - 1 <= max_moves
         if result.status is MateStatus.MATE and in_time:
             self._result = result

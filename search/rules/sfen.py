@@ -18,6 +18,7 @@ _LETTERS_OF = {piece: letters for letters, piece in _PIECE_OF.items()}
 _HAND_ORDER = (5, 4, 6, 3, 2, 1, 0)  # R B G S N L P, as engines and GUIs write it
 _MOVE = re.compile(r"(?:([1-9][a-i])([1-9][a-i])(\+?)|([PLNSBRG])\*([1-9][a-i]))")
 _MAX_LENGTH = 200  # the longest SFEN has about 140 characters
+_LAST_NUMBER = 999_999  # of a move, that is read
 
 
 def _board_of(text: str) -> np.ndarray:
@@ -85,7 +86,7 @@ def position_from_sfen(sfen: str) -> np.void:
 
 
 def get_sfen(pos: np.void) -> str:
-    """The SFEN of a record, hands in the order R B G S N L P."""
+    """The SFEN of a record, hands in the order R B G S N L P; a move number too large to be read is the largest."""
     rows = []
     for rank in range(9):
         row, empty = "", 0
@@ -104,7 +105,7 @@ def get_sfen(pos: np.void) -> str:
             if count:
                 hands += (str(count) if count > 1 else "") + _LETTERS_OF[colour * KINDS + kind]
     side = "w" if pos["turn"] else "b"
-    return f"{'/'.join(rows)} {side} {hands or '-'} {int(pos['game_ply'])}"
+    return f"{'/'.join(rows)} {side} {hands or '-'} {min(int(pos['game_ply']), _LAST_NUMBER)}"
 
 
 def square_to_usi(square: int) -> str:

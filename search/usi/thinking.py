@@ -249,9 +249,6 @@ class Thinking:
             milliseconds = int(found.seconds * 1000)
             rate = int(found.nodes / max(found.seconds, 0.001))
             self._write(f"info nodes {found.nodes} nps {rate} time {milliseconds}")
-        except ValueError as error:  # there is no king to mate
-            self._say(str(error))
-            answer = "nomate"
         except Exception as error:
             self._say(f"the search for mate failed: {type(error).__name__}: {error}")
         self._write(f"checkmate {answer}")

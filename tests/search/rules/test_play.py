@@ -7,7 +7,7 @@ import pytest
 
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
-from search.rules.sfen import get_sfen, move_to_usi
+from search.rules.sfen import get_sfen, move_to_usi, set_sfen
 from search.rules.shogi import START_SFEN
 
 
@@ -42,6 +42,14 @@ def test_a_long_game_keeps_its_last_moves():
         set_game(pos, "startpos", shuffle, longest)
         assert (pos["ply"], pos["game_ply"]) == (plies, 201)
         assert get_sfen(pos).split()[:3] == START_SFEN.split()[:3]
+
+
+def test_what_is_written_of_a_game_can_be_read():
+    pos, again = new_position(), new_position()
+    set_game(pos, "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 999999", ("7g7f", "3c3d"))
+    assert get_sfen(pos).endswith(" b - 999999")
+    set_sfen(again, get_sfen(pos))
+    assert again["key"] == pos["key"]
 
 
 def test_the_first_move_that_is_not_legal_is_named():

@@ -287,6 +287,7 @@ def test_mates_are_solved(session):
     assert ask("4k4/9/9/9/9/9/9/9/4K4 b - 1", "go mate infinite") == "checkmate nomate"
     assert ask("8k/8G/8G/9/9/9/9/9/K8 w - 1") == "checkmate nomate"
     assert ask("9/9/4P4/9/9/9/9/9/4K4 b G 1") == "checkmate nomate"
+    assert ask("3k5/9/4P4/9/9/9/9/9/9 w G2r2b3g4s4n4l17p 999999 moves 6a5a") == "checkmate G*5b"
     session.send("go mate infinite", "stop").until("checkmate")
     session.send("position startpos", "go depth 2")
     assert session.bestmove() != "resign"
