@@ -28,6 +28,8 @@ _NO_MOVE = ("none", "None", "resign")
 _BOARD = re.compile(rb"[1-9PLNSGBRKplnsgbrk+/]{17,150}")
 _HANDS = re.compile(rb"-|(?:[0-9]{0,2}[PLNSBRGplnsbrg])+")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark that some editors begin a file with."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,9 @@ class Book:
             raise FileNotFoundError(f"{self.path}: there is no such book")
         self._index: dict[bytes, list[int]] | None = None
         with open(self.path, "rb") as file:
-            head = file.read(64).removeprefix(b"\xef\xbb\xbf")
-            if not head.startswith((_HEADER, b"sfen ", b"//")):
+            head = file.read(64)
+            self._first = len(_MARK) if head.startswith(_MARK) else 0
+            if not head[self._first :].startswith((_HEADER, b"sfen ", b"//")):
                 raise ValueError(
                     f"{self.path}: line 1 is not {_HEADER.decode()} 1.00; only YaneuraOu's text books (.db) can be read"
                 )
@@ -80,7 +83,7 @@ class Book:
         """Where the entries of a position begin."""
         if self._index is not None:
             return self._index.get(key, [])
-        low, high = 0, self._size
+        low, high = self._first, self._size
         while low < high:
             middle = (low + high) // 2
             at, found = self._next(file, middle)
@@ -97,8 +100,8 @@ class Book:
 
     def _next(self, file: BinaryIO, start: int) -> tuple[int, bytes]:
         """Place and key of the first entry that begins at `start` or later; the file's size if there is none."""
-        begun = max(0, start - 1)
-        data = b"\n" if start == 0 else b""
+        begun = max(self._first, start - 1)
+        data = b"\n" if start <= self._first else b""
         shift = len(data)
         file.seek(begun)
         while True:
@@ -133,10 +136,10 @@ class Book:
     def _check_whole(self, file: BinaryIO) -> None:
         """Read every line; keep an index unless the positions are sorted."""
         places: dict[bytes, list[int]] = {}
-        in_order, last, at, has_entry = True, b"", 0, False
-        file.seek(0)
+        in_order, last, at, has_entry = True, b"", self._first, False
+        file.seek(at)
         for number, line in enumerate(file, 1):
-            text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
+            text = line.strip()
             try:
                 if text.startswith(b"sfen "):
                     key = _checked_key(text)

@@ -104,6 +104,15 @@ def test_one_position_with_several_move_numbers(tmp_path, monkeypatch):
         assert book.find(f"{stem} 11")[0].move == "7g7f"
 
 
+@pytest.mark.parametrize("whole", [search.usi.book.READ_WHOLE, 0])
+def test_a_byte_order_mark_hides_no_position(tmp_path, monkeypatch, entries, whole):
+    monkeypatch.setattr(search.usi.book, "READ_WHOLE", whole)
+    path, order = tmp_path / "book.db", sorted(entries)
+    path.write_text("\ufeff" + written(entries, order).removeprefix(HEADER), encoding="utf-8")
+    book = Book(path)
+    assert all(book.find(sfen) for sfen in order)
+
+
 def test_what_a_line_may_leave_out(tmp_path):
     path = tmp_path / "book.db"
     path.write_text(
