@@ -60,7 +60,9 @@ class AlphaBetaEngine(Engine):
         return self.network.cp_per_logit
 
     def set_threads(self, count: int) -> None:
-        """Use so many threads (1 or more)."""
+        """Use so many threads (1 or more); ValueError below 1."""
+        if count < 1:
+            raise ValueError(f"threads are {count}, but one at least is needed")
         while len(self._threads) < count:
             self._threads.append(SearchThread(self.network, self.table))
         del self._threads[count:]
@@ -70,7 +72,10 @@ class AlphaBetaEngine(Engine):
         self.use_table(TranspositionTable(megabytes))
 
     def use_table(self, table: TranspositionTable) -> None:
-        """Search with another table, an empty one."""
+        """Search with another table, an empty one; what else was learnt is forgotten, too."""
+        if self._searched:
+            for thread in self._threads:
+                thread.clear()
         self.table = table
         self._searched = False
         for thread in self._threads:

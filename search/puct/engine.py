@@ -115,7 +115,9 @@ class PuctEngine(Engine):
     # What an engine can be told
 
     def set_threads(self, count: int) -> None:
-        """Gather and evaluate batches in so many threads (1 or more)."""
+        """Gather and evaluate batches in so many threads (1 or more); ValueError below 1."""
+        if count < 1:
+            raise ValueError(f"threads are {count}, but one at least is needed")
         while len(self._workers) < count:
             self._workers.append(_Worker(self.settings.batch_size))
         del self._workers[count:]

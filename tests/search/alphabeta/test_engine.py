@@ -48,6 +48,20 @@ def as_it_was(engine):
     engine.new_game()
 
 
+def test_no_threads_are_refused(engine):
+    with pytest.raises(ValueError, match="threads are 0, but one at least is needed"):
+        engine.set_threads(0)
+
+
+def test_another_table_begins_with_nothing_learnt(engine):
+    first = engine.analyse("startpos", nodes=3000)
+    engine.analyse("startpos", ("7g7f", "3c3d"), nodes=3000)
+    engine.set_hash(8)
+    engine.new_game()
+    again = engine.analyse("startpos", nodes=3000)
+    assert (again.pv, again.nodes, again.score) == (first.pv, first.nodes, first.score)
+
+
 def replay(sfen: str, line: tuple[str, ...]) -> None:
     pos = position_from_sfen(sfen)
     for usi in line:
