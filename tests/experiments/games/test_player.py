@@ -12,11 +12,13 @@ import pytest
 from experiments.games.game import (
     DECLARATION,
     MATE,
-    MOVE_LIMIT,
+    NOBODY,
     PERPETUAL_CHECK,
     SENNICHITE,
     UNFINISHED,
     WON_BY_SCORE,
+    game_dtype,
+    rules_end,
 )
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
@@ -26,10 +28,11 @@ from lite.records.formats import DRAW
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network
+from search.rules.position import do_move
+from search.rules.sfen import move_from_usi, position_from_sfen
 from search.rules.shogi import BLACK, WHITE
 from search.score import score_of_rate
 
-NOT_MATE = (MOVE_LIMIT, SENNICHITE, PERPETUAL_CHECK, DECLARATION)
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 
 
@@ -92,15 +95,26 @@ def test_limits_end_a_game(player):
         Duel(Player(player.network))
 
 
-def test_sennichite_and_perpetual_check_end_a_game():
+def test_sennichite_ends_a_game():
     """Both sides have but one move that does not lose: rook and king go to and fro."""
     shuffle = "4k4/9/4P4/9/9/9/4p4/9/4K4 b - 1"
     game = Duel(Player(material_network(), depth=1)).play(shuffle)
-    assert game.ended in ("sennichite", "mate", "perpetual check")
-    board = board_after(game)
-    if game.ended == "sennichite":
-        assert board.is_draw() == cshogi.REPETITION_DRAW
-        assert game.result() == DRAW | SENNICHITE_BIT
+    assert game.ended == "sennichite"
+    assert board_after(game).is_draw() == cshogi.REPETITION_DRAW
+    assert game.result() == DRAW | SENNICHITE_BIT
+
+
+def test_who_checks_perpetually_loses():
+    """Whoever is to move at the fourth occurrence: after the checked king's move, and after the check."""
+    game = np.zeros((), game_dtype)[()]
+    game["max_moves"] = 999
+    pos = position_from_sfen("4k4/9/9/9/9/9/9/4R4/K8 w - 1")
+    for usi in 3 * ["5a4a", "5h4h", "4a5a", "4h5h"]:
+        assert rules_end(pos, game) == (UNFINISHED, NOBODY)
+        do_move(pos, np.int64(move_from_usi(usi)))
+    assert rules_end(pos, game) == (PERPETUAL_CHECK, WHITE)
+    do_move(pos, np.int64(move_from_usi("5a4a")))
+    assert rules_end(pos, game) == (PERPETUAL_CHECK, WHITE)
 
 
 def test_the_seed_decides_the_game(player):
