@@ -14,6 +14,7 @@ from lite.datasets.chunks import data_files
 from lite.records.decode import (
     BATCH_FIELDS,
     RECORD_ERRORS,
+    Batch,
     as_batch,
     decode_positions,
     labelled_dtype,
@@ -32,7 +33,7 @@ from lite.records.formats import (
 )
 from lite.records.reader import read_all
 from search.rules.huffman import HCP, PSV, encode
-from search.rules.set_up import set_board
+from search.rules.set_up import BOARD_OK, set_board
 from search.rules.sfen import move_from_usi, position_from_sfen
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -47,6 +48,12 @@ def hcpe(sfen: str = START, move: str = "7g7f", score: int = 50, result: int = 1
     record = np.zeros(1, hcpe_dtype)
     record["hcp"], record["move"] = code_of(sfen), move_from_usi(move) if move else 0
     record["score"], record["result"] = score, result
+    return record
+
+
+def psv() -> np.ndarray:
+    record = np.zeros(1, psv_dtype)
+    record["sfen"], record["move"] = code_of(START, PSV), move_to_psv(np.array([move_from_usi("7g7f")]))
     return record
 
 
@@ -245,18 +252,34 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
         read_all([tmp_path / "empty"])
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=400), st.sampled_from([".hcpe", ".hcpe3", ".psv"]))
-def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes, suffix: str) -> None:
-    path = tmp_path_factory.mktemp("bytes") / f"a{suffix}"
-    path.write_bytes(raw)
-    try:
-        batch = read_all([path])
-    except RecordError as error:
-        message = str(error)
-    else:
-        message = f"{path}: {len(batch)} positions"
-    assert message.startswith(f"{path}: ")
+def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:
+    records = {".hcpe": hcpe().tobytes(), ".hcpe3": game(["7g7f"]), ".psv": psv().tobytes()}
+    accepted = set()
+
+    @settings(max_examples=150, deadline=None)
+    @given(st.sampled_from(sorted(records)), st.integers(0, 12), st.binary(max_size=400))
+    def read(suffix: str, count: int, noise: bytes) -> None:
+        path = tmp_path / f"a{suffix}"
+        path.write_bytes(count * records[suffix] + noise)
+        try:
+            batch = read_all([path])
+        except RecordError as error:
+            message = str(error)
+        else:
+            message = f"{path}: {len(batch)} positions"
+            look_at(batch, count)
+            if noise:
+                accepted.add(suffix)
+        assert message.startswith(f"{path}: ")
+
+    def look_at(batch: Batch, count: int) -> None:
+        assert len(batch) >= count
+        pos = scratch_position()
+        for pieces, hands in zip(batch.pieces, batch.hands, strict=True):
+            assert set_board(pos, pieces, hands.reshape(2, 7), 0, 1) == BOARD_OK
+
+    read()
+    assert accepted == set(records)
 
 
 @settings(max_examples=100, deadline=None)

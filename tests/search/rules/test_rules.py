@@ -254,15 +254,31 @@ def test_move_notation_round_trips(move):
         assert move_from_usi(move_to_usi(move)) == move
 
 
-@given(st.text(max_size=120) | st.text(alphabet="lnsgkrbpLNSGKRBP+123456789/ bw-", max_size=120))
-@settings(max_examples=300, deadline=None)
-def test_any_text_is_a_position_or_a_value_error(text):
-    pos = new_position()
-    try:
-        set_sfen(pos, text)
-    except ValueError:
-        return
-    assert position_from_sfen(get_sfen(pos))["key"] == pos["key"]
+@st.composite
+def edited_sfens(draw):
+    """A position's SFEN, one to three characters of it changed."""
+    text = list("4k4/9/2n3p2/9/9/2P6/9/1B5R1/LNSGKGSNL b 2p 1")
+    for _ in range(draw(st.integers(1, 3))):
+        text[draw(st.integers(0, len(text) - 1))] = draw(st.sampled_from("lnsgkrbpLNSGKRBP+123456789/ bw-"))
+    return "".join(text)
+
+
+def test_any_text_is_a_position_or_a_value_error():
+    accepted = set()
+
+    @given(edited_sfens() | st.text(max_size=120))
+    @settings(max_examples=300, deadline=None)
+    def read(text):
+        pos = new_position()
+        try:
+            set_sfen(pos, text)
+        except ValueError:
+            return
+        assert position_from_sfen(get_sfen(pos))["key"] == pos["key"]
+        accepted.add(text)
+
+    read()
+    assert len(accepted) > 3
 
 
 @pytest.mark.parametrize(
