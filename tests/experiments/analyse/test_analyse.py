@@ -353,7 +353,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
     command += ["--json"]
     with subprocess.Popen(
-        [*command, "--nodes", "1000", "--hash", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--nodes", "100000", "--hash", "4"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         assert process.stdout is not None
