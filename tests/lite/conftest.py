@@ -7,6 +7,15 @@ from pathlib import Path
 import cshogi
 import numpy as np
 import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    """A test may change the number of threads."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

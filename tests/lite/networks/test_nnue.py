@@ -117,7 +117,6 @@ def test_the_same_bits_on_one_thread_and_close_on_more(batch: Batch) -> None:
         net.logits(batch.pieces, batch.hands, batch.in_check).sum().backward()
         assert net.relative.grad is not None
         values.append(net.relative.grad.clone())
-    torch.set_num_threads(1)
     assert torch.equal(values[0], values[1])
     torch.testing.assert_close(values[0], values[2], rtol=1e-3, atol=1e-5)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import cshogi
 import numpy as np
 import pytest
-import torch
 
 from lite.networks.lite_value import LiteConfig
 from lite.training.options import ValueTraining
@@ -47,13 +46,6 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def held_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return random_games(tmp_path_factory.mktemp("records") / "valid.hcpe", 8, 2)
-
-
-@pytest.fixture(autouse=True)
-def _threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
