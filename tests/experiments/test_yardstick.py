@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,12 @@ from lite.records.formats import NO_SCORE, hcpe_dtype
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 
+SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
+
 
 @pytest.fixture(scope="module")
 def records() -> np.ndarray:
-    file = RecordFile("experiments/sample/valid_sample.hcpe3")
+    file = RecordFile(SAMPLE)
     found = file.read_block(file.blocks[0], Refusals())[::40]
     return position_records(found, "hcpe", 0).view(hcpe_dtype)
 

@@ -19,7 +19,7 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import evaluate_reference
 from search.evaluation.static_evaluation import MEN
 
-VALID = Path("experiments/sample/valid_sample.hcpe3")
+VALID = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
 def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Sample) -> None:

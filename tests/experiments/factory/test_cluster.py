@@ -21,6 +21,7 @@ from tests.experiments.factory.test_produce import check_whole, lines_of, start
 from tests.experiments.factory.toy import ToyTask, content
 
 pytestmark = pytest.mark.slow
+SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +142,7 @@ def test_no_cluster_is_one_line(address):
 def test_what_a_cluster_makes_is_what_threads_make(cluster, node, tmp_path):
     """The verb itself, in a process of its own, with a node lost in the middle."""
     command = [
-        *(sys.executable, "-m", "liteshogi", "expand", "experiments/sample/valid_sample.hcpe3"),
+        *(sys.executable, "-m", "liteshogi", "expand", str(SAMPLE)),
         *("--label", "search", "--nodes", "1000", "--random", "1", "--tree", "1", "--settled", "0.3", "-o"),
     ]
     with subprocess.Popen(

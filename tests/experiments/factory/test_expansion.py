@@ -21,7 +21,7 @@ from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from search.evaluation.network_file import load_network
 
-SAMPLE = Path("experiments/sample/valid_sample.hcpe3")
+SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 MIXTURE = Mixture(
     played=0.5, random=1.5, random_moves=3, tree=1.0, tree_nodes=300, leaf=0.3, leaf_nodes=60, settled=0.4
 )

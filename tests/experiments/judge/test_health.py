@@ -17,7 +17,8 @@ from search.alphabeta.parameters import STEPS
 from search.rules.sfen import get_sfen
 from search.score import MATE, is_mate
 
-SAMPLE = (Path("experiments/sample/valid_sample.hcpe3"),)
+ROOT = Path(__file__).parents[3]
+SAMPLE = (ROOT / "experiments" / "sample" / "valid_sample.hcpe3",)
 OPTIONS = HealthOptions("default", SAMPLE, nodes=(100, 900), long_nodes=900, count=8, workers=2)
 
 
@@ -91,7 +92,7 @@ def test_steps_are_told_as_far_as_half_of_the_searches_come():
     [
         ({"count": 0}, "must be at least 1"),
         ({"option": ("skip_nothing=true",)}, "--option skip_nothing"),
-        ({"games": (Path("tests/data/README.md"),)}, "README.md"),
+        ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
 )
 def test_what_makes_no_sense_is_told_in_words(changes, words):

@@ -15,7 +15,8 @@ from experiments.judge.selection import LEAD, Selection, passed, position_at, re
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.sfen import get_sfen
 
-SAMPLE = (Path("experiments/sample/valid_sample.hcpe3"),)
+ROOT = Path(__file__).parents[3]
+SAMPLE = (ROOT / "experiments" / "sample" / "valid_sample.hcpe3",)
 
 
 def test_a_position_is_that_of_its_game():
@@ -76,7 +77,7 @@ def test_passing_changes_nothing_but_the_turn():
     [
         ({"count": 0}, "--count and --balance must be at least 1"),
         ({"from_ply": 3}, "--from-ply at least 16"),
-        ({"games": (Path("tests/data/README.md"),)}, "README.md"),
+        ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
 )
 def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path):

@@ -27,9 +27,10 @@ from search.evaluation.shipped import network_file
 from search.machine.folder_lock import hold
 from search.rules.huffman import HCP
 
-PAGE = Path("docs/recipe")
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "recipe"
 PLANS = "plan.toml", "volume/plan.toml"
-SAMPLE = Path("experiments/sample/valid_sample.hcpe3").absolute()
+SAMPLE = ROOT / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tests.experiments.report.conftest import MAKER, PAIRS, make_match, outcome_
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
-DOCS = Path("docs").absolute()
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from lite.training.options import ValueTraining
 from liteshogi.commands.report import Command
 from tests.experiments.report.conftest import MAKER, PAIRS, make_match
 
-PLAN = Path("docs/recipe/plan.toml").absolute()
+PLAN = Path(__file__).parents[3] / "docs" / "recipe" / "plan.toml"
 
 
 def states(*runs: Path) -> dict[str, str]:

@@ -33,7 +33,8 @@ from search.evaluation.bench import random_network
 from search.evaluation.shipped import network_file
 from search.machine.folder_lock import FolderLock
 
-SAMPLE = Path("experiments/sample").absolute()
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "experiments" / "sample"
 MEASURE = '[measure]\nvalid = ["v.hcpe3"]\nyardstick = ["y.hcpe"]\n'
 TRAIN = '[train]\nkind = "dense"\ndata = ["d.hcpe"]\nlambda = 1.0\n'
 GRID = "[[space]]\nwidth = [32, 64]\nhidden = [[8], [16, 16]]\nseed = [0, 1]\n"
@@ -235,7 +236,7 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
     said = tmp_path / "said"
 
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stderr=subprocess.PIPE)
+        return subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
 
     def lines() -> list[str]:
         return said.read_text().splitlines() if said.exists() else []
