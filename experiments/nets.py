@@ -91,8 +91,9 @@ def judge(
     """
     if not data:
         raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-    if threads < 1:
-        raise ValueError(f"--threads {threads}: must be at least 1")
+    for name, number in (("threads", threads), ("batch-size", batch_size), ("positions", positions)):
+        if number is not None and not 1 <= number < 1 << 31:
+            raise ValueError(f"--{name} {number}: must be at least 1, and below 2^31")
     import torch
 
     torch.set_num_threads(threads)
@@ -203,6 +204,8 @@ def export(
     replaced. Raises OSError or ValueError in words.
     """
     kind = kind_of(net)
+    if not network_path(net).exists():
+        raise FileNotFoundError(f"{net}: there is no such network")
     if kind in (Kind.VALUE_ONNX, Kind.POLICY_VALUE_ONNX):
         raise ValueError(f"{net}: is ONNX already")
     suffix = output.suffix.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -36,10 +36,10 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
     for name, value in entry.items():
         if not _fits(value, hints[name]):
             raise ValueError(f"{place}: {name} = {str(value)[:40]!r} is not {_in_words(hints[name])}")
-    try:
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-    except TypeError as error:
-        raise ValueError(f"{place}: {error}") from None
+    needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]  # type: ignore[arg-type]
+    if missing := [name for name in needed if name not in entry]:
+        raise ValueError(f"{place}: {', '.join(missing)} must be given")
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
 
 
 def _fits(value: Any, kind: Any) -> bool:

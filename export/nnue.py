@@ -41,7 +41,8 @@ def nnue_architecture(net: EvalNetwork) -> Architecture:
     for name, found, expected in wanted:
         if found not in expected:
             raise ValueError(
-                f"an nn.bin holds no such network: {name} is {found}, expected {' or '.join(map(str, expected))}"
+                f"an nn.bin holds no such network: {name} is {found}, expected {' or '.join(map(str, expected))}; "
+                "end the output in .h for a C++ header"
             )
     return Architecture(net.feature_set.name, net.width, tuple(len(layer.bias) for layer in net.layers[:-1]))
 

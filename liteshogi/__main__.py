@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import keyword
 import os
@@ -92,13 +93,16 @@ def main() -> None:
             code = _run(arguments)
         finally:
             sys.stdout.flush()  # here rather than at exit, where a closed pipe could only be complained about
+    except OSError as error:
+        code = 0
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: {_in_words(error)}", file=sys.stderr)
+            code = 1
+        # The reader of our output has seen enough, or it is full; what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = 130
-    except BrokenPipeError:
-        # The reader of our output has seen enough; what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     if workers := sys.modules.get("lite.workers"):
         workers.leave_with(code)
     sys.exit(code)
@@ -125,7 +129,7 @@ def _run(arguments: list[str]) -> int:
             raise
         print(f"error: this needs {missing}: pip install 'liteshogi[{EXTRAS[missing]}]'", file=sys.stderr)
         return 1
-    except (ValueError, OSError, MemoryError) as error:
+    except (ValueError, OSError, MemoryError, OverflowError) as error:
         if isinstance(error, BrokenPipeError):
             raise
         print("error: " + (_in_words(error) or "not enough memory"), file=sys.stderr)
@@ -179,6 +183,8 @@ def _in_words(error: Exception) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
+        if error.errno == errno.ENOSPC and not place:
+            place = "standard output: "  # files are named by who writes them
         text = place + error.strerror[0].lower() + error.strerror[1:]
     return " ".join(text.split())
 

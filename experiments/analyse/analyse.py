@@ -25,6 +25,8 @@ from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
 
+MOST_THREADS, MOST_NODES = 64, 10**12
+
 MOVE_COLUMNS = 14
 """`▲５五銀左不成` on the terminal."""
 PATIENCE = 0.2
@@ -70,6 +72,10 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
     least = (options.milliseconds, options.threads, options.hash, options.multipv, options.nodes or 1)
     if min(least) < 1 or options.nodes == 0:
         raise ValueError("--milliseconds, --nodes, --multipv, --threads and --hash must be at least 1")
+    if options.threads > MOST_THREADS or (options.nodes or 1) > MOST_NODES:
+        raise ValueError(f"--threads goes up to {MOST_THREADS}, --nodes up to {MOST_NODES:,}")
+    if not options.games:
+        raise ValueError("no game: name files of games, or folders that hold some")
     if find_spec("matplotlib") is None:
         raise ValueError("the picture needs matplotlib: pip install 'liteshogi[train]'")
     chosen, skipped, refused = [], [], []

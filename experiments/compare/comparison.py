@@ -80,11 +80,11 @@ def choose_positions(files: Sequence[Path], positions: int | None, seed: int, ou
             raise ValueError(f"{output}: was made of other data; choose another --output, or remove the file")
         return output
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(sources, json.dumps(digests).encode())
     if single:
         _cut(files, positions, output)
     else:
         _choose_games(files, positions, seed, output)
+    write_atomically(sources, json.dumps(digests).encode())
     return output
 
 
@@ -112,6 +112,8 @@ def _choose_games(files: Sequence[Path], positions: int | None, seed: int, outpu
                 )
             games.append((raw[start:stop], int(found)))
             start = stop
+    if not games:
+        raise ValueError(f"{files[0]}: holds no game")
     order = np.random.default_rng(seed).permutation(len(games))
     total = np.cumsum([games[game][1] for game in order])
     wanted = len(games) if positions is None else int(np.searchsorted(total, positions)) + 1

@@ -39,7 +39,7 @@ def measure_factory(net: str, data: Path) -> dict[str, Any]:
     processes, by the clock; labels: {static, quiescence, search, walk, tree:
     positions a second}; label_overhead: a label's time over what its nodes take in the long search}.
     """
-    network = load_network(net)
+    network, codes = load_network(net), _codes(data)
     nps = signature(net)["nps"]
     player = Player(network, NODES)
     Duel(player).play("startpos")
@@ -54,7 +54,7 @@ def measure_factory(net: str, data: Path) -> dict[str, Any]:
         "cores": cores,
         "all_cores_positions_per_hour": round(3600 * together / (time.perf_counter() - begun)),
     }
-    labels, searched = _measure_labels(Studio(network), _codes(data))
+    labels, searched = _measure_labels(Studio(network), codes)
     return {
         "search_nps": nps,
         "games": games,

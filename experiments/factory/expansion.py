@@ -18,6 +18,7 @@ from experiments.factory.produce import produce
 from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
+from experiments.games.counted import MOST_NODES
 from lite.records.encode import position_records
 from lite.records.file import BLOCK_POSITIONS, RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
@@ -55,6 +56,8 @@ class Labelling:
         """Raises ValueError in words for options that make no sense."""
         if self.label in ("search", "engine") and not (self.nodes > 0 or self.depth > 0):
             raise ValueError(f"--label {self.label} needs --nodes or --depth")
+        if min(self.nodes, self.depth) < 0 or max(self.nodes, self.depth) >= MOST_NODES:
+            raise ValueError(f"--nodes, --depth: from 0 to below {MOST_NODES:,}")
         if (self.label == "engine") != bool(self.engine):
             raise ValueError("--label engine and --engine COMMAND belong together")
         if not 0 <= self.result_share <= 1:

@@ -27,7 +27,7 @@ class Workforce:
         """Where that work goes. ValueError in words for numbers that make no sense."""
         if self.workers < 1:
             raise ValueError(f"--workers {self.workers}: at least 1 is needed")
-        if self.max_gb is not None and self.max_gb <= 0:
+        if self.max_gb is not None and not 0 < self.max_gb < float("inf"):
             raise ValueError(f"--max-gb {self.max_gb}: must be more than 0")
         max_bytes = None if self.max_gb is None else int(self.max_gb * 1e9)
         return Place(folder, form, self.workers, self.ray, max_bytes=max_bytes, in_order=self.in_order)

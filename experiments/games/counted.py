@@ -22,6 +22,8 @@ from experiments.games.pairs import PairTask, line_of
 from experiments.games.player import Ending, PuctPlayer
 from lite.records.formats import HCPE3
 
+MOST_NODES = 1 << 31
+"""A move's limits are below."""
 FROM_START = (6, 12)
 """Random plies where no file of openings is given."""
 DRAWN, REPEATED = 1000, 0.1
@@ -64,6 +66,8 @@ class CountedGames:
         for side in self.limits():
             if min(side) < 0 or not any(side):
                 raise ValueError("--nodes, --depth: a move of each player needs a limit, which is above 0")
+            if max(side) >= MOST_NODES:
+                raise ValueError(f"--nodes, --depth: {max(side)} is too many; below {MOST_NODES:,} will do")
         if self.games < 2 or self.games % 2:
             raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
         least, most = self.plies()

@@ -114,6 +114,14 @@ class Variety:
     soft_temperature: float = 30.0
     """A move that is worse by so many centipawns is played 1 / e times as often."""
 
+    def check(self) -> None:
+        """Raises ValueError in words for options that make no sense."""
+        for name, least in (("soft_plies", 0), ("soft_lines", 1), ("soft_margin", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        if not 0 < self.soft_temperature < float("inf"):
+            raise ValueError(f"--soft-temperature {self.soft_temperature}: must be more than 0")
+
 
 @dataclass(frozen=True)
 class PlayedGame:

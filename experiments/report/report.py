@@ -71,6 +71,8 @@ def write_report(report: Report) -> dict[str, Any]:
 
     Raises OSError, or ValueError in words, for what is no run, cannot be read, or is there already.
     """
+    if not report.runs:
+        raise ValueError("no run: name folders and files of runs, or folders of such")
     check_output(report.output, (".html",), report.overwrite)
     found = find_runs(report.runs)
     names = _names([path for paths in found.values() for path in paths])

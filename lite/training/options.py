@@ -91,6 +91,7 @@ class TrainingOptions:
             "pool_positions",
             "threads",
             "save_minutes",
+            "max_steps",
             "cp_per_logit",
             "net_cp_per_logit",
         )

@@ -29,7 +29,8 @@ class Command:
     def run(self) -> None:
         sfens = [*self.sfen, *self._lines()]
         if not sfens:
-            raise ValueError("no positions: give SFENs in quotes, or --file")
+            where = "" if self.file is None else f"{self.file}: "
+            raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one a line")
         found = evaluate(self.net, sfens)
         if self.json:
             print(json.dumps(found))

@@ -83,6 +83,8 @@ def read_games(path: Path, count: int) -> Games:
                 lines.append(pos["moves"][1 : pos["ply"] + 1].tolist())
             if len(lines) == count:
                 break
+    if not lines:
+        raise ValueError(f"{path}: no games from the start position in it")
     return _pack(lines, path.name)
 
 

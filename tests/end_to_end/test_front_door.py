@@ -164,6 +164,52 @@ def test_errors_are_one_line(arguments):
     assert line.startswith("error: ")
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("test default SAMPLE --positions 0", "--positions 0: must be at least 1"),
+        ("test default SAMPLE --batch-size 0", "--batch-size 0: must be at least 1"),
+        ("train lite SAMPLE -o OUT --max-steps 0", "--max-steps 0: must be more than 0"),
+        ("bench reading SAMPLE --rounds 0", "--rounds 0: both must be at least 1"),
+        ("selfplay alphabeta -o OUT --max-gb nan", "--max-gb nan: must be more than 0"),
+        ("selfplay alphabeta -o OUT --hash-mb 0", "--hash-mb 0: must be at least 1"),
+        ("selfplay alphabeta -o OUT --soft-temperature 0", "--soft-temperature 0.0: must be more than 0"),
+        ("selfplay alphabeta -o OUT --nodes 999999999999999999999", "below 2,147,483,648 will do"),
+        ("relabel SAMPLE -o OUT --label search --nodes 999999999999999999999", "from 0 to below 2,147,483,648"),
+        ("match default default -o OUT --nodes 999999999999999999999", "below 2,147,483,648 will do"),
+        ("report", "no run: name folders and files of runs"),
+        ("export missing.safetensors -o OUT.onnx", "missing.safetensors: there is no such network"),
+        ("export default -o OUT.bin", "end the output in .h for a C++ header"),
+        ("analyse default -o OUT.kif", "no game: name files of games"),
+        ("analyse default GAME -o OUT.kif --threads 100000", "--threads goes up to 64"),
+        ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
+        ("sweep EMPTY.toml -o OUT", "measure: valid, yardstick must be given"),
+        ("compare nets EMPTY.hcpe3 --valid SAMPLE -o OUT", "EMPTY.hcpe3: holds no game"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_line(command, words, tmp_path, monkeypatch, capsys):
+    root = Path(__file__).parents[2]
+    places = {"SAMPLE": root / "experiments/sample/valid_sample.hcpe3", "GAME": root / "tests/data/wcsc28.kif"}
+    monkeypatch.chdir(tmp_path)
+    for suffix in ("sfen", "toml", "hcpe3"):
+        (tmp_path / f"EMPTY.{suffix}").touch()
+    assert _run([str(places.get(word, word)) for word in command.split()]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert words in line
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("EMPTY")]
+
+
+def test_a_full_standard_output_is_named():
+    for arguments in (["--help"], ["eval", "default", "startpos"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "liteshogi", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+            )
+        assert done.returncode == 1
+        assert done.stderr == "error: standard output: no space left on device\n"
+
+
 def test_json_is_alone_on_standard_output():
     assert json.loads(liteshogi("perft", "startpos", "3", "--json").stdout)["nodes"] == 25470
     (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)

@@ -27,6 +27,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
+        if self.threads < 1 or self.rounds < 1:
+            raise ValueError(f"--threads {self.threads}, --rounds {self.rounds}: both must be at least 1")
         if self.together:
             self._measure_together()
             return
