@@ -1,4 +1,4 @@
-"""Sweeps: which points there are, what is kept, that a killed one goes on, and that a point that fails stands alone."""
+"""Sweeps: what is kept, that a killed one goes on, and that a point that fails stands alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from experiments.results import Results
 from experiments.sweep import games
 from experiments.sweep.budgets import budgets_as_markdown
-from experiments.sweep.configuration import Configuration, Point, Range, read_configuration
+from experiments.sweep.configuration import Configuration, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import near_front, play_games, who_plays
 from experiments.sweep.sampler import Sampler
@@ -32,22 +32,14 @@ from lite.datasets.provenance import sha256_of
 from search.evaluation.bench import random_network
 from search.evaluation.shipped import network_file
 from search.machine.folder_lock import FolderLock
+from tests.experiments.sweep.conftest import GRID, MEASURE, TRAIN, described
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "experiments" / "sample"
-MEASURE = '[measure]\nvalid = ["v.hcpe3"]\nyardstick = ["y.hcpe"]\n'
-TRAIN = '[train]\nkind = "dense"\ndata = ["d.hcpe"]\nlambda = 1.0\n'
-GRID = "[[space]]\nwidth = [32, 64]\nhidden = [[8], [16, 16]]\nseed = [0, 1]\n"
 SPACES = (
     '[[space]]\nkind = ["dense"]\nwidth = { low = 32, high = 256, step = 32 }\n'
     '[[space]]\nkind = ["lite"]\ndims = [[4, 2, 8], [8, 4, 8]]\nlearning-rate = { low = 0.1, high = 1, log = true }\n'
 )
-
-
-def described(folder: Path, text: str) -> Path:
-    path = folder / "sweep.toml"
-    path.write_text(text)
-    return path
 
 
 def figures_of(point: Point) -> dict[str, Any]:
@@ -74,41 +66,6 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path: Path) -> None:
-    configuration = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID))
-    points = list(configuration.grid())
-    assert [point.label for point in points[:3]] == [
-        "dense width 32 hidden 8 seed 0",
-        "dense width 32 hidden 8 seed 1",
-        "dense width 32 hidden 16,16 seed 0",
-    ]
-    assert len({(point.name, point.seed) for point in points}) == len(points) == 8
-    assert points[0].name == points[1].name
-    turned = configuration.point({"hidden": [8], "width": 32})
-    assert (turned.name, turned.seed) == (points[0].name, 0)
-    assert points[0].options["lambda"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("ends", "values"),
-    [
-        ((0.5, 0.7, 0.1), [0.5, 0.6, 0.7]),
-        ((0.01, 0.1, 0.03), [0.01, 0.04, 0.07, 0.1]),
-        ((1e-5, 3e-5, 1e-5), [1e-5, 2e-5, 3e-5]),
-        ((8, 30, 8), [8, 16, 24]),
-    ],
-)
-def test_a_range_has_both_its_ends(ends: tuple[float, float, float], values: list[float]) -> None:
-    found = Range(*ends).values()
-    assert found == values
-    assert [type(one) for one in found] == [type(one) for one in values]
-
-
-def test_equal_points_are_one(tmp_path: Path) -> None:
-    twice = 2 * '[[point]]\nkind = "dense"\nwidth = 32\n'
-    assert len(read_configuration(described(tmp_path, TRAIN + MEASURE + twice)).listed) == 1
-
-
 def test_a_peer_that_was_measured_stays_that_net(tmp_path: Path) -> None:
     def peer(net: Path | str) -> Sweep:
         text = TRAIN + MEASURE + f'[[peer]]\nname = "p"\nnet = "{net}"\n'
@@ -128,29 +85,6 @@ def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> 
     assert run_sweep(sweep)["points"] == 0  # there are no such positions
     described(tmp_path, TRAIN + MEASURE.replace("y.hcpe", "z.hcpe") + '[[peer]]\nname = "p"\nnet = "default"\n')
     assert run_sweep(sweep)["points"] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a =", "not TOML"),
-        ("widths = 3", "unknown widths"),
-        ('search = "bayes"', "choose grid, random, tpe, nsga2"),
-        (TRAIN + "[measure]\nvalid = []\n", "measure: .*yardstick"),
-        (TRAIN + MEASURE, r"no \[\[space\]\]"),
-        (TRAIN + MEASURE + "[[space]]\nwidth = []\n", "no value to choose"),
-        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 2 }\n", "a grid's range needs a `step`"),
-        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 3, high = 2, step = 1 }\n", "goes up from"),
-        (TRAIN + MEASURE + '[[space]]\nkind = ["resnet"]\n', "kind 'resnet': a sweep's nets are"),
-        ('search = "tpe"\n' + TRAIN + MEASURE + GRID, "needs `points`"),
-        (TRAIN + MEASURE + '[[peer]]\nname = "a"\n', "has a name and a net"),
-        (TRAIN + MEASURE + 2 * '[[peer]]\nname = "a"\nnet = "default"\n', r"two \[\[peer\]\]s are called 'a'"),
-        (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 9, step = 1, log = true }\n", "exclude each other"),
-    ],
-)
-def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        read_configuration(described(tmp_path, text))
 
 
 def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
