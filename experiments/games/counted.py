@@ -16,9 +16,9 @@ import numpy as np
 
 from experiments.arena.process import GAMES
 from experiments.factory.produce import Place
-from experiments.games.openings import Openings, read_openings
+from experiments.games.openings import read_openings
 from experiments.games.options import NamedPlayer
-from experiments.games.pairs import PairTask, line_of
+from experiments.games.pairs import PairTask, openings_of
 from experiments.games.player import Ending, PuctPlayer
 from lite.records.formats import HCPE3
 
@@ -109,12 +109,11 @@ class CountedGames:
 
     def _repeated(self, lines: tuple[str, ...]) -> float:
         """The share of the first openings that another has been equal to, before any is thrown away as unbalanced."""
-        least, most = self.plies()
-        if not most:
+        plies, drawn = self.plies(), min(self.games // 2, DRAWN)
+        if not plies[1]:
             return 0.0
-        drawn = min(self.games // 2, DRAWN)
         openings = {
-            Openings((line_of(lines, number, self.seed),), least, most).draw(np.random.default_rng((self.seed, number)))
+            openings_of(lines, number, plies, self.seed).draw(np.random.default_rng((self.seed, number)))
             for number in range(drawn)
         }
         return 1 - len(openings) / drawn

@@ -55,7 +55,7 @@ class PairTask:
 
     def opening(self, number: int, random: np.random.Generator, fits: Callable[[str], bool]) -> str:
         """Where both games of a pair begin; what random moves have led to must fit."""
-        openings = Openings((line_of(self.lines, number, self.seed),), *self.random_plies)
+        openings = openings_of(self.lines, number, self.random_plies, self.seed)
         return openings.draw(random, fits if openings.most else None)
 
 
@@ -101,6 +101,11 @@ def line_of(lines: tuple[str, ...], number: int, seed: int) -> str:
     """The opening that a pair begins from, before random moves: each is used before one is used again."""
     turn, place = divmod(number, len(lines))
     return lines[np.random.default_rng((seed, turn, 0)).permutation(len(lines))[place]]
+
+
+def openings_of(lines: tuple[str, ...], number: int, random_plies: tuple[int, int], seed: int) -> Openings:
+    """What a pair's opening is drawn from: its line, and random moves played on."""
+    return Openings((line_of(lines, number, seed),), *random_plies)
 
 
 def pair_product(games: Iterable[PlayedGame], begun: float) -> Product:
