@@ -2,6 +2,7 @@
 
 A finding ends it and lies in the folder as `crash-...`, `timeout-...` or `oom-...`. Inputs that led somewhere new are
 kept there, too, and a run with the same folder goes on from them. Needs atheris: pip install 'liteshogi[fuzz]'.
+All readers in turn: python -m tests.fuzz.rounds --help
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import atheris
 
+from tests.fuzz.ledger import Run, append
 from tests.fuzz.reader import attempt
 from tests.fuzz.readers import READERS
 
@@ -51,6 +53,7 @@ def main() -> None:
     parser.add_argument("reader", choices=sorted(READERS))
     parser.add_argument("--seconds", type=float, default=3600, help="of CPU")
     parser.add_argument("--corpus", type=Path, required=True, help="folder of inputs, made if it is not there")
+    parser.add_argument("--ledger", type=Path, help="JSON lines, to which a run that found nothing is added")
     told = parser.parse_args()
     told.corpus.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
@@ -70,6 +73,8 @@ def main() -> None:
         if taken > told.seconds:
             print(f"{told.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
             sys.stdout.flush()
+            if told.ledger is not None:
+                append(told.ledger, Run(told.reader, round(taken, 1), executions))
             os._exit(0)
 
     limits = (f"-timeout={HANG_SECONDS}", f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")

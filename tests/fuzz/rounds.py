@@ -1,0 +1,70 @@
+"""All readers under the fuzzer in turn, the one with the least time first, until each has had so many seconds:
+
+    python -m tests.fuzz.rounds ledger.jsonl --corpora corpora --seconds 3600
+
+The same command goes on with what the ledger holds; Ctrl-C ends it after the loss of a run. A reader with a finding is
+left alone from then on. `--table` prints what the ledger tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.fuzz.ledger import Run, append, bounds_checked, read, seconds_of, table
+from tests.fuzz.readers import READERS
+
+FINDINGS = ("crash-*", "timeout-*", "oom-*", "slow-unit-*")
+
+
+def findings(corpus: Path) -> set[Path]:
+    return {path for pattern in FINDINGS for path in corpus.glob(pattern)}
+
+
+def play(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
+    """One run in a process of its own, and whether it found nothing."""
+    before = findings(corpus)
+    options = ["--seconds", str(seconds), "--corpus", str(corpus), "--ledger", str(ledger)]
+    with (corpus.parent / f"{reader}.log").open("ab") as log:
+        process = subprocess.run([sys.executable, "-m", "tests.fuzz", reader, *options], stdout=log, stderr=log)
+    found = sorted(findings(corpus) - before)
+    for path in found:
+        append(ledger, Run(reader, 0.0, 0, finding=path.name))
+    return process.returncode == 0 and not found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.rounds", description="All readers under atheris.")
+    parser.add_argument("ledger", type=Path, help="JSON lines, added to")
+    parser.add_argument("--corpora", type=Path, help="folder of the readers' folders, and of what atheris says")
+    parser.add_argument("--seconds", type=float, default=3600, help="of CPU, that each reader is to have in all")
+    parser.add_argument("--slice", type=float, default=300, help="seconds of CPU of a run")
+    parser.add_argument("--readers", nargs="*", choices=sorted(READERS), default=sorted(READERS), metavar="READER")
+    parser.add_argument("--table", action="store_true", help="print a table of the ledger and do no more")
+    told = parser.parse_args()
+    if told.table:
+        print(table(read(told.ledger)))
+        return
+    if told.corpora is None:
+        parser.error("--corpora is needed")
+    stopped: set[str] = set()
+    while True:
+        had = seconds_of(read(told.ledger), bounds_checked())
+        left = {reader: had[reader] for reader in told.readers if had[reader] < told.seconds and reader not in stopped}
+        if not left:
+            return
+        reader = min(left, key=lambda name: left[name])
+        corpus = told.corpora / reader
+        corpus.mkdir(parents=True, exist_ok=True)
+        begun = time.monotonic()
+        if not play(reader, min(told.slice, told.seconds - had[reader]), corpus, told.ledger):
+            stopped.add(reader)
+        words = "stopped: see its log" if reader in stopped else f"{had[reader] / 60:.0f} minutes before"
+        print(f"{reader}: {time.monotonic() - begun:.0f} s, {words}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

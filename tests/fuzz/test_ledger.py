@@ -1,0 +1,30 @@
+"""What the ledger of the fuzzer tells: time by reader, apart where bounds were checked, and what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fuzz.ledger import Run, append, read, seconds_of, table
+from tests.fuzz.readers import READERS
+
+
+def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    assert read(path) == []
+    runs = [
+        Run("kif", 60.0, 1000, bounds=False),
+        Run("kif", 30.0, 500, bounds=False),
+        Run("kif", 6.0, 10, bounds=True),
+        Run("csa", 12.0, 70, bounds=False),
+        Run("csa", 0.0, 0, bounds=False, finding="crash-1"),
+    ]
+    for run in runs:
+        append(path, run)
+    assert read(path) == runs
+    without, checked = seconds_of(runs, bounds=False), seconds_of(runs, bounds=True)
+    assert (without["kif"], without["csa"], checked["kif"], checked["csa"]) == (90.0, 12.0, 6.0, 0.0)
+    assert set(without) == set(READERS)
+    rows = table(runs).splitlines()
+    assert "| `kif` | 1.5 | 1,500 | 0.1 min, 10 |  |" in rows
+    assert "| `csa` | 0.2 | 70 |  | 1 |" in rows
+    assert len(rows) == 2 + len(READERS)
