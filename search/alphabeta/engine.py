@@ -27,6 +27,7 @@ from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
+from search.machine.clock import ticks_at
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import MAX_PLY, is_mate, mate_plies, win_rate
@@ -36,8 +37,6 @@ QUIET_SECONDS = 0.01
 """A search that is younger has no need of a thread that tells how far it is: the depth that it is at ends soon."""
 TOLD_NODES = 2000
 """Depths of fewer nodes are told together, after a millisecond or two."""
-LATEST = (1 << 63) - 1
-"""Nanoseconds of a deadline, at most: what a record holds."""
 
 
 class AlphaBetaEngine(Engine):
@@ -101,7 +100,7 @@ class AlphaBetaEngine(Engine):
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
         """As every engine; the search looks at the clock itself, where it can read it."""
         start = time.perf_counter() if start is None else start
-        self._threads[0].record["deadline"] = 0 if budget is None else min(int(budget.end(start) * 1e9), LATEST)
+        self._threads[0].record["deadline"] = 0 if budget is None else ticks_at(budget.end(start))
         super().limit(budget, start)
 
     def stop(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -76,6 +75,7 @@ def test_a_bare_install_is_ready_without_compiling(kernel: str, tmp_path_factory
     cache = place / f"cache-{kernel}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NUMBA_"))}
     environment |= {"LITESHOGI_CACHE": str(cache), "LITESHOGI_KERNEL": kernel}
+    resource = pytest.importorskip("resource", reason="POSIX's")
     used, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     script = "usi\nisready\nposition startpos\ngo depth 1\nquit\n"
     engine = [python, "-m", "liteshogi"]

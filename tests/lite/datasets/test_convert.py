@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import resource
 from pathlib import Path
 from typing import Any
 
@@ -443,6 +442,7 @@ def test_a_disk_that_fills_up_is_told_with_the_file(tmp_path: Path, data_directo
     path, game = tmp_path / "out" / "a.hcpe", data_directory / "scored.csa"
     run(path, game)
     before = path.read_bytes()
+    resource = pytest.importorskip("resource", reason="limits of files are POSIX's")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from search.machine.files import WholeFile, check_output, refuse_unwritable, wri
 @contextlib.contextmanager
 def few_bytes() -> Iterator[None]:
     """No file may grow past 1,000 bytes, pytest's own output neither: the system's own way to run out of room."""
+    resource = pytest.importorskip("resource", reason="limits of files are POSIX's")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
