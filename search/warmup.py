@@ -22,6 +22,7 @@ from search.evaluation.material import material_network
 from search.machine.cache_directory import make_directory, note_use
 from search.machine.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
 from search.machine.source_digest import code_name
+from search.machine.standard_streams import take_input
 from search.machine.target import KERNELS
 
 _UNUSED_DAYS = 30
@@ -47,7 +48,9 @@ def compile_as_second() -> None:
 
 
 def _end_with_input() -> None:
-    sys.stdin.buffer.read()
+    stream = take_input()
+    if stream is not None:
+        stream.read()
     os._exit(1)
 
 

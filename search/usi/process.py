@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import queue
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable
 
 from search.machine.heap import share_one_heap
+from search.machine.standard_streams import take_input, take_output
 from search.usi.adapter import Adapter
 from search.usi.session import Session
 from search.usi.streams import Output, listen
@@ -26,18 +26,15 @@ def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter |
 
 def main(adapter: Adapter | None = None) -> None:
     """Speak USI on standard input and output until `quit`, the end of input, or a signal; by default as alpha-beta."""
-    if sys.stdout is None:
+    output = take_output()
+    if output is None:
         return
     share_one_heap()
-    for stream in (sys.stdin, sys.stdout):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure:  # Windows with a Japanese locale would use cp932
-            reconfigure(encoding="utf-8", errors="replace", newline="\n" if stream is sys.stdout else None)
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             # The system ends the process at once; a Python handler would wait for compiled code to come back.
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(sys.stdin, heard), daemon=True).start()
-    speak(iter(heard.get, None), Output(sys.stdout), adapter)
+    threading.Thread(target=listen, args=(take_input(), heard), daemon=True).start()
+    speak(iter(heard.get, None), Output(output), adapter)
     os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them
