@@ -16,6 +16,7 @@ from search.machine.metadata import parse_json
 
 Counts = Mapping[str, int | float]
 _FIELDS = ("job", "shard", "start", "stop", "counts")
+_LARGEST = 1 << 63
 
 
 class Ledger:
@@ -150,8 +151,8 @@ def _malformed(line: Any) -> str:
     """Why nothing that was read can be a job's; empty if it can."""
     if not isinstance(line, dict) or line.keys() != set(_FIELDS):
         return f"it needs {', '.join(_FIELDS)}"
-    if not all(type(line[name]) is int and line[name] >= 0 for name in _FIELDS[:-1]):
-        return "job, shard, start and stop must be whole numbers from 0 on"
+    if not all(type(line[name]) is int and 0 <= line[name] < _LARGEST for name in _FIELDS[:-1]):
+        return "job, shard, start and stop must be whole numbers from 0 on, no larger than a file may be"
     return "" if _are_counts(line["counts"]) else "its counts must be finite numbers, int or float"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
     for one in read_places(folder / LEDGER):
         shard = folder / f"shard_{one.shard:05}.{HCPE3}"
         with complaints_about(shard), open(shard, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if one.stop > size:
+                raise ValueError(
+                    f"{shard}: {size:,} bytes, of which pair {one.job} ends at {one.stop:,}; copy it again"
+                )
             file.seek(one.start)
             raw = file.read(one.stop - one.start)
         try:

@@ -77,7 +77,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         with safe_open(path, "pt") as file:
             header = file.metadata()
             version, text = header.get("version"), header["data"]
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            # Copies: what is a view of the file changes with it, and keeps Windows from replacing it.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a mapping)
         data = parse_json(text)
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
