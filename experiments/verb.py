@@ -3,6 +3,7 @@ known, whatever else runs beside it."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -56,13 +57,13 @@ class Verbs:
                 if self._cores and hasattr(os, "sched_setaffinity"):
                     os.sched_setaffinity(process.pid, self._cores)
             try:
-                _, status, usage = os.wait4(process.pid, 0)
+                status, cpu_seconds = _ended(process)
             except BaseException:
                 self.stop()
                 process.wait()
                 raise
             with self._lock:
-                process.returncode = os.waitstatus_to_exitcode(status)
+                process.returncode = status
                 self._process = None
             if self._stopped:
                 raise Stopped
@@ -73,7 +74,7 @@ class Verbs:
         if process.returncode:
             last = words_of["said"].strip()[-LAST_WORDS:] or f"ended with {process.returncode}"
             raise ValueError(f"liteshogi {' '.join(words)}: {last}")
-        used = {"seconds": time.monotonic() - begun, "cpu_seconds": usage.ru_utime + usage.ru_stime}
+        used = {"seconds": time.monotonic() - begun, "cpu_seconds": cpu_seconds}
         return words_of["printed"], {name: round(value, 1) for name, value in used.items()}
 
     @contextmanager
@@ -100,3 +101,16 @@ class Verbs:
             if self._process is not None and not self._stopped:
                 os.kill(self._process.pid, signal.SIGINT)
             self._stopped = True
+
+
+def _ended(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Wait for a process: (its exit code, the seconds of CPU that it took), with its children's except on Windows."""
+    if sys.platform != "win32":
+        _, status, usage = os.wait4(process.pid, 0)
+        return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+    times = [ctypes.c_uint64() for _ in range(4)]  # begun, ended, kernel, user
+    status = process.wait()
+    handle = ctypes.c_void_p(int(process._handle))
+    if not ctypes.CDLL("kernel32").GetProcessTimes(handle, *map(ctypes.byref, times)):
+        raise ctypes.WinError()
+    return status, (times[2].value + times[3].value) / 1e7

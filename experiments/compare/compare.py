@@ -160,7 +160,7 @@ class Comparison:
             "valid": valid.name,
             "digests": {"data": sha256_of(data), "valid": sha256_of(valid)},
             "nets": {
-                str(net.relative_to(self.output)): sha256_of(net)
+                net.relative_to(self.output).as_posix(): sha256_of(net)
                 for variant in variants
                 for seed in self.seeds
                 for net in [network_path(str(variant.seeded(seed, runs).options.output))]

@@ -76,7 +76,7 @@ def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> No
         taken = train(row, plan.shapes[row.shape], seed, folder) | {"data": _digests(row, results)}
     figures = measure(row, seed, plan.measures, folder)
     net = Path(net_of(row, seed, folder))
-    made = {"net": str(net.relative_to(folder)), "sha256": sha256_of(net)}
+    made = {"net": net.relative_to(folder).as_posix(), "sha256": sha256_of(net)}
     results.add(NET, row.name, seed, figures | taken | made | program() | libraries())
 
 

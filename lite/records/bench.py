@@ -51,7 +51,7 @@ def resident_bytes() -> int | None:
     """Bytes of memory that this process holds; None where the system does not tell."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
+    except (OSError, AttributeError):
         return None
 
 

@@ -44,11 +44,12 @@ class RunFolder:
 
     def abandon(self) -> None:
         """Leave no directory behind where `lock` made one: the run could not begin."""
-        if self._made:
-            self._lock.file.unlink(missing_ok=True)
-            with suppress(OSError):  # something lies in it already
-                self.path.rmdir()
-        self.release()
+        if not self._made:
+            self.release()
+            return
+        self._lock.discard()
+        with suppress(OSError):  # something lies in it already
+            self.path.rmdir()
 
     def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""

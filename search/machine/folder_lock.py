@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,6 +47,14 @@ class FolderLock:
         if self._held is not None:
             self._held.close()
             self._held = None
+
+    def discard(self) -> None:
+        """Leave the directory without the lock's file."""
+        if sys.platform == "win32":  # no open file can be removed there: neither this one nor the next holder's
+            self.release()
+        with suppress(OSError):
+            self.file.unlink()
+        self.release()
 
     def __enter__(self) -> FolderLock:
         self.take()
