@@ -28,11 +28,13 @@ class Sampler:
         """Raises ModuleNotFoundError without optuna."""
         import optuna
         from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
+        from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._configuration, self._results = configuration, results
-        storage = JournalStorage(JournalFileBackend(str(folder / STUDY)))
+        study = str(folder / STUDY)
+        lock = JournalFileOpenLock(study)  # the other kind needs symbolic links, which Windows keeps for administrators
+        storage = JournalStorage(JournalFileBackend(study, lock))
         self._study = optuna.create_study(
             storage=storage, study_name="sweep", directions=["minimize"] * len(AIMS), load_if_exists=True
         )
