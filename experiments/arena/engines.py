@@ -9,13 +9,13 @@ import difflib
 import os
 import re
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.arena.dialogue import Dialogue
+from experiments.installed import installed_program
 
 USIOK_SECONDS = 60.0
 READY_SECONDS = 900.0
@@ -167,7 +167,7 @@ def engine_command(command: str) -> tuple[Path, list[str]]:
         words = [command] if Path(command).is_file() else shlex.split(text) or [command]
     except ValueError as error:
         raise ValueError(f"engine {command!r}: {error}") from error
-    path = Path(sys.executable).with_name("liteshogi") if words[0] == "liteshogi" else Path(words[0])
+    path = (installed_program(words[0]) if words[0] == "liteshogi" else None) or Path(words[0])
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such engine")
     if not os.access(path, os.X_OK):

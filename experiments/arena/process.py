@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import OURS
+from experiments.installed import installed_program
 from lite.datasets.provenance import FILES, digests_of
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
@@ -29,8 +30,8 @@ WATCH_SECONDS = 0.5
 
 def find_arena() -> Path:
     """ShogiArena's program; ModuleNotFoundError if it is not installed."""
-    program = Path(sys.executable).with_name("shogiarena")
-    if importlib.util.find_spec("shogiarena") is None or not program.is_file():
+    program = installed_program("shogiarena")
+    if importlib.util.find_spec("shogiarena") is None or program is None:
         raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
     return program
 

@@ -1,0 +1,16 @@
+"""Programs that were installed with this Python's packages."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+
+def installed_program(name: str) -> Path | None:
+    """The program of that name, which on Windows has an ending and may lie in a folder beside Python's."""
+    places = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
+    found = shutil.which(name, path=places)
+    return None if found is None else Path(found)
