@@ -18,9 +18,10 @@ from pathlib import Path
 
 import atheris
 
-from tests.fuzz.ledger import Run, append
+from tests.fuzz.ledger import Run
 from tests.fuzz.reader import attempt
 from tests.fuzz.readers import READERS
+from tests.json_lines import append
 
 ROOMS = ("search", "lite", "export", "experiments", "liteshogi")
 MEGABYTES = 4096

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 
 from tests.fuzz.readers import READERS
 
@@ -27,18 +25,6 @@ class Run:
     """Whether compiled code checked its indices."""
     finding: str = ""
     """The file of an input that the reader did not stand."""
-
-
-def append(path: Path, run: Run) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(run)) + "\n")
-
-
-def read(path: Path) -> list[Run]:
-    """Those of a file, none where there is no file."""
-    if not path.exists():
-        return []
-    return [Run(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def seconds_of(runs: Sequence[Run], bounds: bool) -> dict[str, float]:

@@ -14,8 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.ledger import Run, append, bounds_checked, read, seconds_of, table
+from tests.fuzz.ledger import Run, bounds_checked, seconds_of, table
 from tests.fuzz.readers import READERS
+from tests.json_lines import append, read
 
 FINDINGS = ("crash-*", "timeout-*", "oom-*", "slow-unit-*")
 
@@ -24,7 +25,7 @@ def findings(corpus: Path) -> set[Path]:
     return {path for pattern in FINDINGS for path in corpus.glob(pattern)}
 
 
-def play(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
+def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
     """One run in a process of its own, and whether it found nothing."""
     before = findings(corpus)
     options = ["--seconds", str(seconds), "--corpus", str(corpus), "--ledger", str(ledger)]
@@ -46,13 +47,13 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print a table of the ledger and do no more")
     told = parser.parse_args()
     if told.table:
-        print(table(read(told.ledger)))
+        print(table(read(told.ledger, Run)))
         return
     if told.corpora is None:
         parser.error("--corpora is needed")
     stopped: set[str] = set()
     while True:
-        had = seconds_of(read(told.ledger), bounds_checked())
+        had = seconds_of(read(told.ledger, Run), bounds_checked())
         left = {reader: had[reader] for reader in told.readers if had[reader] < told.seconds and reader not in stopped}
         if not left:
             return
@@ -60,7 +61,7 @@ def main() -> None:
         corpus = told.corpora / reader
         corpus.mkdir(parents=True, exist_ok=True)
         begun = time.monotonic()
-        if not play(reader, min(told.slice, told.seconds - had[reader]), corpus, told.ledger):
+        if not fuzz(reader, min(told.slice, told.seconds - had[reader]), corpus, told.ledger):
             stopped.add(reader)
         words = "stopped: see its log" if reader in stopped else f"{had[reader] / 60:.0f} minutes before"
         print(f"{reader}: {time.monotonic() - begun:.0f} s, {words}", flush=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.fuzz.ledger import Run, append, read, seconds_of, table
+from tests.fuzz.ledger import Run, seconds_of, table
 from tests.fuzz.readers import READERS
+from tests.json_lines import append, read
 
 
 def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
-    assert read(path) == []
+    assert read(path, Run) == []
     runs = [
         Run("kif", 60.0, 1000, bounds=False),
         Run("kif", 30.0, 500, bounds=False),
@@ -20,7 +21,7 @@ def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
     ]
     for run in runs:
         append(path, run)
-    assert read(path) == runs
+    assert read(path, Run) == runs
     without, checked = seconds_of(runs, bounds=False), seconds_of(runs, bounds=True)
     assert (without["kif"], without["csa"], checked["kif"], checked["csa"]) == (90.0, 12.0, 6.0, 0.0)
     assert set(without) == set(READERS)

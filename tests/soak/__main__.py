@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from tests.json_lines import append, read
 from tests.soak import log
 from tests.soak.activities import ACTIVITIES, rest
 from tests.usi_session import Process
@@ -38,7 +39,7 @@ def measured(process: Process, run: int, begun: float, done: Counter[str]) -> lo
 
 def soak(path: Path, hours: float, every: float) -> None:
     """Have an engine work until the file tells of so many hours."""
-    before = log.read(path)
+    before = read(path, log.Measurement)
     run = 1 + max((one.run for one in before), default=-1)
     left = 3600 * hours - log.seconds_of(before)
     generator, done = random.Random(run), Counter[str]()
@@ -51,7 +52,7 @@ def soak(path: Path, hours: float, every: float) -> None:
         while (at := time.monotonic() - begun) < left:
             if at >= next_at:
                 rest(process)
-                log.append(path, measured(process, run, begun, done))
+                append(path, measured(process, run, begun, done))
                 next_at = time.monotonic() - begun + every
             activity = generator.choice(ACTIVITIES)
             activity(process, generator)
@@ -73,7 +74,7 @@ def main() -> None:
     except KeyboardInterrupt:
         pass
     finally:
-        print(log.in_words(log.read(told.log)))
+        print(log.in_words(read(told.log, log.Measurement)))
 
 
 if __name__ == "__main__":

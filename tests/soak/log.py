@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 WARM_SECONDS = 600
 """Of a process, in which it touches memory for the first time."""
@@ -46,18 +44,6 @@ class Growth:
         flat = "flat" if self.slope < 2 * self.error else "GROWING"
         told = f"{self.slope:+.0f} +- {2 * self.error:.0f} kB an hour (two standard errors)"
         return f"{flat}: {told} over {self.hours:.2f} hours"
-
-
-def append(path: Path, measurement: Measurement) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(measurement)) + "\n")
-
-
-def read(path: Path) -> list[Measurement]:
-    """Those of a file; none of a file that is not there."""
-    if not path.exists():
-        return []
-    return [Measurement(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def seconds_of(measurements: Sequence[Measurement]) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.json_lines import read
 from tests.soak import log
 from tests.soak.__main__ import soak
 from tests.soak.log import Measurement, growth, in_words
@@ -39,7 +40,7 @@ def test_a_leak_is_told_from_noise(runs: int) -> None:
 def test_few_measurements_tell_nothing(tmp_path: Path) -> None:
     assert growth(day(0, 0.1)) is None
     assert "too short" in in_words(day(0, 0.1))
-    assert in_words(log.read(tmp_path / "none.jsonl")) == "nothing has been measured"
+    assert in_words(read(tmp_path / "none.jsonl", Measurement)) == "nothing has been measured"
 
 
 @pytest.mark.slow
@@ -48,9 +49,9 @@ def test_few_measurements_tell_nothing(tmp_path: Path) -> None:
 def test_a_soak_goes_on_where_it_was_cut(tmp_path: Path) -> None:
     path = tmp_path / "soak.jsonl"
     soak(path, 30 / 3600, 5)
-    first = log.read(path)
+    first = read(path, Measurement)
     soak(path, 60 / 3600, 5)
-    second = log.read(path)
+    second = read(path, Measurement)
     assert second[: len(first)] == first
     assert {one.run for one in second} == {0, 1}
     assert sum(second[-1].done.values()) > 0
