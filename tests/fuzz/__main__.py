@@ -27,7 +27,7 @@ ROOMS = ("search", "lite", "export", "experiments", "liteshogi")
 MEGABYTES = 4096
 """That the process may hold."""
 HANG_SECONDS = 300
-"""By the clock, for one input; what takes too much CPU is told before."""
+"""By the clock, for one input: the machine may stand still. What takes too much CPU `attempt` tells before."""
 OUTCOMES = 512
 
 
@@ -78,7 +78,8 @@ def main() -> None:
                 append(told.ledger, Run(told.reader, round(taken, 1), executions))
             os._exit(0)
 
-    limits = (f"-timeout={HANG_SECONDS}", f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")
+    clock = (f"-timeout={HANG_SECONDS}", f"-report_slow_units={HANG_SECONDS}")
+    limits = (*clock, f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")
     atheris.Setup([sys.argv[0], *limits, str(told.corpus)], one)
     atheris.Fuzz()
 

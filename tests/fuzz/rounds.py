@@ -18,7 +18,7 @@ from tests.fuzz.ledger import Run, bounds_checked, seconds_of, table
 from tests.fuzz.readers import READERS
 from tests.json_lines import append, read
 
-FINDINGS = ("crash-*", "timeout-*", "oom-*", "slow-unit-*")
+FINDINGS = ("crash-*", "timeout-*", "oom-*")
 
 
 def findings(corpus: Path) -> set[Path]:
