@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from lite.datasets.chunks import data_files
 from lite.datasets.description import describe_source
+from lite.records.formats import record_files
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
@@ -26,8 +26,8 @@ LIBRARIES = ("numpy", "numba", "torch", "safetensors")
 
 
 def describe_data(path: Path) -> dict[str, Any]:
-    """A file by its digest, a folder by that of its files' digests in their order; with what describes it in turn."""
-    files = data_files((path,))
+    """A file or a folder by its digest; with what describes it in turn. Raises as `digest_of`."""
+    files = _read_of(path)
     return {
         "name": path.name,
         "files": len(files),
@@ -44,10 +44,15 @@ def sha256_of(path: Path) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """Of a file, or of a folder of data that of its files' digests in their order. Raises OSError, ValueError."""
+    """Of a file, or of a folder that of its record files' digests in their order: whatever takes a folder of records
+    reads these alone, and what else lies there changes nothing. Raises OSError, ValueError."""
     if not path.is_dir():
         return sha256_of(path)
-    return hashlib.sha256("".join(map(sha256_of, data_files((path,)))).encode()).hexdigest()
+    return hashlib.sha256("".join(map(sha256_of, _read_of(path))).encode()).hexdigest()
+
+
+def _read_of(path: Path) -> list[Path]:
+    return record_files([path]) if path.is_dir() else [path]
 
 
 def digests_of(paths: Iterable[Path | str]) -> dict[str, str]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from lite.datasets.chunks import data_files
 from lite.datasets.provenance import describe_data, libraries, program
-from lite.records.formats import record_files
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
 from search.machine.metadata import parse_json
@@ -25,18 +21,7 @@ def describe_training(folder: RunFolder, options: TrainingOptions) -> dict[str, 
     if (maker := program() | libraries()) not in makers:
         makers.append(maker)
     described = {
-        name: [{"path": str(path), **describe_data(path)} for path in _read_from(paths)]
+        name: [{"path": str(path), **describe_data(path)} for path in paths]
         for name, paths in (("data", options.data), ("valid", options.valid))
     }
     return {"made_by": makers, "seed": options.seed, **described}
-
-
-def _read_from(paths: Iterable[Path]) -> Iterator[Path]:
-    """A folder as one where a training reads all data in it, else each of the files that it reads there: the games of
-    notations, and what lies in folders below, would count in the folder's digest."""
-    for path in paths:
-        files = record_files([path])
-        if path.is_dir() and len(files) != len(data_files((path,))):
-            yield from files
-        else:
-            yield path

@@ -74,6 +74,20 @@ def test_a_source_that_was_made_too_tells_of_itself(tmp_path, source):
     assert changed["sha256"] != entry["sha256"]
 
 
+@pytest.mark.parametrize("beside", ["games.csa", "notes.txt", "below/old.hcpe"])
+def test_what_nobody_reads_in_the_folder_of_a_source_changes_nothing(tmp_path, source, beside):
+    folder = tmp_path / "made"
+    (tmp_path / "data" / "below").mkdir(parents=True)
+    data = source.rename(tmp_path / "data" / source.name)
+    before = begun(folder, Description("expand", {}, [data.parent]))
+    (data.parent / beside).write_bytes(b"other")
+    found = begun(folder, Description("expand", {}, [data.parent]), empty=False)
+    assert found["sources"] == before["sources"]
+    data.write_bytes(b"others")
+    with pytest.raises(ValueError, match="other sources"):
+        begun(folder, Description("expand", {}, [data.parent]), empty=False)
+
+
 def test_totals_and_time_go_on(tmp_path, monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(description_module.time, "monotonic", lambda: clock[0])

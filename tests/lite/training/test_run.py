@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lite.datasets.provenance import digest_of
+from lite.datasets.provenance import digest_of, sha256_of
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig
 from lite.records.formats import NO_SCORE, hcpe_dtype
@@ -109,7 +110,7 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
 
 @pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
 def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path, beside):
-    """Not what else lies in the folder, which then is told file by file."""
+    """Not what else lies in the folder."""
     folder, file = tmp_path / "data", tmp_path / "data" / "a.hcpe"
     (folder / "old").mkdir(parents=True)
     file.write_bytes(records.read_bytes())
@@ -118,9 +119,8 @@ def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path
     run = options(folder, tmp_path / "run", max_steps=1)
     train_value(run)
     (told,) = json.loads((run.output / "made.json").read_text())["data"]
-    assert told["path"] == str(file if beside else folder)
-    assert (told["files"], told["bytes"]) == (1, file.stat().st_size)
-    assert told["sha256"] == digest_of(file if beside else folder)
+    assert (told["path"], told["files"], told["bytes"]) == (str(folder), 1, file.stat().st_size)
+    assert told["sha256"] == hashlib.sha256(sha256_of(file).encode()).hexdigest() == digest_of(folder)
 
 
 def test_every_epoch_is_kept_where_asked_for(options, records, held_out, tmp_path):

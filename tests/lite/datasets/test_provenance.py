@@ -1,0 +1,33 @@
+"""Digests: of a folder's records, and of any file."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from lite.datasets.provenance import describe_data, digest_of
+from lite.records.formats import RecordError
+
+
+@pytest.mark.parametrize("name", ["games.jsonl.xz", "taya36.sfen", "games.csa", "data.bin"])
+def test_a_file_need_not_hold_records(tmp_path: Path, name: str) -> None:
+    """Games along which a sweep times evaluations lie in packed files, too."""
+    path = tmp_path / name
+    path.write_bytes(b"games")
+    digest = hashlib.sha256(b"games").hexdigest()
+    assert describe_data(path) == {"name": name, "files": 1, "bytes": 5, "sha256": digest, "description": None}
+
+
+def test_a_folder_is_its_records(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("a.csa", "below/a.hcpe", "c.bin"):
+        (tmp_path / name).write_bytes(name.encode())
+    with pytest.raises(RecordError, match="no record files"):
+        describe_data(tmp_path)
+    for name in ("b.hcpe3", "a.psv"):
+        (tmp_path / name).write_bytes(name.encode())
+    both = "".join(hashlib.sha256(name.encode()).hexdigest() for name in ("a.psv", "b.hcpe3"))
+    assert describe_data(tmp_path)["files"] == 2
+    assert digest_of(tmp_path) == hashlib.sha256(both.encode()).hexdigest()
