@@ -27,16 +27,20 @@ _WORDS = """
     while xor xor_eq
 """
 """C++20's keywords, and the namespace of its library."""
+_MACROS = "L_ctermid L_cuserid L_tmpnam P_tmpdir errno i386 linux sched_priority stderr stdin stdout unix"
+"""Those of compilers, and of the headers that `evaluation.h` includes, that a name without parentheses calls; but for
+names in capitals, as such macros mostly are."""
 
 
 def weights_file(header: Path) -> Path:
     """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace."""
     name = header.stem
     # Names with two _ in a row are the compiler's own.
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or "__" in name or name in _WORDS.split():
+    well_formed = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and "__" not in name
+    if not well_formed or name.isupper() or name in f"{_WORDS} {_MACROS}".split():
         raise ValueError(
-            f"{header}: its name becomes a C++ namespace; of letters, digits and single _, and no word of C++'s own, "
-            f"there is lite_eval{header.suffix}"
+            f"{header}: its name becomes a C++ namespace; of letters (not capitals alone), digits and single _, and no "
+            f"word or macro of C++'s own, there is lite_eval{header.suffix}"
         )
     return header.with_suffix(".bin")
 

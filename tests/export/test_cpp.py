@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import os
 import random
+import re
 import shutil
 import statistics
 import subprocess
@@ -259,6 +260,20 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
             Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
     assert weights_file(tmp_path / "Default_2.hpp") == tmp_path / "Default_2.bin"
+
+
+def test_no_header_is_named_as_a_macro(tmp_path: Path) -> None:
+    """By the compiler's own list of those that take no parameters; GNU's dialects, the default, have more."""
+    if not COMPILER:
+        pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
+    write_header(NETWORKS["lite"], "net.safetensors", header := tmp_path / "lite_eval.h")
+    command = [*COMPILER, "-std=gnu++17", "-x", "c++", "-dM", "-E", header]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^#define (\w+) ", listed, re.MULTILINE)
+    assert {"NULL", "EOF", "stdin"} <= set(names)
+    for name in names:
+        with pytest.raises(ValueError, match=r"becomes a C\+\+ namespace"):
+            weights_file(tmp_path / f"{name}.h")
 
 
 @pytest.mark.slow
