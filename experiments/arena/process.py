@@ -76,12 +76,14 @@ def _refuse_another(directory: Path, descriptions: Mapping[str, Mapping[str, Any
 
 
 def _leaves(description: object, path: str = "") -> dict[str, object]:
-    """{dotted path: value} of all that tells runs apart: of the environment, this project's variables."""
+    """{dotted path: value} of all that tells runs apart: of the environment, this project's variables; and games may
+    come in the order that the run was begun with."""
     items: list[tuple[str, object]]
     if isinstance(description, Mapping):
         items = [(f"{path}.{key}" if path else str(key), value) for key, value in description.items()]
         if path == "environment":
             items = [item for item in items if item[0].startswith(f"environment.{OURS}")]
+        items = [item for item in items if item[0] != "tournament.game_order"]
     elif isinstance(description, list):
         items = [(f"{path}.{number}", value) for number, value in enumerate(description, 1)]
     else:

@@ -130,6 +130,9 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
     counted = {"node_limit": rules.nodes, "depth_limit": rules.depth}
     limits = {name: limit for name, limit in counted.items() if limit}
     per_move = {"byoyomi_ms": rules.byoyomi} if rules.byoyomi else {"increment_ms": rules.increment}
+    # A game of every meeting, then the next of each: a league that is cut has about as many for all. A gauntlet goes
+    # round by itself.
+    rounds = {"game_order": "interleave"} if len(seats) > 2 and not gauntlet else {}
     return {
         "experiment_name": "match",
         "engines": [{"name": seat, "engine_path": f"{seat}.yaml"} for seat in seats],
@@ -138,6 +141,7 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
             "games_per_pair": rules.games,
             "num_parallel": rules.parallel,
             "seed": rules.seed,
+            **rounds,
         },
         "rules": {
             "time_control": limits or {"time_ms": rules.time, **per_move},

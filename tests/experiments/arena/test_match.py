@@ -134,6 +134,17 @@ def test_a_run_keeps_the_environment_of_its_start(tmp_path):
         describe(HOME="/b")
 
 
+def test_a_run_keeps_the_order_of_its_games(tmp_path):
+    def describe(**told):
+        with described_run(tmp_path, {"match.yaml": {"tournament": told}}, ()):
+            return json.loads((tmp_path / "match.yaml").read_text())["tournament"]
+
+    (tmp_path / "games").mkdir()
+    describe(seed=1)
+    (tmp_path / "games" / "game.db").touch()
+    assert describe(seed=1, game_order="interleave") == {"seed": 1}
+
+
 def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
     match = Match(scripted.command(), scripted.command(), output=tmp_path)
     with (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from experiments.arena.match import Match, play_match
 from experiments.arena.process import LOG
-from experiments.arena.results import Result, read_failure, seat_names
+from experiments.arena.results import Result, read_failure, read_results, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant
@@ -71,6 +72,18 @@ def test_this_engine_in_a_process_plays_at_equal_nodes(scripted, tmp_path):
         if line[1:3] == "手："
     }
     assert names == {"tree", "module", "script"}
+
+
+@pytest.mark.parametrize(("gauntlet", "meetings"), [(False, 3), (True, 2)])
+def test_all_meetings_are_played_side_by_side(gauntlet, meetings, scripted, tmp_path):
+    players = [Participant(name, scripted.command()) for name in "abc"]
+    play_league(UsiGames(games=4, byoyomi=5000, max_plies=4, output=tmp_path / "run"), players, gauntlet)
+    results = read_results(tmp_path / "run")
+    assert len(results) == 4 * meetings
+    for done in range(len(results)):
+        played = Counter({one.players: 0 for one in results})
+        played.update(one.players for one in results[:done])
+        assert max(played.values()) - min(played.values()) <= 2
 
 
 @pytest.mark.parametrize(
