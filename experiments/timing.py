@@ -2,7 +2,8 @@
 that agree; and what does not depend on a machine: multiply-adds and bytes.
 
 Neighbours slow a machine down by a third or more, for seconds or minutes, and nothing makes it faster. So runs go on
-until the fastest of them are alike, which bursts of noise are not. What slows all runs down alike stays unseen.
+until the fastest of them are alike, which bursts of noise are not. What slows all runs down alike shows in the network
+that each of them times beside, the same for all.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ def sizes(network: EvalNetwork) -> dict[str, int]:
 
 def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None = None) -> dict[str, Any]:
     """{update_ns, forward_ns, refresh_ns, evaluation_ns: an update and the layers, evaluation_spread: the largest of
-    the runs that count less the smallest, over the median; nps: nodes a second of the search's bench; timed: runs
-    and searches that were made; load: the machine's when it was timed}.
+    the runs that count less the smallest, over the median; reference_ns: an evaluation of a random HalfKP 256x2-32-32
+    in the same runs; nps: nodes a second of the search's bench; timed: runs and searches that were made; load: the
+    machine's when it was timed}.
 
     Medians of `repeats` runs that agree. One network of this machine at a time is timed. `verbs`: by what it can be
     stopped, which is to be bound to the core that is kept for it. Raises as `Verbs.run` does.
@@ -63,6 +65,7 @@ def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None
         **{name: statistics.median(run[name] for run in runs) for name in ("update_ns", "forward_ns", "refresh_ns")},
         "evaluation_ns": round(median, 1),
         "evaluation_spread": round((max(whole) - min(whole)) / median, 4),
+        "reference_ns": round(statistics.median(evaluation_ns(run["half_kp"]) for run in runs), 1),
         "nps": round(statistics.median(run["nps"] for run in searches)),
         "timed": made + searched,
         "load": round(load, 2),
@@ -70,7 +73,7 @@ def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None
 
 
 def evaluation_ns(run: dict[str, Any]) -> float:
-    """Nanoseconds of an update and the layers, by a run of `liteshogi bench evaluation`."""
+    """Nanoseconds of an update and the layers, by a run of `liteshogi bench evaluation` or a network's part of it."""
     return float(run["update_ns"] + run["forward_ns"])
 
 

@@ -67,6 +67,7 @@ COLUMNS: list[tuple[str, Callable[[Line], str]]] = [
     ("net", name_of),
     ("shape", lambda net: f"{net['features']} {'-'.join(map(str, net['shape']))}"),
     ("ns an evaluation", lambda net: f"{net['evaluation_ns']:.0f}"),
+    ("of HalfKP's", lambda net: f"{net['evaluation_ns'] / net['reference_ns']:.2f}" if "reference_ns" in net else ""),
     ("nodes/s", lambda net: f"{net['nps']:,}"),
     ("multiply-adds", lambda net: f"{net['multiply_adds']:,}"),
     ("KB", lambda net: f"{net['bytes'] / 1000:,.0f}"),

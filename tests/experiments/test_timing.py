@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.timing import ALIKE, MOST_RUNS, agreeing
+from experiments.timing import ALIKE, MOST_RUNS, agreeing, time_network
+from experiments.verb import Verbs
 
 
 def runs_of(costs: Sequence[float]) -> Callable[[], dict[str, Any]]:
@@ -45,3 +49,28 @@ def test_the_fastest_of_all_runs_count(costs: list[float], repeats: int) -> None
     found, made = costs_of(costs, repeats)
     assert found == sorted(costs[:made])[:repeats]
     assert found[-1] <= (1 + ALIKE) * found[0] or made == repeats * MOST_RUNS
+
+
+class SlowMachine(Verbs):
+    """On which all takes so many times as long."""
+
+    def __init__(self, slow: float) -> None:
+        super().__init__()
+        self.slow = slow
+
+    @contextmanager
+    def alone_in(self, folder: Path) -> Iterator[None]:
+        yield
+
+    def run(self, words: Sequence[str], folder: Path | None = None) -> tuple[str, dict[str, float]]:
+        if words[1] == "search":
+            return json.dumps({"nps": 1_000_000 / self.slow}), {}
+        reference = {"update_ns": 150 * self.slow, "forward_ns": 50 * self.slow}
+        own = {"update_ns": 30 * self.slow, "forward_ns": 20 * self.slow, "refresh_ns": 90 * self.slow}
+        return json.dumps(own | {"half_kp": reference}), {}
+
+
+@pytest.mark.parametrize("slow", [1, 1.5])
+def test_what_slows_all_runs_slows_the_reference_too(slow: float) -> None:
+    times = time_network("net.safetensors", 3, verbs=SlowMachine(slow))
+    assert (times["evaluation_ns"], times["reference_ns"]) == (50 * slow, 200 * slow)

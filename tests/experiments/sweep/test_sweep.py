@@ -217,6 +217,14 @@ def test_a_failing_verb_says_its_last_words() -> None:
     assert taken.keys() == {"seconds", "cpu_seconds"}
 
 
+def test_times_stand_beside_halfkp_s_where_it_was_timed(tmp_path: Path) -> None:
+    results = Results(tmp_path / "points.jsonl")
+    point = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID)).point({"width": 32})
+    results.add("net", point.name, 0, figures_of(point))
+    results.add("net", point.name, 1, figures_of(point) | {"reference_ns": 128.0})
+    assert [cells["of HalfKP's"] for cells in cells_of(as_markdown(results))] == ["", "0.25"]
+
+
 def test_games_are_told_as_far_as_they_tell(tmp_path: Path) -> None:
     results = Results(tmp_path / "points.jsonl")
     point = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID)).point({"width": 32})
