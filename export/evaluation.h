@@ -252,24 +252,24 @@ class Network {
 
     template <int LAYER>
     Outputs layers(const std::uint8_t* inputs, int first_output) const {
-        constexpr int INPUTS = padded(true_inputs(LAYER)), OUTPUTS = padded(SIZES[LAYER]);
-        constexpr int COUNT = OUTPUTS / OUTPUT_BLOCK;
+        constexpr int INPUTS = padded(true_inputs(LAYER)), PADDED = padded(SIZES[LAYER]);
+        constexpr int COUNT = PADDED / OUTPUT_BLOCK;
         const std::int8_t* weights = parts_->weights + weight_place(LAYER);
         const std::int32_t* biases = parts_->biases + bias_place(LAYER);
         if constexpr (LAYER == LAYERS - 1) {
             Block sums[1];
-            sum_blocks<INPUTS, 4 * OUTPUTS>(sums, inputs, weights, biases);
+            sum_blocks<INPUTS, 4 * PADDED>(sums, inputs, weights, biases);
             alignas(64) std::int32_t stored[OUTPUT_BLOCK];
             sums[0].store(stored);
             Outputs found;
             std::copy_n(stored + first_output, found.size(), found.begin());
             return found;
         } else {
-            alignas(64) std::uint8_t target[OUTPUTS];
+            alignas(64) std::uint8_t target[PADDED];
             const auto some = [&](auto& sums, int first) {
                 constexpr int SIZE = std::extent_v<std::remove_reference_t<decltype(sums)>>;
                 const int place = OUTPUT_BLOCK * first;
-                sum_blocks<INPUTS, 4 * OUTPUTS>(sums, inputs, weights + 4 * place, biases + place);
+                sum_blocks<INPUTS, 4 * PADDED>(sums, inputs, weights + 4 * place, biases + place);
                 unroll<SIZE>([&](auto i) {
                     sums[i].template activate<SHIFTS[LAYER]>(target + place + OUTPUT_BLOCK * i);
                 });

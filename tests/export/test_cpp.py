@@ -94,10 +94,9 @@ def compiled(net: EvalNetwork, folder: Path, flags: str, compiler: Sequence[str]
     if not compiler:
         pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
     write_header(net, "net.safetensors", folder / "lite_eval.h")
+    warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Werror"
     # GCC 12 takes its own AVX-512 intrinsics for uninitialised; clang does not know all of GCC's warnings.
-    warnings = (
-        "-Wall -Wextra -Wpedantic -Werror -Wno-unknown-warning-option -Wno-uninitialized -Wno-maybe-uninitialized"
-    )
+    warnings += " -Wno-unknown-warning-option -Wno-uninitialized -Wno-maybe-uninitialized"
     defines = [f'-DHEADER="{folder / "lite_eval.h"}"', "-DNET=lite_eval"]
     arguments = [*compiler, "-std=c++17", *warnings.split(), *defines, *flags.split(), REPLAY, "-o", folder / "replay"]
     done = subprocess.run(arguments, capture_output=True, text=True)
