@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lite.notation.game import Game, GameError
-from lite.notation.games import game_format, read_games
+from lite.notation.games import is_game_name, read_games
 
 MADE = ".analysed"
 """What stands before the suffix of the files that an analysis writes."""
@@ -27,7 +27,7 @@ class Chosen:
 def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> Iterator[Chosen]:
     """The games of files, and of the game files anywhere in folders, but for those that an analysis has written.
 
-    number: which game of each file, from 1; None all of them. A file in a folder may hold none. output: for one game
+    number: which game of each file, from 1; None all of them. A file in a folder may have fewer. output: for one game
     the KIF, for several a folder, in which the games of a folder keep their places; without it a KIF goes beside its
     game. Raises OSError or ValueError in words.
     """
@@ -41,7 +41,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
     places: set[Path] = set()
     for path, folder in files:
-        games = list(read_games(path, unfinished=True))
+        games = list(read_games(path, unfinished=True)) or [GameError(f"{path}: no game in it")]
         if number is not None:
             games = games[number - 1 : number]
         if not games and path in paths:
@@ -69,4 +69,4 @@ def _place(beside: Path, folder: Path, output: Path | None) -> Path:
 
 
 def _is_game(path: Path) -> bool:
-    return path.is_file() and game_format(path) is not None and not path.stem.endswith(MADE)
+    return path.is_file() and is_game_name(path) and not path.stem.endswith(MADE)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lite.notation.game import Game
-from lite.notation.games import GameError, game_format, read_games
+from lite.notation.games import GameError, game_format, is_game_name, read_games
 from lite.records.decode import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
 from lite.records.formats import (
@@ -66,7 +66,8 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(entry for entry in path.rglob("*") if entry.is_file() and _is_data(entry))
+            below = (entry for entry in path.rglob("*") if entry.is_file())
+            inside = sorted(entry for entry in below if is_record_name(entry) or is_game_name(entry))
             if not inside:
                 raise RecordError(f"{path}: no game or record files below this directory")
             files += inside
@@ -82,10 +83,6 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
     for path in files:
         unique.setdefault(path.resolve(), path)
     return list(unique.values())
-
-
-def _is_data(path: Path) -> bool:
-    return is_record_name(path) or (game_format(path) is not None and path.suffix.lower() != ".txt")
 
 
 def file_format(path: Path) -> str:

@@ -32,6 +32,11 @@ def game_format(path: Path) -> str | None:
     return _SUFFIXES.get(path.suffix.lower())
 
 
+def is_game_name(path: Path) -> bool:
+    """Whether a file of this name in a directory is taken for games: a `.txt` may be anything."""
+    return game_format(path) is not None and path.suffix.lower() != ".txt"
+
+
 def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a file. One that cannot be used comes as a GameError that names place and reason, and the next
     follows; one without a result is such unless `unfinished` games are asked for, too.
@@ -103,4 +108,4 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     return builder.finish("", None, unfinished)
 
 
-__all__ = ["Game", "GameBuilder", "GameError", "game_format", "read_games"]
+__all__ = ["Game", "GameBuilder", "GameError", "game_format", "is_game_name", "read_games"]

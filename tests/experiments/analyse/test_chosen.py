@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[2] / "data"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two games, four in one file, one that cannot be read, one that an analysis has written, none, something else."""
+    """Two games, four in one file, one that cannot be read, one that an analysis has written, none, other texts."""
     place = tmp_path / "games"
     (place / "deep").mkdir(parents=True)
     shutil.copy(DATA / "wcsc28.csa", place)
@@ -27,7 +27,8 @@ def folder(tmp_path: Path) -> Path:
     shutil.copy(DATA / "games.usi", place)
     (place / "broken.kif").write_text("手合割：平手\n   1 ７六歩(76)\n", encoding="utf-8")
     (place / "wcsc28.analysed.kif").write_text("")
-    (place / "notes.md").write_text("no game")
+    for name in ("notes.md", "README.txt"):
+        (place / name).write_text("Two lines\nof no game\n")
     (place / "empty.usi").write_text("# nothing yet\n")
     return place
 
@@ -38,10 +39,11 @@ def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> No
     assert places == [
         "broken.analysed.kif",
         "deep/scored.analysed.kif",
+        "empty.analysed.kif",
         *(f"games-{number}.analysed.kif" for number in range(1, 5)),
         "wcsc28.analysed.kif",
     ]
-    assert [isinstance(one.game, GameError) for one in found] == [True, *[False] * 6]
+    assert [isinstance(one.game, GameError) for one in found] == [True, False, True, *[False] * 5]
     assert not any(one.alone for one in found)
     assert next(choose((folder / "games.usi",), 3, None)).output == folder / "games.analysed.kif"
     (beside,) = choose((folder / "wcsc28.csa",), None, None)
@@ -82,8 +84,9 @@ def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) ->
     assert searched == ["scored.kifu", *["games.usi"] * 3]
     assert first["interrupted"]
     assert len(first["games"]) == 3
-    (refused,) = first["refused"]
-    assert "broken.kif" in refused
+    broken, empty = first["refused"]
+    assert "broken.kif" in broken
+    assert empty == f"{folder / 'empty.usi'}: no game in it"
     second = analyse_games(options)
     assert searched[4:] == ["games.usi", "games.usi", "wcsc28.csa"]
     assert len(second["skipped"]) == 3
@@ -99,6 +102,8 @@ def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) ->
 def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:
     with pytest.raises(GameError, match=r"broken\.kif"):
         analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
+    with pytest.raises(GameError, match=r"empty\.usi: no game in it"):
+        analyse_games(Analysing("default", (folder / "empty.usi",), nodes=100))
     with pytest.raises(ValueError, match="is there already"):
         analyse_games(Analysing("default", (folder / "wcsc28.csa",), nodes=100))
     assert searched == []
