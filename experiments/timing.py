@@ -46,15 +46,16 @@ def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None
     """{update_ns, forward_ns, refresh_ns, evaluation_ns: an update and the layers, evaluation_spread: the largest of
     the runs that count less the smallest, over the median; reference_ns: an evaluation of a random HalfKP 256x2-32-32
     in the same runs; nps: nodes a second of the search's bench; timed: runs and searches that were made; load: the
-    machine's when it was timed}.
+    machine's when it was timed, None on Windows}.
 
     Medians of `repeats` runs that agree. One network of this machine at a time is timed. `verbs`: by what it can be
     stopped, which is to be bound to the core that is kept for it. Raises as `Verbs.run` does.
     """
     verbs = verbs or Verbs(machine_cores()[1])
     words = ["bench", "evaluation", net, "--json", *(["--games", recorded] if recorded else [])]
-    with verbs.alone_in(Path(tempfile.gettempdir()) / f"liteshogi-timing-{os.getuid()}"):
-        load = os.getloadavg()[0]
+    user = os.getuid() if hasattr(os, "getuid") else "user"  # on Windows the folder is the user's own
+    with verbs.alone_in(Path(tempfile.gettempdir()) / f"liteshogi-timing-{user}"):
+        load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
         runs, made = agreeing(lambda: json.loads(verbs.run(words)[0]), evaluation_ns, repeats)
         searches, searched = agreeing(
             lambda: json.loads(verbs.run(["bench", "search", net, "--json"])[0]), lambda run: 1 / run["nps"], repeats
@@ -68,7 +69,7 @@ def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None
         "reference_ns": round(statistics.median(evaluation_ns(run["half_kp"]) for run in runs), 1),
         "nps": round(statistics.median(run["nps"] for run in searches)),
         "timed": made + searched,
-        "load": round(load, 2),
+        "load": load,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,3 +75,9 @@ class SlowMachine(Verbs):
 def test_what_slows_all_runs_slows_the_reference_too(slow: float) -> None:
     times = time_network("net.safetensors", 3, verbs=SlowMachine(slow))
     assert (times["evaluation_ns"], times["reference_ns"]) == (50 * slow, 200 * slow)
+
+
+def test_windows_has_neither_users_numbers_nor_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "getuid", raising=False)
+    monkeypatch.delattr(os, "getloadavg", raising=False)
+    assert time_network("net.safetensors", 3, verbs=SlowMachine(1))["load"] is None
