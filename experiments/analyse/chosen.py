@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lite.notation.game import Game, GameError
-from lite.notation.games import is_game_name, read_games
+from lite.notation.games import ANALYSED, is_game_name, read_games
 
-MADE = ".analysed"
-"""What stands before the suffix of the files that an analysis writes."""
 KIF_SUFFIXES = (".kif", ".kifu")
 
 
@@ -36,7 +34,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
     files = [(path, path.parent) for path in paths if not path.is_dir()]
     for folder in paths:
         if folder.is_dir():
-            files += [(path, folder) for path in sorted(folder.rglob("*")) if _is_game(path)]
+            files += [(path, folder) for path in sorted(folder.rglob("*")) if path.is_file() and is_game_name(path)]
     if not files:
         raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
     places: set[Path] = set()
@@ -62,11 +60,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
 
 def _place(beside: Path, folder: Path, output: Path | None) -> Path:
     """The KIF of a game in `folder`; `beside` is it without its suffix, for where there is no output."""
-    place = beside.with_name(f"{beside.name}{MADE}.kif")
+    place = beside.with_name(f"{beside.name}{ANALYSED}.kif")
     if output is None:
         return place
     return output / place.relative_to(folder) if output.is_dir() or not output.suffix else output
-
-
-def _is_game(path: Path) -> bool:
-    return path.is_file() and is_game_name(path) and not path.stem.endswith(MADE)

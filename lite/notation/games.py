@@ -23,6 +23,8 @@ _SUFFIXES = {
     ".txt": USI,
 }
 _ENCODINGS = ("utf-8-sig", "cp932", "euc_jp")
+ANALYSED = ".analysed"
+"""What the stem of a game ends in that `liteshogi analyse` has written beside the one it read."""
 MAX_TEXT = 1 << 28
 """Larger text files are refused: notations of one game a file are a few kilobytes, and a text is held whole."""
 
@@ -33,8 +35,9 @@ def game_format(path: Path) -> str | None:
 
 
 def is_game_name(path: Path) -> bool:
-    """Whether a file of this name in a directory is taken for games: a `.txt` may be anything."""
-    return game_format(path) is not None and path.suffix.lower() != ".txt"
+    """Whether a file of this name in a directory is taken for games: a `.txt` may be anything, and an analysis
+    repeats a game that lies there."""
+    return game_format(path) is not None and path.suffix.lower() != ".txt" and not path.stem.endswith(ANALYSED)
 
 
 def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
@@ -108,4 +111,4 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     return builder.finish("", None, unfinished)
 
 
-__all__ = ["Game", "GameBuilder", "GameError", "game_format", "is_game_name", "read_games"]
+__all__ = ["ANALYSED", "Game", "GameBuilder", "GameError", "game_format", "is_game_name", "read_games"]

@@ -290,6 +290,7 @@ def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "c.csa").write_text(CSA_HEAD + "%TORYO")
     (tmp_path / "README.txt").write_text("Five\nlines\nof\nno\ngame\n")
+    (tmp_path / "below" / "c.analysed.kif").write_text("the game beside it, with comments")
     assert [path.name for path in data_files((tmp_path,))] == ["a.kif", "b.csa", "c.csa"]
     assert [path.name for path in data_files((tmp_path / "README.txt", tmp_path / "b.csa", tmp_path))] == [
         "README.txt",
