@@ -20,6 +20,8 @@ from search.machine.folder_lock import FolderLock
 
 LAST_WORDS = 500
 """Characters of what a failed verb has said."""
+WITHOUT_FRAMES = str.maketrans("╭╮╰╯│─", 6 * " ")
+"""Tyro draws a frame around what it says of options."""
 WAIT_SECONDS = 0.5
 
 
@@ -72,7 +74,8 @@ class Verbs:
                 file.seek(0)
                 words_of[name] = file.read().decode("utf-8", "replace")
         if process.returncode:
-            last = words_of["said"].strip()[-LAST_WORDS:] or f"ended with {process.returncode}"
+            said_in_a_line = " ".join(words_of["said"].translate(WITHOUT_FRAMES).split())
+            last = said_in_a_line[-LAST_WORDS:] or f"ended with {process.returncode}"
             raise ValueError(f"liteshogi {' '.join(words)}: {last}")
         used = {"seconds": time.monotonic() - begun, "cpu_seconds": cpu_seconds}
         return words_of["printed"], {name: round(value, 1) for name, value in used.items()}

@@ -211,6 +211,9 @@ def test_a_stopped_verb_ends_and_no_other_begins(tmp_path: Path) -> None:
 def test_a_failing_verb_says_its_last_words() -> None:
     with pytest.raises(ValueError, match=r"liteshogi sweeep: error: no verb 'sweeep'; did you mean sweep"):
         Verbs().run(["sweeep"])
+    with pytest.raises(ValueError, match=r"Unrecognized options: --noodles") as told:  # which stands in a frame
+        Verbs().run(["bench", "search", "--noodles"])
+    assert not set(str(told.value)) & set("╭╮╰╯│─\n")
     cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
     printed, taken = Verbs(cores).run(["--version"])
     assert printed.startswith("liteshogi ")
