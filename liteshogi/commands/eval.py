@@ -33,7 +33,7 @@ class Command:
             raise ValueError(f"{where}no positions: give SFENs in quotes, or --file with one a line")
         found = evaluate(self.net, sfens)
         if self.json:
-            print(json.dumps(found))
+            print(json.dumps({"positions": found}))
             return
         for one in found:
             raw = f"output {one['output']:8d}  " if "output" in one else ""

@@ -212,7 +212,7 @@ def test_a_full_standard_output_is_named():
 
 def test_json_is_alone_on_standard_output():
     assert json.loads(liteshogi("perft", "startpos", "3", "--json").stdout)["nodes"] == 25470
-    (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)
+    (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)["positions"]
     assert {"sfen", "output", "score_cp", "win_rate"} <= set(evaluation)
     bench = json.loads(liteshogi("bench", "default", "--depth", "5", "--json").stdout)
     assert {"signature", "nodes", "nps"} <= set(bench)
