@@ -220,8 +220,9 @@ def _load(words: list[str]) -> type:
 
 
 def _overview(of: str | None = None) -> str:
-    """The commands, or those of one verb, and the first line of what each says of itself, read without importing."""
+    """The commands, or those of one verb, and what each says of itself first, read without importing it."""
     import ast
+    import textwrap
     from pathlib import Path
 
     lines = ["liteshogi: a lite value network for shogi. Bare `liteshogi` speaks USI. Verbs:", ""]
@@ -233,7 +234,10 @@ def _overview(of: str | None = None) -> str:
             source = Path(__file__).with_name("commands").joinpath(*_module(words).split(".")).with_suffix(".py")
             for node in ast.parse(source.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.ClassDef) and node.name == "Command":
-                    lines.append(f"  {' '.join(words):19s}{(ast.get_docstring(node) or '').splitlines()[0]}")
+                    summary = (ast.get_docstring(node) or "").split("\n\n")[0]
+                    lines += textwrap.wrap(
+                        summary, 80, initial_indent=f"  {' '.join(words):19s}", subsequent_indent=" " * 21
+                    )
     what = "VERB" if of is None else f"{of} KIND"
     return "\n".join([*lines, "", f"liteshogi {what} --help tells its options."])
 

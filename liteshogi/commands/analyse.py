@@ -17,10 +17,10 @@ from liteshogi.commands.arguments import Json, Net
 
 @dataclass(frozen=True)
 class Command(Analysing):
-    """Search every position of games; write each as KIF with scores and best lines, as a page to step through, and as a
-    picture of the win rate.
+    """Search every position of games, and tell scores, best lines and bad moves.
 
-    Ctrl-C ends it, and what is done is written; the same command goes on with the games of a folder.
+    Each game is written as KIF with all of that in comments, as a page to step through, and as a picture of the win
+    rate. Ctrl-C ends it, and what is done is written; the same command goes on with the games of a folder.
     """
 
     net: Net

@@ -17,8 +17,9 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True)
 class Command(Expansion):
-    """Make positions of recorded ones as a search meets them (random moves played on, the search's tree, leaves) and
-    label them; goes on where it was cut."""
+    """Make labelled positions as a search meets them out of recorded ones; goes on where it was cut.
+
+    Random moves are played on, and positions taken from the search's tree and its leaves."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/expanded")

@@ -38,8 +38,9 @@ DEFAULT_TRAINING = ValueTraining(
 
 @dataclass(frozen=True)
 class Command(Loop):
-    """Let a network play itself and learn from its own searches, and replace it by what beats it, generation after
-    generation; goes on where it was cut."""
+    """Let a network play itself, learn from its searches, and be replaced by what beats it; goes on where it was cut.
+
+    Generation after generation, from a network or from material alone."""
 
     output: Output = Path("runs/loop")
     variety: tyro.conf.OmitArgPrefixes[Variety] = field(default_factory=lambda: Loop().variety)

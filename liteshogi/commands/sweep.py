@@ -14,7 +14,8 @@ from liteshogi.commands.arguments import Json, Output, part
 
 @dataclass(frozen=True)
 class Command(Sweep):
-    """Train, test, fold, time and play nets over a grid, a list, or what optuna's samplers choose; goes on."""
+    """Train, test, fold, time and play nets over a grid, a list, or what optuna's samplers choose; goes on where it was
+    cut."""
 
     configuration: tyro.conf.Positional[Path]
     output: Output = Path("runs/sweep")

@@ -18,7 +18,7 @@ RARE = ("draw", "sennichite", "declaration", "move_limit", "entered")
 
 @dataclass(frozen=True)
 class Command:
-    """Test a net on records of games that it has not learned from."""
+    """Test a net on records of games that it did not learn from."""
 
     net: Net
     """A trained network (or its run's directory), a folded one, an ONNX file, an nn.bin, or `default`; value networks

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from liteshogi.__main__ import VERBS, _run
+from liteshogi.__main__ import VERBS, _overview, _run
 
 
 def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -29,6 +29,15 @@ def test_help_lists_every_command_with_what_it_does():
     for command in COMMANDS:
         (line,) = (line for line in lines if line.startswith(f"  {command:16s} "))
         assert len(line) > 25, f"{command} says nothing of itself"
+
+
+@pytest.mark.parametrize("verb", [None, *(verb for verb, kinds in VERBS.items() if kinds)])
+def test_what_a_command_does_is_told_whole_within_80_columns(verb):
+    lines = _overview(verb).splitlines()
+    assert max(map(len, lines)) <= 80
+    told = "\n".join(lines[2:-2]).replace("\n" + " " * 21, " ").splitlines()
+    assert len(told) == (len(COMMANDS) if verb is None else len(VERBS[verb]))
+    assert [line for line in told if not line.endswith(".")] == []
 
 
 def test_the_version_tells_what_a_report_needs(capsys):

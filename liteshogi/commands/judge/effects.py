@@ -16,9 +16,10 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(GameEffectOptions):
-    """Tell what changes of the search, or all its numbers, are worth in games against itself, which are broken off and
-    told by a stronger engine: chance gives each change to one side, so many cost no more than one. Goes on where it was
-    cut."""
+    """Tell what changes of the search, or all its numbers, are worth in judged games; goes on where it was cut.
+
+    The search plays itself, each game is broken off, and a stronger engine tells who stands better. Chance gives each
+    change to one side, so many cost no more than one."""
 
     net: Net
     openings: Path

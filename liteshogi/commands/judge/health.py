@@ -15,8 +15,10 @@ from liteshogi.commands.arguments import Json
 
 @dataclass(frozen=True)
 class Command(HealthOptions):
-    """Hold a search's scores of quiet balanced positions against a teacher's, its depths against each other, and what
-    it says against what it says again."""
+    """Tell how sound a search's own word is.
+
+    Its scores of quiet balanced positions are held against a teacher's, its depths against each other, and what it says
+    against what it says again."""
 
     engine: tyro.conf.Positional[str]
     """A network's file or `default`, which is searched in process, or the command of a USI engine."""

@@ -16,8 +16,10 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True)
 class Command(JudgedMatch):
-    """Let two networks, or two settings of the search, play in this process, break each game off and ask a stronger
-    engine who stands better: several times as much is told in an hour as by whole games. Goes on where it was cut."""
+    """Break two players' games off and ask a stronger engine who stands better; goes on where it was cut.
+
+    Two networks, or two settings of the search, play in this process: several times as much is told in an hour as by
+    whole games."""
 
     first: tyro.conf.Positional[str]
     """The first player: a network's file or name, in quotes with options as `match` takes them:

@@ -16,8 +16,10 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(EffectOptions):
-    """Tell what moving each number of the search is worth, by how near its win rates and moves come to a stronger
-    engine's: all are moved at once, by chance, so many cost no more than one. Goes on where it was cut."""
+    """Tell what each number of the search is worth by a stronger engine's word; goes on where it was cut.
+
+    By how near win rates and moves come to that engine's where the number is moved: all are moved at once, by chance,
+    so many cost no more than one."""
 
     net: Net
     positions: tyro.conf.Positional[Path]

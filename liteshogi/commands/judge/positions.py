@@ -15,8 +15,9 @@ from liteshogi.commands.arguments import Json, Output, Overwrite
 
 @dataclass(frozen=True)
 class Command(Selection):
-    """Choose positions of recorded games that a strong engine calls balanced, one of a game, and write them with the
-    moves that led to them."""
+    """Choose positions of recorded games that a strong engine calls balanced.
+
+    One of a game, written with the moves that led to it."""
 
     games: tyro.conf.Positional[tuple[Path, ...]]
     output: Output

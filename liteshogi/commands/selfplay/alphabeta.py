@@ -17,8 +17,7 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(SelfPlay):
-    """Play a network against itself by alpha-beta and keep the games as hcpe3 with the scores of its searches; goes on
-    where it was cut."""
+    """Play a network against itself by alpha-beta, and keep games and scores as hcpe3; goes on where it was cut."""
 
     net: Net = "default"
     output: Output = Path("runs/selfplay")

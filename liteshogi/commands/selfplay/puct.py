@@ -18,8 +18,8 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(ZeroSelfPlay):
-    """Play a policy-value network against itself by PUCT and keep the games as hcpe3 with the visits of every move;
-    goes on where it was cut."""
+    """Play a policy-value network against itself by PUCT, and keep games and visits as hcpe3; goes on where it was
+    cut."""
 
     net: Net
     output: Output = Path("runs/selfplay")

@@ -15,7 +15,7 @@ from liteshogi.commands.train.value import ValueCommand
 
 @dataclass(frozen=True)
 class Command(ValueCommand):
-    """Train the lite value network, whose kernels parallel lines share."""
+    """Train the lite value network: parallel lines share kernels."""
 
     output: Output = Path("runs/lite")
     network: Annotated[LiteConfig, tyro.conf.arg(name="")] = field(default_factory=LiteConfig)
