@@ -73,7 +73,9 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     if options.pairs < 2 * len(factors):
         raise ValueError(f"--pairs {options.pairs}: too few for {len(factors)} changes")
     games = 2 * options.pairs
-    counted = CountedGames(nodes=options.nodes, games=games, openings=options.openings, output=options.output)
+    counted = CountedGames(
+        nodes=options.nodes, games=games, openings=options.openings, seed=options.seed, output=options.output
+    )
     counted.check()
     lines = counted.lines()
     judge = judging.open()

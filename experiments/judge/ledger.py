@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.durable_file import DurableFile
+from search.machine.files import refuse_unwritable
 from search.machine.folder_lock import hold
 from search.machine.metadata import parse_json
 
@@ -28,26 +29,36 @@ class Ledger:
     """A file of JSON lines: who the judge is, then {"position", "nodes", "move", "score"} for each of its answers.
 
     Each line is on the disk before the next, so a crash can spoil the last one alone, which is dropped. One process at
-    a time has it, and writes it from any of its threads. Raises OSError, and ValueError for another judge's file, a bad
-    line, or a file that another process has.
+    a time has it, and writes it from any of its threads. It is made with the first answer: what is refused before a
+    judge is asked leaves none behind. Raises OSError, and ValueError for another judge's file, a bad line, or a file
+    that another process has.
     """
 
     def __init__(self, path: Path, judge: Mapping[str, Any]) -> None:
         self._path = path
+        self._judge = json.loads(json.dumps(judge))
         self._lock = threading.Lock()
         self._answers: dict[tuple[str, int], Opinion] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._held = hold(path, "name another --ledger")
+        self._file: DurableFile | None = None
+        if path.exists():
+            self._file = self._open()
+        else:
+            refuse_unwritable(path)
+
+    def _open(self) -> DurableFile:
+        """Take the file, and read what it holds."""
+        self._held = hold(self._path, "name another --ledger")
         try:
             whole = self._held.read()
             whole = whole[: whole.rfind(b"\n") + 1]
-            self._read(whole.decode("utf-8", "replace").splitlines(), json.loads(json.dumps(judge)))
-            self._file = DurableFile(path, len(whole))
+            self._read(whole.decode("utf-8", "replace").splitlines(), self._judge)
+            file = DurableFile(self._path, len(whole))
             if not whole:
-                self._append({"judge": judge})
+                file.append(_line({"judge": self._judge}))
         except BaseException:
             self._held.close()
             raise
+        return file
 
     def _read(self, lines: list[str], judge: Mapping[str, Any]) -> None:
         for number, text in enumerate(lines, 1):
@@ -76,9 +87,12 @@ class Ledger:
     def enter(self, position: str, nodes: int, opinion: Opinion) -> None:
         """Keep an answer."""
         with self._lock:
+            self._file = self._file or self._open()
             if (position, nodes) not in self._answers:
-                self._append({"position": position, "nodes": nodes, "move": opinion.move, "score": opinion.score})
+                line = {"position": position, "nodes": nodes, "move": opinion.move, "score": opinion.score}
+                self._file.append(_line(line))
                 self._answers[position, nodes] = opinion
 
-    def _append(self, line: Mapping[str, Any]) -> None:
-        self._file.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode() + b"\n"

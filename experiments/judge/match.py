@@ -63,7 +63,9 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     """
     if match.plies < 1:
         raise ValueError(f"--plies {match.plies}: must be at least 1")
-    counted = CountedGames(nodes=match.nodes, games=match.games, openings=match.openings, output=match.output)
+    counted = CountedGames(
+        nodes=match.nodes, games=match.games, openings=match.openings, seed=match.seed, output=match.output
+    )
     counted.check()
     lines = counted.lines()
     players = [parse_participant(text) for text in (match.first, match.second)]

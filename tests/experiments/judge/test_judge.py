@@ -38,7 +38,7 @@ def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
 
 def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
     judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
-    judging.open()
+    judging.open().seat().ask(GamePosition("startpos"))
     another = Judging(judge=scripted.command, judge_option=("Style=wild",), ledger=judging.ledger)
     with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(options"):
         another.open()
@@ -61,12 +61,17 @@ def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
 
 def test_a_ledger_is_one_runs_at_a_time(tmp_path):
     path = tmp_path / "ledger.jsonl"
-    first = Ledger(path, {"name": "x"})
-    with pytest.raises(ValueError, match=r"ledger.jsonl: another run is at work on it; .* another --ledger$"):
-        Ledger(path, {"name": "x"})
+    refused = pytest.raises(ValueError, match=r"ledger.jsonl: another run is at work on it; .* another --ledger$")
+    first, early = Ledger(path, {"name": "x"}), Ledger(path, {"name": "x"})
+    assert not path.exists()
     first.enter("startpos", 5, Opinion("7g7f", -3))
+    with refused:
+        Ledger(path, {"name": "x"})
+    with refused:
+        early.enter("startpos", 6, Opinion("2g2f", 3))
     del first
-    assert len(Ledger(path, {"name": "x"})) == 1
+    early.enter("startpos", 6, Opinion("2g2f", 3))
+    assert early.find("startpos", 5) == Opinion("7g7f", -3)
 
 
 def test_positions_come_with_the_turns_before_them(tmp_path):

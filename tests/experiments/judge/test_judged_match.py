@@ -96,6 +96,10 @@ def test_what_cannot_be_played_is_said(match, scripted, tmp_path):
         ({"nodes": 0}, "--nodes"),
         ({"first": "none.safetensors"}, "none.safetensors: there is no such network"),
         ({"first": "default razor=1"}, "did you mean"),
+        ({"seed": -1}, "--seed -1"),
+        ({"output": match.openings}, "openings.sfen"),
     ):
         with pytest.raises((ValueError, OSError), match=words):
             play_judged_match(replace(match, **changes), judging)
+    assert not judging.ledger.exists()
+    assert not match.output.exists()
