@@ -74,7 +74,8 @@ def compare_planes(batch: Batch) -> dict[str, Any]:
 
 
 def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
-    """Thread CPU time in microseconds a position, the best of alternating rounds, on the same positions.
+    """Thread CPU time in microseconds a position, the best of alternating rounds, on the same positions; `ratio` is 0
+    where the system counted none of ours (Windows counts in 64ths of a second).
 
     Both fill arrays of the same size, float32, 64 positions each; bfloat16 and uint8 are what training takes.
     cshogi's time includes the Python call for each position, which is the way to call it.
@@ -109,7 +110,7 @@ def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
             if round_number:  # the first compiles and warms
                 best[name] = min(best[name], (time.thread_time() - begun) / count * 1e6)
     return {f"{name}_us": round(value, 3) for name, value in best.items()} | {
-        "ratio": round(best["cshogi"] / best["float32"], 2)
+        "ratio": round(best["cshogi"] / best["float32"], 2) if best["float32"] else 0.0
     }
 
 

@@ -102,3 +102,8 @@ def test_the_bench_compares_and_measures() -> None:
     assert {"cshogi_us", "float32_us", "bfloat16_us", "uint8_us", "ratio"} <= set(figures)
     with pytest.raises(ValueError, match="at least 64"):
         bench_planes((SAMPLE,), 3)
+
+
+def test_a_clock_too_coarse_for_the_bench_is_told_as_0(monkeypatch) -> None:
+    monkeypatch.setattr("experiments.resnet.bench_planes.time.thread_time", lambda: 0.0)
+    assert {"float32_us": 0.0, "ratio": 0.0}.items() <= bench_planes((SAMPLE,), 64).items()
