@@ -22,6 +22,7 @@ from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
+from search.machine.bounds import MOST_AT_ONCE, check_number
 from search.machine.files import check_output
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES
@@ -91,9 +92,9 @@ def judge(
     """
     if not data:
         raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-    for name, number in (("threads", threads), ("batch-size", batch_size), ("positions", positions)):
-        if number is not None and not 1 <= number < 1 << 31:
-            raise ValueError(f"--{name} {number}: must be at least 1, and below 2^31")
+    check_number("threads", threads, most=MOST_AT_ONCE)
+    check_number("batch-size", batch_size)
+    check_number("positions", positions)
     import torch
 
     torch.set_num_threads(threads)

@@ -24,6 +24,7 @@ from experiments.league.participant import Participant, parse_participant, uniqu
 from experiments.nets import as_player
 from experiments.progress import Progress
 from search.alphabeta.bench import POSITIONS
+from search.machine.bounds import check_numbers
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
 
@@ -109,9 +110,9 @@ def measure_speeds(options: SpeedOptions) -> dict[str, Any]:
     turns: searches of each player that were done; fewer than positions times rounds where Ctrl-C ended it
     (KeyboardInterrupt if there are none). Raises OSError or ValueError in words.
     """
-    least = (options.rounds, options.nodes, options.hash, options.positions, options.byoyomi)
-    if not options.players or min(number for number in least if number is not None) < 1:
-        raise ValueError("name a player at least; --rounds, --nodes, --hash, --positions and --byoyomi begin at 1")
+    if not options.players:
+        raise ValueError("no player: name at least one")
+    check_numbers(options, "rounds", "nodes", "hash", "positions", "byoyomi")
     participants = [parse_participant(text) for text in options.players]
     names, positions = unique_names(participants), _positions(options)
     total, interrupted = options.rounds * len(positions), False

@@ -20,12 +20,11 @@ from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import Analysis, Engine
+from search.machine.bounds import MOST_THREADS, check_numbers
 from search.machine.files import check_output, write_atomically
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
-
-MOST_THREADS, MOST_NODES = 64, 10**12
 
 MOVE_COLUMNS = 14
 """`▲５五銀左不成` on the terminal."""
@@ -69,11 +68,8 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
     error. Ctrl-C ends it early: of one game what is done is written (KeyboardInterrupt if nothing is), of several only
     whole games. Raises OSError or ValueError in words.
     """
-    least = (options.milliseconds, options.threads, options.hash, options.multipv, options.nodes or 1)
-    if min(least) < 1 or options.nodes == 0:
-        raise ValueError("--milliseconds, --nodes, --multipv, --threads and --hash must be at least 1")
-    if options.threads > MOST_THREADS or (options.nodes or 1) > MOST_NODES:
-        raise ValueError(f"--threads goes up to {MOST_THREADS}, --nodes up to {MOST_NODES:,}")
+    check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
+    check_numbers(options, "threads", most=MOST_THREADS)
     if not options.games:
         raise ValueError("no game: name files of games, or folders that hold some")
     if find_spec("matplotlib") is None:

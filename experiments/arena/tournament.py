@@ -17,6 +17,7 @@ from experiments.arena.process import GAMES, LOG, described_run, find_arena, run
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
 from experiments.factory.shards import LEDGER
 from experiments.progress import Progress
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +65,9 @@ def play_engines(
     from experiments.arena.games import write_games  # needs what is installed with ShogiArena
 
     clock = (rules.time, rules.increment, rules.byoyomi)
-    if min(rules.games, rules.parallel) < 1 or min(rules.nodes, rules.depth, *clock) < 0:
-        raise ValueError("--games and --parallel must be at least 1, nodes, depth and milliseconds not below 0")
+    check_numbers(rules, "games", "max_plies")
+    check_numbers(rules, "parallel", most=MOST_AT_ONCE)
+    check_numbers(rules, "nodes", "depth", "time", "increment", "byoyomi", least=0)
     if not (rules.nodes or rules.depth or any(clock)):
         raise ValueError("--byoyomi: must be at least 1 where there is no other time")
     if rules.increment and rules.byoyomi:

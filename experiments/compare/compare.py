@@ -51,6 +51,7 @@ from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.value_network import NetworkConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
 
 SAMPLE = Path(__file__).parents[1] / "sample"
@@ -268,17 +269,10 @@ def compare(comparison: Comparison) -> dict[str, Any]:
     """
     if not comparison.seeds or len(set(comparison.seeds)) < len(comparison.seeds):
         raise ValueError("--seeds: name at least one, and none twice")
-    for name in (
-        "positions",
-        "valid_positions",
-        "epochs",
-        "value_epochs",
-        "value_batch_size",
-        "threads",
-        "time_rounds",
-    ):
-        if (value := getattr(comparison, name)) is not None and value < 1:
-            raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
+    check_numbers(
+        comparison, "positions", "valid_positions", "epochs", "value_epochs", "value_batch_size", "time_rounds"
+    )
+    check_numbers(comparison, "threads", most=MOST_AT_ONCE)
     torch.set_num_threads(comparison.threads)
     report = comparison.report()
     place = comparison.output / comparison.preset

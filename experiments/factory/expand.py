@@ -16,6 +16,7 @@ from experiments.factory.walk import sample_codes, walk
 from lite.records.formats import NO_RESULT, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
+from search.machine.bounds import check_numbers
 
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
@@ -55,9 +56,7 @@ class Mixture:
         for name in ("played", "random", "tree", "leaf", "settled"):
             if getattr(self, name) < 0:
                 raise ValueError(f"--{name} {getattr(self, name)}: must not be negative")
-        for name in ("random_moves", "tree_nodes", "tree_each", "leaf_nodes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        check_numbers(self, "random_moves", "tree_nodes", "tree_each", "leaf_nodes")
         if self.played > 1 or self.leaf > 1:
             raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
         if self.tree_each > SAMPLES:

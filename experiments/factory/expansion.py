@@ -18,11 +18,11 @@ from experiments.factory.produce import produce
 from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
-from experiments.games.counted import MOST_NODES
 from lite.records.encode import position_records
 from lite.records.file import BLOCK_POSITIONS, RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
 from search.evaluation.network_file import load_network
+from search.machine.bounds import check_numbers
 from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
 
@@ -56,8 +56,7 @@ class Labelling:
         """Raises ValueError in words for options that make no sense."""
         if self.label in ("search", "engine") and not (self.nodes > 0 or self.depth > 0):
             raise ValueError(f"--label {self.label} needs --nodes or --depth")
-        if min(self.nodes, self.depth) < 0 or max(self.nodes, self.depth) >= MOST_NODES:
-            raise ValueError(f"--nodes, --depth: from 0 to below {MOST_NODES:,}")
+        check_numbers(self, "nodes", "depth", least=0)
         if (self.label == "engine") != bool(self.engine):
             raise ValueError("--label engine and --engine COMMAND belong together")
         if not 0 <= self.result_share <= 1:
@@ -107,8 +106,7 @@ def relabel(options: Relabelling) -> dict[str, Any]:
 def expand(options: Expansion) -> dict[str, Any]:
     """Make and label positions of the wanted kinds; the folder's totals. Raises as `produce` does."""
     options.mixture.check()
-    if options.positions is not None and options.positions < 1:
-        raise ValueError(f"--positions {options.positions}: must be at least 1")
+    check_numbers(options, "positions", most=None)
     return _work("expand", options, options.mixture, options.searched, options.positions, Seen())
 
 

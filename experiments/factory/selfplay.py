@@ -17,7 +17,6 @@ from experiments.factory.jobs import Product, Stopped
 from experiments.factory.produce import produce
 from experiments.factory.seen import Seen
 from experiments.factory.workforce import Workforce
-from experiments.games.counted import MOST_NODES
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
 from lite.records.decode import labelled_dtype, scan_games
@@ -25,6 +24,7 @@ from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
+from search.machine.bounds import check_numbers
 
 NODES_A_JOB = 3_000_000
 """Nodes that the moves of a job take, about: a few seconds, which is what a kill costs."""
@@ -64,18 +64,14 @@ class SelfPlay:
         least, most = self.random_plies
         if not 0 <= least <= most:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
-        if self.nodes < 0 or self.depth < 0 or not self.nodes + self.depth:
+        check_numbers(self, "nodes", "depth", least=0)
+        if not self.nodes + self.depth:
             raise ValueError("--nodes or --depth: a move needs a limit")
-        if max(self.nodes, self.depth) >= MOST_NODES:
-            raise ValueError(f"--nodes, --depth: below {MOST_NODES:,} will do")
         if not 0 <= self.played_out <= 1:
             raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
-        if self.positions < 1:
-            raise ValueError(f"--positions {self.positions}: must be at least 1")
-        if self.seed < 0:
-            raise ValueError(f"--seed {self.seed}: must not be below 0")
-        if self.hash_mb < 1:
-            raise ValueError(f"--hash-mb {self.hash_mb}: must be at least 1")
+        check_numbers(self, "positions", most=None)
+        check_numbers(self, "seed", least=0, most=None)
+        check_numbers(self, "hash_mb")
         self.ending.check()
         self.variety.check()
 

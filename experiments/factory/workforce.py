@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.factory.produce import Place
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,7 @@ class Workforce:
 
     def place(self, folder: Path, form: str) -> Place:
         """Where that work goes. ValueError in words for numbers that make no sense."""
-        if self.workers < 1:
-            raise ValueError(f"--workers {self.workers}: at least 1 is needed")
+        check_numbers(self, "workers", most=MOST_AT_ONCE)
         if self.max_gb is not None and not 0 < self.max_gb < float("inf"):
             raise ValueError(f"--max-gb {self.max_gb}: must be more than 0")
         max_bytes = None if self.max_gb is None else int(self.max_gb * 1e9)

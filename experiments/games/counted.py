@@ -21,9 +21,8 @@ from experiments.games.options import NamedPlayer
 from experiments.games.pairs import PairTask, openings_of
 from experiments.games.player import Ending, PuctPlayer
 from lite.records.formats import HCPE3
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
-MOST_NODES = 1 << 31
-"""A move's limits are below."""
 FROM_START = (6, 12)
 """Random plies where no file of openings is given."""
 DRAWN, REPEATED = 1000, 0.1
@@ -63,11 +62,9 @@ class CountedGames:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        for side in self.limits():
-            if min(side) < 0 or not any(side):
-                raise ValueError("--nodes, --depth: a move of each player needs a limit, which is above 0")
-            if max(side) >= MOST_NODES:
-                raise ValueError(f"--nodes, --depth: {max(side)} is too many; below {MOST_NODES:,} will do")
+        check_numbers(self, "nodes", "depth", least=0)
+        if not all(map(any, self.limits())):
+            raise ValueError("--nodes, --depth: a move of each player needs a limit, which is above 0")
         if self.games < 2 or self.games % 2:
             raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
         least, most = self.plies()
@@ -75,12 +72,10 @@ class CountedGames:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
         if not 0 <= self.played_out <= 1:
             raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
-        for name in ("parallel", "max_plies"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
-        for name in ("balance", "win_score", "seed"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must not be below 0")
+        check_numbers(self, "parallel", most=MOST_AT_ONCE)
+        check_numbers(self, "max_plies")
+        check_numbers(self, "balance", "win_score", least=0)
+        check_numbers(self, "seed", least=0, most=None)
         if (self.output / GAMES).exists():
             raise ValueError(f"{self.output}: holds a match through ShogiArena; use another -o")
 

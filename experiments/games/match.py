@@ -15,6 +15,7 @@ from experiments.games.counted import CountedGames
 from experiments.games.options import NamedPlayer, read_player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
+from search.machine.bounds import check_numbers
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,10 @@ class CountedMatch(CountedGames):
         if self.second_nodes is None and self.second_depth is None:
             return first, first
         return first, (self.second_nodes or 0, self.second_depth or 0)
+
+    def check(self) -> None:
+        check_numbers(self, "second_nodes", "second_depth", least=0)
+        super().check()
 
 
 def play_counted_match(match: CountedMatch) -> dict[str, Any]:

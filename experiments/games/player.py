@@ -25,6 +25,7 @@ from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
+from search.machine.bounds import check_numbers
 from search.machine.random import first_state
 from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
 from search.rules.huffman import HCP, encode
@@ -89,9 +90,8 @@ class Ending:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        for name, least in (("max_moves", 1), ("win_plies", 1), ("win_score", 0), ("draw_score", 0), ("draw_plies", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        check_numbers(self, "max_moves", "win_plies")
+        check_numbers(self, "win_score", "draw_score", "draw_plies", "draw_from", least=0)
         if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
             raise ValueError(f"--declaration {self.declaration}: choose {NO_RULE} to {RULE_27_HANDICAP}")
 
@@ -116,9 +116,8 @@ class Variety:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        for name, least in (("soft_plies", 0), ("soft_lines", 1), ("soft_margin", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least {least}")
+        check_numbers(self, "soft_lines")
+        check_numbers(self, "soft_plies", "soft_margin", least=0)
         if not 0 < self.soft_temperature < float("inf"):
             raise ValueError(f"--soft-temperature {self.soft_temperature}: must be more than 0")
 

@@ -80,8 +80,6 @@ def read_judged(command: str, options: Sequence[str], nodes: int, each_step: boo
 
     Raises OSError or ValueError in words.
     """
-    if nodes < 1:
-        raise ValueError(f"--nodes {nodes}: must be at least 1")
     program, settings = as_player(command)
     if program == "liteshogi":
         named = read_player(command, options, nodes, 0, "--option")

@@ -36,6 +36,7 @@ from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import Parameter, make_numbers, parameters_for
 from search.engine import Analysis
+from search.machine.bounds import check_numbers
 from search.score import win_rate
 
 MEASURES = ("error", "disagreed", "lost")
@@ -77,8 +78,10 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     takes longer, in hundredths of a doubling, errors being standard errors over positions.
     Raises OSError or ValueError in words, KeyboardInterrupt.
     """
-    if options.rounds < 1 or options.nodes < 1 or options.seed < 0 or not options.reach > 0:
-        raise ValueError("--rounds, --nodes and --reach must be above 0, --seed not below")
+    check_numbers(options, "rounds", "nodes")
+    check_numbers(options, "seed", least=0, most=None)
+    if not 0 < options.reach < math.inf:
+        raise ValueError(f"--reach {options.reach}: must be above 0")
     parameters = chosen_parameters(options.names, options.nodes)
     positions = read_positions(options.positions)
     if len(positions) < 2 or len(positions) * options.rounds < 2 * len(parameters):

@@ -11,6 +11,7 @@ how far to go to the other: what it says wants to be asked again as changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedTask, JudgedWorker, share_of
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
+from search.machine.bounds import check_numbers
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     to the share of win rate beside a search that has `less`, in hundredths, with its standard error. Raises OSError or
     ValueError in words, KeyboardInterrupt.
     """
-    if options.plies < 1 or not options.reach > 0 or options.pairs < 1:
-        raise ValueError("--plies, --reach and --pairs must be above 0")
+    check_numbers(options, "plies", "pairs")
+    if not 0 < options.reach < math.inf:
+        raise ValueError(f"--reach {options.reach}: must be above 0")
     if options.change and options.names:
         raise ValueError("--change and --names: a change names its own numbers; leave one of them out")
     named = _player(options, ())

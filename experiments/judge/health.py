@@ -20,6 +20,7 @@ from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped, mean_and_error
 from experiments.judge.selection import LEAD, RecordedGame, position_at, read_recorded
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.rules.position import in_check
 from search.rules.shogi import EMPTY, PROMOTE
 from search.score import is_mate
@@ -62,8 +63,12 @@ def examine(options: HealthOptions) -> dict[str, Any]:
     from those. `steps` tells by {to_depth, mean, error, size} what the score does from depth to depth, `again` what
     became of what was said near games' ends. Scores in centipawns, cut at `losses.CLIP`.
     """
-    if not options.nodes or min(*options.nodes, options.long_nodes, options.count, options.workers) < 1:
-        raise ValueError("--nodes, --long-nodes, --count and --workers must be at least 1")
+    if not options.nodes:
+        raise ValueError("--nodes: name at least one number")
+    check_numbers(options, "nodes", "long_nodes", "count")
+    check_numbers(options, "balance", least=0)
+    check_numbers(options, "workers", most=MOST_AT_ONCE)
+    check_numbers(options, "seed", least=0, most=None)
     judged = read_judged(options.engine, options.option, max(options.nodes), options.each_step)
     games = list(read_recorded(options.games))
     order = np.random.default_rng(options.seed).permutation(len(games)).tolist()

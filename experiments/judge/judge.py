@@ -13,6 +13,7 @@ from experiments.arena.searcher import Searcher
 from experiments.factory.jobs import Stopped
 from experiments.judge.game_position import GamePosition
 from experiments.judge.ledger import Ledger, Opinion
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.rules.movegen import list_moves
 from search.score import MATE
 
@@ -34,8 +35,8 @@ class Judging:
 
     def open(self) -> Judge:
         """Ask the engine who it is, and read what it has said. Raises OSError or ValueError in words."""
-        if self.judge_nodes < 1 or self.workers < 1:
-            raise ValueError("--judge-nodes and --workers must be at least 1")
+        check_numbers(self, "judge_nodes")
+        check_numbers(self, "workers", most=MOST_AT_ONCE)
         return Judge(ask_engine(self.judge, self.judge_option), self.judge_nodes, self.ledger)
 
 

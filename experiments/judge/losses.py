@@ -22,6 +22,7 @@ from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
 from lite.datasets.provenance import digests_of, program
+from search.machine.bounds import check_numbers
 from search.rules.sfen import get_sfen
 
 CLIP = 1500
@@ -61,6 +62,8 @@ def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
     and the judge's scores and replies, `worst` those of the first variant's greatest losses; `files` are the digests of
     players, judge and positions.
     """
+    check_numbers(options, "nodes", "count")
+    check_numbers(options, "earlier", least=0)
     positions = read_positions(options.positions, options.count)
     judged = read_judged(options.engine, options.option, options.nodes, options.each_step)
     judge = judging.open()

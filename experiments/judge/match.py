@@ -29,6 +29,7 @@ from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
 from lite.records.formats import HCPE
+from search.machine.bounds import check_numbers
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
 
@@ -61,8 +62,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     their result, and `share_error` its standard error, by pairs. `ended` is how many did. Raises OSError or ValueError
     in words, KeyboardInterrupt.
     """
-    if match.plies < 1:
-        raise ValueError(f"--plies {match.plies}: must be at least 1")
+    check_numbers(match, "plies")
     counted = CountedGames(
         nodes=match.nodes, games=match.games, openings=match.openings, seed=match.seed, output=match.output
     )

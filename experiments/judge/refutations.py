@@ -11,6 +11,7 @@ from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.metadata import parse_json
 
 NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
@@ -41,6 +42,8 @@ def find_refutations(options: RefutationOptions) -> dict[str, Any]:
     reply, loss, seen_from}, the last by the variants, None where `most_nodes` do not show it. Raises OSError or
     ValueError in words.
     """
+    check_numbers(options, "most_nodes")
+    check_numbers(options, "workers", most=MOST_AT_ONCE)
     rows = read_worst(options.report)
     judged = read_judged(options.engine, options.option, options.most_nodes, options.each_step)
     names = judged.variants

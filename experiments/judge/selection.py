@@ -18,6 +18,7 @@ from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judge, Judging
 from lite.datasets.chunks import ChunkReader, data_files, holds_games
+from search.machine.bounds import check_numbers
 from search.machine.files import check_output, write_atomically
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.huffman import HCP, decode
@@ -74,8 +75,9 @@ def select_positions(selection: Selection, judging: Judging) -> dict[str, Any]:
 
     The games and the seed decide what is in it, not how many work on it. Raises OSError or ValueError in words.
     """
-    if selection.count < 1 or selection.from_ply < LEAD or selection.balance < 1:
-        raise ValueError(f"--count and --balance must be at least 1, --from-ply at least {LEAD}")
+    check_numbers(selection, "count", "balance")
+    check_numbers(selection, "from_ply", least=LEAD)
+    check_numbers(selection, "seed", least=0, most=None)
     check_output(selection.output, overwrite=selection.overwrite)
     games = list(read_recorded(selection.games))
     order = np.random.default_rng(selection.seed).permutation(len(games))

@@ -19,6 +19,7 @@ from lite.records.formats import record_files
 from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
 MATERIAL = "material"
 """The network that counts pieces, among those that a loop begins from and is measured against."""
@@ -78,9 +79,8 @@ class Loop:
     def check(self) -> None:
         """Raises ValueError or OSError in words for options that make no sense and networks that cannot be used."""
         self.mixture.check()
-        for name in ("generations", "positions", "nodes", "label_nodes", "window", "gate_nodes", "workers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        check_numbers(self, "generations", "positions", "nodes", "label_nodes", "window", "gate_nodes")
+        check_numbers(self, "workers", most=MOST_AT_ONCE)
         if not 0 <= self.held_out <= 1:
             raise ValueError(f"--held-out {self.held_out}: a share from 0 to 1 is needed")
         if self.keep is not None and self.keep < self.window:

@@ -26,6 +26,7 @@ from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
 from lite.datasets.provenance import sha256_of
 from search.evaluation.shipped import network_file
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
 from search.machine.interrupt import interrupt_flag
@@ -169,8 +170,7 @@ def _cut(point: Point, folder: Path) -> None:
 
 def _workers(sweep: Sweep, configuration: Configuration) -> int:
     if sweep.workers is not None:
-        if sweep.workers < 1:
-            raise ValueError(f"--workers {sweep.workers}: at least 1 is needed")
+        check_numbers(sweep, "workers", most=MOST_AT_ONCE)
         return sweep.workers
     return max(1, len(machine_cores()[0]) // int(configuration.train.get("threads", 1)))
 

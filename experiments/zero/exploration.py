@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from search.machine.bounds import check_numbers
+
 
 @dataclass(frozen=True)
 class Exploration:
@@ -27,8 +29,7 @@ class Exploration:
         for name in ("noise_alpha", "soft_temperature"):
             if not 1e-3 <= getattr(self, name) <= 1e3:
                 raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: choose 0.001 to 1000")
-        if self.soft_plies < 0:
-            raise ValueError(f"--soft-plies {self.soft_plies}: must not be below 0")
+        check_numbers(self, "soft_plies", least=0)
 
     def stir(self, priors: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Priors f4 (moves,) with noise among them; their sum stays."""

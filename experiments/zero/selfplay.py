@@ -23,6 +23,7 @@ from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import network_bytes, open_network
 from experiments.zero.search import search_together
 from lite.records.formats import HCPE3
+from search.machine.bounds import check_numbers
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
 
@@ -61,8 +62,7 @@ class ZeroSelfPlay:
         """Raises ValueError in words for options that make no sense."""
         self.exploration.check()
         self.ending.check()
-        if self.seed < 0:
-            raise ValueError(f"--seed {self.seed}: must not be below 0")
+        check_numbers(self, "seed", least=0, most=None)
         least, most = self.random_plies
         if not 0 <= least <= most:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
@@ -72,9 +72,8 @@ class ZeroSelfPlay:
             raise ValueError(f"--policy-temperature {self.policy_temperature}: choose 0.001 to 1000")
         if not 0 <= self.played_out <= 1:
             raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
-        for name in ("positions", "games"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"--{name} {getattr(self, name)}: must be at least 1")
+        check_numbers(self, "positions", most=None)
+        check_numbers(self, "games")
 
 
 def zero_self_play(options: ZeroSelfPlay) -> dict[str, Any]:

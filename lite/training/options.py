@@ -15,6 +15,7 @@ from lite.records.formats import is_record_name
 from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.score import CP_PER_LOGIT
 
 
@@ -85,17 +86,9 @@ class TrainingOptions:
         for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
             if weight is not None and not 0 <= weight <= 1:
                 raise ValueError(f"--{name} {weight}: a weight from 0 (results) to 1 (scores) is needed")
-        positive = (
-            "epochs",
-            "batch_size",
-            "pool_positions",
-            "threads",
-            "save_minutes",
-            "max_steps",
-            "cp_per_logit",
-            "net_cp_per_logit",
-        )
-        for name in positive:
+        check_numbers(self, "epochs", "batch_size", "pool_positions", "max_steps")
+        check_numbers(self, "threads", most=MOST_AT_ONCE)
+        for name in ("save_minutes", "cp_per_logit", "net_cp_per_logit"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
                 raise ValueError(f"--{name.replace('_', '-')} {value}: must be more than 0")

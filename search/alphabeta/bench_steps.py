@@ -16,6 +16,7 @@ from typing import Any
 
 from search.alphabeta.bench import POSITIONS
 from search.alphabeta.parameters import EVERY_STEP, STEPS
+from search.machine.bounds import check_number
 
 MORE_POSITIONS = (
     "ln1g3nl/1ks1r1g2/pppp1sbp1/4p1p1p/P2P1p1P1/2P1P4/1PBG1PP1P/2K2S1R1/LNSG3NL b - 29",
@@ -56,8 +57,8 @@ def compare_steps(network: str = "default", depth: int = 12, most_nodes: int = 3
 
     Says on standard error how far it has come. Raises ValueError for a depth beyond 1 to 60.
     """
-    if not 1 <= depth <= 60 or most_nodes < 1:
-        raise ValueError("--depth must be 1 to 60 and --most-nodes at least 1")
+    check_number("depth", depth, most=60)
+    check_number("most-nodes", most_nodes)
     nodes_to_depth(EVERY_STEP, network, 2, most_nodes)  # loads what is compiled
     rows, full = {}, [1]
     for number, name in enumerate((FULL_SEARCH, *STEPS)):

@@ -25,6 +25,7 @@ from search.evaluation.feature_sets import FeatureSet, feature_set
 from search.evaluation.network import CLIPPED, DUAL, EvalNetwork, Layer
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import DEFAULT, network_file
+from search.machine.bounds import check_number
 from search.machine.jit import KERNEL, jit
 from search.machine.metadata import parse_json
 from search.rules.movegen import list_moves
@@ -194,8 +195,8 @@ def bench_evaluation(
     net: a path or `default`; without it random weights of the (16, 4, 32) net's dimensions, as times do not depend on
     weights. Beside stand the default network, if there is one, and NNUE's dimensions, with random weights.
     """
-    if count < 1 or runs < 1:
-        raise ValueError("--count and --runs must be at least 1")
+    check_number("count", count)
+    check_number("runs", runs)
     recorded = find_games(games, count)
     chosen = random_network("piece_square", 96, (32,), 1) if net is None else load_network(net)
     figures = measure(chosen, recorded, runs)

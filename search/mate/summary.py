@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from search.machine.bounds import check_number
 from search.mate.problems import MateProblem
 from search.mate.solver import MateResult, MateSolver, MateStatus
 
@@ -19,8 +20,7 @@ def solve_problems(
 
     ValueError names the line of the `file` whose problem cannot be set up.
     """
-    if milliseconds < 1:
-        raise ValueError(f"--milliseconds {milliseconds}: give at least 1")
+    check_number("milliseconds", milliseconds, most=None)
     if not problems:
         raise ValueError("no position: give an SFEN in quotes, or --file")
     solver = MateSolver(megabytes)

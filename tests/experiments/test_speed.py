@@ -154,7 +154,7 @@ def test_a_script_that_starts_an_engine_is_no_engine(scripted, tmp_path):
 
 @pytest.mark.parametrize("options", [{"players": ()}, {"rounds": 0}, {"nodes": 0}, {"positions": 0}, {"byoyomi": 0}])
 def test_nothing_to_measure_is_refused(options):
-    with pytest.raises(ValueError, match="begin at 1"):
+    with pytest.raises(ValueError, match="at least"):
         measure_speeds(SpeedOptions(**({"players": ("default",)} | options)))
 
 

@@ -10,6 +10,7 @@ import tyro
 
 from lite.records.bench import bench_reading, measure_epoch
 from liteshogi.commands.arguments import Json
+from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        if self.threads < 1 or self.rounds < 1:
-            raise ValueError(f"--threads {self.threads}, --rounds {self.rounds}: both must be at least 1")
+        check_numbers(self, "rounds")
+        check_numbers(self, "threads", most=MOST_AT_ONCE)
         if self.together:
             self._measure_together()
             return

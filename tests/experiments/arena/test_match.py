@@ -204,6 +204,6 @@ def test_what_cannot_be_played_is_refused_before_anything_is_written(scripted, t
         play_match(Match(good, good, second_option=("Nodes=1",), output=run))
     with pytest.raises(FileNotFoundError, match="openings"):
         play_match(Match(good, good, openings=tmp_path / "none.sfen", output=run))
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="must be at least"):
         play_match(Match(good, good, games=0, output=run))
     assert not run.exists()

@@ -97,7 +97,7 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
         ({"nodes": 0}, "--nodes or --depth"),
         ({"played_out": 2.0}, "--played-out 2.0"),
         ({"positions": 0}, "--positions 0"),
-        ({"seed": -1}, "--seed -1: must not be below 0"),
+        ({"seed": -1}, "--seed -1: must be at least 0"),
         ({"ending": Ending(max_moves=0)}, "--max-moves 0: must be at least 1"),
         ({"ending": Ending(win_plies=0)}, "--win-plies 0: must be at least 1"),
         ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),

@@ -235,7 +235,8 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
     ("changes", "words"),
     [
         ({"games": 7}, "--games 7: an even number is needed"),
-        ({"second_nodes": -1}, "a move of each player needs a limit"),
+        ({"second_nodes": -1}, "--second-nodes -1: must be at least 0"),
+        ({"second_nodes": 0}, "a move of each player needs a limit"),
         ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
         ({"random_plies": (1, 1), "games": 400}, "--random-plies 1 1: 85% of the openings would come again, and equal"),
         ({"parallel": 0}, "--parallel 0: must be at least 1"),
@@ -277,7 +278,7 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tm
         (("--nodes", "9", "--increment", "9"), "error: --increment: a match with --nodes or --depth has no clock"),
         (("--time", "9000", "--increment", "9", "--byoyomi", "9"), "error: --increment: not with --byoyomi"),
         (("--byoyomi", "0"), "error: --byoyomi: must be at least 1 where there is no other time"),
-        (("--time", "-1"), "error: --games and --parallel must be at least 1, nodes, depth and milliseconds not below"),
+        (("--time", "-1"), "error: --time -1: must be at least 0"),
         (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
     ],
 )

@@ -120,6 +120,9 @@ def test_a_variant_leaves_out_one_step():
     ("options", "words"),
     [
         ({"engine": "liteshogi", "nodes": 0}, "--nodes 0: must be at least 1"),
+        ({"engine": "liteshogi", "nodes": 10**20}, "--nodes 100000000000000000000: must be at most"),
+        ({"engine": "liteshogi", "count": 0}, "--count 0: must be at least 1"),
+        ({"engine": "liteshogi", "earlier": -1}, "--earlier -1: must be at least 0"),
         ({"engine": "default", "option": ("skip_all=true",)}, "--option skip_all=true"),
         ({"engine": "no/such/engine"}, "there is no such engine"),
     ],

@@ -75,8 +75,8 @@ def test_passing_changes_nothing_but_the_turn():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"count": 0}, "--count and --balance must be at least 1"),
-        ({"from_ply": 3}, "--from-ply at least 16"),
+        ({"count": 0}, "--count 0: must be at least 1"),
+        ({"from_ply": 3}, "--from-ply 3: must be at least 16"),
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
     ],
 )

@@ -1,0 +1,33 @@
+"""Bounds of options that are whole numbers, to be asked before anything is written.
+
+A number beyond what was meant would end in an overflow somewhere in compiled code, or in threads that the system does
+not give.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST = (1 << 31) - 1
+"""Of nodes, depths, plies and all that is counted alike: compiled code keeps some of them in 32 bits."""
+MOST_THREADS = 64
+"""Of one search."""
+MOST_AT_ONCE = 1024
+"""Of other work that is done side by side."""
+
+
+def check_number(name: str, number: int | None, least: int = 1, most: int | None = MOST) -> None:
+    """Raises ValueError, in the command line's words, for an option that is below `least` or above `most`, which None
+    leaves open; a number that is None was not given."""
+    if number is not None and number < least:
+        raise ValueError(f"--{name.replace('_', '-')} {number}: must be at least {least}")
+    if number is not None and most is not None and number > most:
+        raise ValueError(f"--{name.replace('_', '-')} {number}: must be at most {most:,}")
+
+
+def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = MOST) -> None:
+    """`check_number` of these fields of the options, and of each number where one is a tuple."""
+    for name in names:
+        value = getattr(options, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            check_number(name, number, least, most)
