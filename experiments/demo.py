@@ -28,6 +28,7 @@ from lite.training.testing import judge_net
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
+from search.machine.bounds import check_number
 from search.machine.files import write_atomically
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -35,7 +36,10 @@ MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/L
 
 
 def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
-    """Do all of it in the directory `output`; the figures. What is done is told on standard error."""
+    """Do all of it in the directory `output`; the figures. What is done is told on standard error. ValueError in words
+    for epochs or nodes below 1."""
+    check_number("epochs", epochs)
+    check_number("nodes", nodes)
     begun = time.perf_counter()
     train, valid = SAMPLE / "teacher_sample.hcpe3", SAMPLE / "valid_sample.hcpe3"
     run, positions = output / "run", output / "positions"

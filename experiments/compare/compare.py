@@ -49,6 +49,7 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.value_network import NetworkConfig
+from lite.records.formats import record_files
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
@@ -108,14 +109,26 @@ class Comparison:
     play: GameOptions = field(default_factory=GameOptions)
     """Games of the networks."""
 
+    def check(self) -> None:
+        """Raises OSError or ValueError in words for options that make no sense."""
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise ValueError("--seeds: name at least one, and none twice")
+        check_numbers(self, "positions", "valid_positions", "epochs", "value_epochs")
+        check_numbers(self, "batch_size", "value_batch_size", "time_rounds")
+        check_numbers(self, "threads", most=MOST_AT_ONCE)
+        learnt, judged = ({path.resolve() for path in record_files(files)} for files in (self.data, self.valid))
+        if learnt & judged:
+            raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
+        if self.yardstick:
+            record_files(self.yardstick)
+        self.play.check()
+
     def report(self) -> dict[str, Any]:
         """Trains what is not trained yet; everything that the table and the picture say."""
         suffix = "all" if self.positions is None else str(self.positions)
         data = choose_positions(self.data, self.positions, 0, self.output / f"train-{suffix}")
         suffix = "all" if self.valid_positions is None else str(self.valid_positions)
         valid = choose_positions(self.valid, self.valid_positions, 0, self.output / f"valid-{suffix}")
-        if {path.resolve() for path in self.data} & {path.resolve() for path in self.valid}:
-            raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
         variants = [one.with_options(data=(data,), valid=(valid,)) for one in self.variants()]
         results: dict[str, list[dict[str, Any]]] = {variant.name: [] for variant in variants}
         for seed in self.seeds:  # all variants of a seed first: a comparison that was cut can be looked at
@@ -267,12 +280,7 @@ def compare(comparison: Comparison) -> dict[str, Any]:
 
     Raises OSError or ValueError in words, KeyboardInterrupt if a training was stopped.
     """
-    if not comparison.seeds or len(set(comparison.seeds)) < len(comparison.seeds):
-        raise ValueError("--seeds: name at least one, and none twice")
-    check_numbers(
-        comparison, "positions", "valid_positions", "epochs", "value_epochs", "value_batch_size", "time_rounds"
-    )
-    check_numbers(comparison, "threads", most=MOST_AT_ONCE)
+    comparison.check()
     torch.set_num_threads(comparison.threads)
     report = comparison.report()
     place = comparison.output / comparison.preset

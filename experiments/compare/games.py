@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.match import Match, play_match
+from experiments.games.counted import CountedGames
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.nets import as_player
+from search.evaluation.network_file import load_network
+from search.machine.bounds import check_numbers
 
 PATIENCE = 60_000
 """Milliseconds a move, more than either player takes."""
@@ -41,6 +44,18 @@ class GameOptions:
     """Milliseconds a move of as many games by the clock; 0 for none."""
     opponent: str = "default"
     """This engine's network on the other side: a file or a name."""
+
+    def check(self) -> None:
+        """Raises OSError or ValueError in words for what would else be refused when all networks are trained."""
+        check_numbers(self, "playouts", "opponent_depth", "nodes")
+        check_numbers(self, "games", "byoyomi", least=0)
+        if self.games % 2:
+            raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
+        if self.byoyomi and not self.games:
+            raise ValueError(f"--byoyomi {self.byoyomi}: is for as many games as --games, which are none")
+        if self.games:
+            load_network(self.opponent)
+            CountedGames(nodes=self.nodes, games=self.games, openings=self.openings).lines()
 
     def folder(self, name: str, kind: str) -> str:
         """That of a network's games, told apart by what is played."""

@@ -198,6 +198,7 @@ def test_errors_are_one_line(arguments):
         ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
         ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
         ("sweep EMPTY.toml -o OUT", "measure: valid, yardstick must be given"),
+        ("demo -o OUT --nodes 0", "--nodes 0: must be at least 1"),
         ("compare nets EMPTY.hcpe3 --valid SAMPLE -o OUT", "EMPTY.hcpe3: holds no game"),
     ],
 )

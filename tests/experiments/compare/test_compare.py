@@ -182,12 +182,22 @@ def test_what_only_some_networks_have_is_left_out_for_others() -> None:
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="--seeds: name at least one, and none twice"):
-        tiny("draw", tmp_path, seeds=(1, 1)).run()
-    with pytest.raises(ValueError, match="--epochs 0: must be at least 1"):
-        tiny("draw", tmp_path, epochs=0).run()
-    with pytest.raises(ValueError, match="both to learn from and to judge on"):
-        tiny("draw", tmp_path, valid=(VALID,)).run()
+    none, place = Path("none.hcpe3"), tmp_path / "out"
+    options: tuple[tuple[dict[str, object], str], ...] = (
+        ({"seeds": (1, 1)}, "--seeds: name at least one, and none twice"),
+        ({"epochs": 0}, "--epochs 0: must be at least 1"),
+        ({"valid": (VALID,)}, "both to learn from and to judge on"),
+        ({"valid": (none,)}, "none.hcpe3: no such file"),
+        ({"yardstick": (none,)}, "none.hcpe3: no such file"),
+        ({"play": GameOptions(games=3)}, "--games 3: an even number is needed"),
+        ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such network"),
+        ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
+        ({"play": GameOptions(byoyomi=10)}, "--byoyomi 10: is for as many games as --games"),
+    )
+    for changes, words in options:
+        with pytest.raises((ValueError, OSError), match=words):
+            tiny("draw", place, **changes).run()
+    assert not place.exists()
 
 
 @pytest.mark.slow
