@@ -95,10 +95,14 @@ def judge(
     check_number("threads", threads, most=MOST_AT_ONCE)
     check_number("batch-size", batch_size)
     check_number("positions", positions)
+    kind = kind_of(net)
+    has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
+    if precision != "float32" and not has_policy:
+        raise ValueError(f"--precision {precision}: is for policy-value networks, and {net} is {kind.value}")
     import torch
 
     torch.set_num_threads(threads)
-    if kind_of(net) in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX):
+    if has_policy:
         from experiments.resnet.judge import judge_resnet
 
         return judge_resnet(net, data, batch_size or 512, positions, precision)
@@ -216,6 +220,10 @@ def export(
         if kind is Kind.VALUE and suffix in FOLDED_SUFFIXES:
             remedy = f"to write {suffix} fold it first: liteshogi fold {net} -o net.safetensors"
         raise ValueError(f"{output}: {net} is {kind.value}, which is written as {', '.join(wanted)}; {remedy}")
+    if data and kind is Kind.FOLDED:
+        raise ValueError("--data: is to check ONNX on, and this is no ONNX")
+    if not draw and kind is not Kind.POLICY_VALUE:
+        raise ValueError(f"--no-draw: is for policy-value networks, and {net} is {kind.value}")
     check_output(output, overwrite=overwrite)
     if kind is Kind.FOLDED:
         return _export_folded(net, output, overwrite)

@@ -54,11 +54,16 @@ class Labelling:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        if self.label in ("search", "engine") and not (self.nodes > 0 or self.depth > 0):
-            raise ValueError(f"--label {self.label} needs --nodes or --depth")
         check_numbers(self, "nodes", "depth", least=0)
+        searched, limited = self.label in ("search", "engine"), bool(self.nodes or self.depth)
+        if searched and not limited:
+            raise ValueError(f"--label {self.label} needs --nodes or --depth")
+        if limited and not searched:
+            raise ValueError(f"--label {self.label} has no --nodes and no --depth: add --label search")
         if (self.label == "engine") != bool(self.engine):
             raise ValueError("--label engine and --engine COMMAND belong together")
+        if self.engine_option and not self.engine:
+            raise ValueError("--engine-option: is for --label engine")
         if not 0 <= self.result_share <= 1:
             raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
         if self.cp_per_logit <= 0:

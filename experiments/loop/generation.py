@@ -123,7 +123,7 @@ class Generation:
         options = Expansion(
             (self.records(games),),
             self.records(kind),
-            Labelling(loop.label, str(best.net), nodes=loop.label_nodes),
+            Labelling(loop.label, str(best.net), nodes=loop.label_nodes if loop.label == "search" else 0),
             seed,
             loop.workforce(),
             loop.mixture,

@@ -40,6 +40,8 @@ _IN_PROCESS = (
     "played_out",
 )
 """Options that have no meaning through ShogiArena."""
+_BELONGS_TO = {"alpha": "sprt", "beta": "sprt", "played_out": "win_score"}
+"""Options that have no meaning without another one."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,8 @@ class Command:
             if not counted and field.name in _IN_PROCESS:
                 remedy = "play networks alone" if self.nodes or self.depth else "give --nodes or --depth too"
                 raise ValueError(f"{flag}: is for matches in process; {remedy}")
+            if (other := _BELONGS_TO.get(field.name)) and not getattr(self, other):
+                raise ValueError(f"{flag}: is for --{other.replace('_', '-')}; give that too")
         if players == 2 and self.gauntlet:
             raise ValueError("--gauntlet: is for more than two players")
 

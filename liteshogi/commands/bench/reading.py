@@ -30,6 +30,8 @@ class Command:
     def run(self) -> None:
         check_numbers(self, "rounds")
         check_numbers(self, "threads", most=MOST_AT_ONCE)
+        if self.threads > 1 and not self.together:
+            raise ValueError(f"--threads {self.threads}: is for --together; each file is measured on one core")
         if self.together:
             self._measure_together()
             return
