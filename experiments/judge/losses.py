@@ -4,6 +4,10 @@ Positions come one a game, so that the moves judged are independent of each othe
 what its own move and what the judged one lead to, each with the same nodes and an empty table; the loss is the
 difference of the two scores, so a choice that the judge comes to like better than its own has a loss below zero, and
 noise of its scores cancels on average. Scores are cut at CLIP, beyond which a game is decided.
+
+The judge's answers are kept, the choices are not: they take little of the time, another version of the search is to
+choose anew, and one thread that is told nodes chooses the same again, so that a run goes on to the figures of a whole
+one.
 """
 
 from __future__ import annotations

@@ -138,9 +138,8 @@ def test_what_cannot_be_judged_is_told_in_words(options, words, scripted, positi
 def test_an_interrupted_run_goes_on(scripted, positions, tmp_path):
     ledger = tmp_path / "ledger.jsonl"
     scripted.answer({"seconds": 0.5})
-    program = Path(sys.executable).with_name("liteshogi")
-    command = [str(program), "judge", "moves", "default", str(positions), "--nodes", "50", "--json", "--workers", "1"]
-    command += ["--judge", scripted.command, "--ledger", str(ledger)]
+    command = [sys.executable, "-m", "liteshogi", "judge", "moves", "default", str(positions), "--nodes", "50"]
+    command += ["--judge", scripted.command, "--ledger", str(ledger), "--json", "--workers", "1"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + 120
         while (not ledger.exists() or len(ledger.read_bytes().splitlines()) < 2) and time.monotonic() < end:
@@ -154,6 +153,9 @@ def test_an_interrupted_run_goes_on(scripted, positions, tmp_path):
     assert 1 <= known < 6
     scripted.answer({})
     again = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=120, check=True)
-    assert len(json.loads(again.stdout)["positions"]) == 3
     total = len(ledger.read_bytes().splitlines()) - 1
     assert len(scripted.asked()) - before == total - known
+    whole = Judging(scripted.command, ledger=tmp_path / "whole.jsonl", workers=1)
+    report = json.loads(json.dumps(measure_losses(LossOptions("default", positions, nodes=50), whole)))
+    assert json.loads(again.stdout) == report
+    assert len(report["positions"]) == 3
