@@ -112,6 +112,8 @@ class Run:
         self.last_valid: dict[str, Any] = {}
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
+        if options.valid:
+            self.read(options.valid, shuffle=False)  # refuses what could not be tested on when an epoch is trained
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
         self._forgotten = False

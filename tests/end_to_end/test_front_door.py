@@ -179,6 +179,7 @@ def test_errors_are_one_line(arguments):
         ("test default SAMPLE --positions 0", "--positions 0: must be at least 1"),
         ("test default SAMPLE --batch-size 0", "--batch-size 0: must be at least 1"),
         ("train lite SAMPLE -o OUT --max-steps 0", "--max-steps 0: must be at least 1"),
+        ("train lite SAMPLE -o OUT --valid EMPTY.hcpe3", "EMPTY.hcpe3: the file is empty"),
         ("bench reading SAMPLE --rounds 0", "--rounds 0: must be at least 1"),
         ("selfplay alphabeta -o OUT --max-gb nan", "--max-gb nan: must be more than 0"),
         ("selfplay alphabeta -o OUT --hash-mb 0", "--hash-mb 0: must be at least 1"),
