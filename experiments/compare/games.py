@@ -33,7 +33,8 @@ class GameOptions:
     games: int = 0
     """Games of each network's first seed, 0 for none."""
     openings: Path | None = None
-    """Balanced positions to begin from, played with both colours; the start position without them."""
+    """Balanced positions to begin from, played with both colours; without them value networks begin with random moves,
+    others at the start."""
     playouts: int = 50
     """Playouts a move of residual networks."""
     opponent_depth: int = 9

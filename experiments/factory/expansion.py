@@ -86,6 +86,7 @@ class Relabelling:
     """Folder of the shards, hcpe."""
     labels: Labelling = field(default_factory=Labelling)
     seed: int = 1
+    """Of all that is drawn by chance."""
     workforce: Workforce = field(default_factory=Workforce)
 
 

@@ -57,6 +57,7 @@ class SelfPlay:
     hash_mb: int = 8
     """Megabytes of each worker's table."""
     seed: int = 1
+    """Of the random moves, and of those that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)
 
     def check(self) -> None:

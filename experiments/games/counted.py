@@ -54,7 +54,9 @@ class CountedGames:
     parallel: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Games at a time."""
     seed: int = 1
+    """Order of the openings, and the random moves."""
     output: Path = Path("runs/match")
+    """Folder of the run: called again, it goes on."""
 
     def limits(self) -> tuple[tuple[int, int], ...]:
         """Nodes and depth of each player that has its own."""

@@ -81,6 +81,7 @@ class Ending:
     win_score: int = 0
     """Won when the scores of both players have said so for `win_plies` plies on end, centipawns; 0: never."""
     win_plies: int = 8
+    """Plies for which they must have said so."""
     draw_score: int = 5
     """Drawn when no score was further from 0 for `draw_plies` plies on end, centipawns."""
     draw_plies: int = 0

@@ -66,7 +66,9 @@ class EffectOptions:
     rounds: int = 20
     """Pairs of searches of each position."""
     seed: int = 1
+    """Which numbers are moved up, and which down."""
     output: Path = Path("runs/effects")
+    """Folder of what is found: called again, it goes on."""
 
 
 def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:

@@ -56,7 +56,9 @@ class GameEffectOptions:
     reach: float = 4.0
     """Steps that each of the parameters is moved by, up and down; depths and counts, whose step is one, by one."""
     seed: int = 1
+    """Order of the openings, and who has which change."""
     output: Path = Path("runs/effects")
+    """Folder of what is found: called again, it goes on."""
 
 
 def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[str, Any]:

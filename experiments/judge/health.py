@@ -51,6 +51,7 @@ class HealthOptions:
     each_step: bool = False
     """Compare also the search with each of its steps left out; in process."""
     seed: int = 1
+    """Another seed takes other games, and other positions of a game."""
     workers: int = 1
     """Positions at a time."""
 

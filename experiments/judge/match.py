@@ -52,6 +52,7 @@ class JudgedMatch:
     seed: int = 1
     """Order of the openings."""
     output: Path = Path("runs/judged")
+    """Folder of what is found: called again, it goes on."""
 
 
 def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class Selection:
     games: tuple[Path, ...]
     """hcpe3 files or game files, or directories of them."""
     output: Path
+    """File to write: `sfen SFEN moves ...` a line."""
     count: int = 1000
     """Positions."""
     attack: bool = False

@@ -71,6 +71,7 @@ class Loop:
     yardstick: tuple[Path, ...] = ()
     """Records with the scores of long searches, for each candidate's d1-RMSE, see liteshogi test --yardstick."""
     seed: int = 1
+    """Of all that is drawn by chance."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Threads of this machine."""
     ray: str | None = None

@@ -43,6 +43,7 @@ class Tuning(CountedGames):
     gain: float | None = None
     """Learning rate at the end (r_end of OpenBench and Fishtest); by default from the number of games."""
     output: Path = Path("runs/tune")
+    """Folder of the run: called again, it goes on."""
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ class ZeroSelfPlay:
     games: int = 32
     """Games that a worker plays side by side, their leaves in one batch: they land together."""
     seed: int = 1
+    """Of the random moves, the noise, and the moves that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)
 
     def check(self) -> None:

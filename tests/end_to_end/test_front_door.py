@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,8 @@ def test_every_command_has_help(command, capsys):
     told = capsys.readouterr().out
     assert f"usage: liteshogi {command}" in told
     assert "--json" in told or command == "puct"  # which speaks USI
+    words = " ".join(told.replace("│", " ").split())
+    assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "no sentence says what it is"
 
 
 @pytest.mark.parametrize("verb", [verb for verb, kinds in VERBS.items() if kinds])

@@ -18,8 +18,11 @@ class Command:
     """Put the tables of what there is by now into the page, and draw a picture of each."""
 
     page: Path = Path("docs/recipe/tables.md")
+    """Whose tables are replaced."""
     plan: Path = Path("docs/recipe/plan.toml")
+    """TOML: what is made, trained and measured."""
     results: Path = Path("docs/recipe/results.jsonl")
+    """What it has come to; pictures are drawn beside it."""
     json: Json = False
 
     def run(self) -> None:

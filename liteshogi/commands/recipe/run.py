@@ -22,12 +22,13 @@ class Command:
     folder: tyro.conf.Positional[Path]
     """Where data, nets and games lie."""
     plan: Path = Path("docs/recipe/plan.toml")
+    """TOML: what is to be made, trained and measured."""
     results: Path = Path("docs/recipe/results.jsonl")
+    """What it comes to, a line each; what stands there is not done again."""
     only: tuple[str, ...] = ()
     """Tables whose rows are worked on; without it all."""
     games: bool = True
     """Whether they play, after all of them are trained."""
-
     json: Json = False
 
     def run(self) -> None:
