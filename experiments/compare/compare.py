@@ -113,6 +113,7 @@ class Comparison:
         """Raises OSError or ValueError in words for options that make no sense."""
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise ValueError("--seeds: name at least one, and none twice")
+        check_numbers(self, "seeds", least=0, most=None)
         check_numbers(self, "positions", "valid_positions", "epochs", "value_epochs")
         check_numbers(self, "batch_size", "value_batch_size", "time_rounds")
         check_numbers(self, "threads", most=MOST_AT_ONCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -54,13 +55,12 @@ class Mixture:
     def check(self) -> None:
         """Raises ValueError in words for numbers that make no sense."""
         for name in ("played", "random", "tree", "leaf", "settled"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"--{name} {getattr(self, name)}: must not be negative")
-        check_numbers(self, "random_moves", "tree_nodes", "tree_each", "leaf_nodes")
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"--{name} {getattr(self, name)}: a number from 0 on is needed")
+        check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes")
+        check_numbers(self, "tree_each", most=SAMPLES)
         if self.played > 1 or self.leaf > 1:
             raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
-        if self.tree_each > SAMPLES:
-            raise ValueError(f"--tree-each {self.tree_each}: at most {SAMPLES} positions of a search are kept")
         if not self.played + self.random + self.tree + self.leaf + self.settled:
             raise ValueError("nothing is to be made: give --played, --random, --tree, --leaf or --settled a number")
 

@@ -121,6 +121,7 @@ def _work(
 ) -> dict[str, Any]:
     labels = options.labels
     labels.check()
+    check_numbers(options, "seed", least=0, most=None)
     task = ExpandTask(
         mixture,
         labels.source(),

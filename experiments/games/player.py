@@ -10,6 +10,7 @@ import numpy as np
 from experiments.games.game import (
     DECLARATION,
     ENDINGS,
+    LINES,
     MOVE_LIMIT,
     NOBODY,
     PERPETUAL_CHECK,
@@ -109,7 +110,7 @@ class Variety:
     soft_plies: int = 0
     """So many at the start of each game."""
     soft_lines: int = 4
-    """Of so many best moves."""
+    """Of so many best moves, 8 at most."""
     soft_margin: int = 60
     """None is worse than the best by more, centipawns."""
     soft_temperature: float = 30.0
@@ -117,7 +118,7 @@ class Variety:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
-        check_numbers(self, "soft_lines")
+        check_numbers(self, "soft_lines", most=LINES)
         check_numbers(self, "soft_plies", "soft_margin", least=0)
         if not 0 < self.soft_temperature < float("inf"):
             raise ValueError(f"--soft-temperature {self.soft_temperature}: must be more than 0")

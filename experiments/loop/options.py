@@ -82,6 +82,7 @@ class Loop:
         self.mixture.check()
         check_numbers(self, "generations", "positions", "nodes", "label_nodes", "window", "gate_nodes")
         check_numbers(self, "workers", most=MOST_AT_ONCE)
+        check_numbers(self, "seed", least=0, most=None)
         if not 0 <= self.held_out <= 1:
             raise ValueError(f"--held-out {self.held_out}: a share from 0 to 1 is needed")
         if self.keep is not None and self.keep < self.window:
