@@ -10,15 +10,17 @@ from typing import TextIO
 def take_input() -> TextIO | None:
     """Standard input as UTF-8, for one thread of the process to read; None if there is none.
 
-    On Windows a pipe serves one caller at a time, and while a thread waits for a line, whoever asks what kind of file
-    standard input is waits with it. Libraries do so as they are loaded (NumPy's, github.com/numpy/numpy/issues/24290):
-    an engine that imports them after `isready` would be ready at the GUI's next line, which it never sends. There the
-    pipe becomes this thread's own, and standard input an empty file.
+    It becomes this thread's own, and an empty file takes its place. On Windows a pipe serves one caller at a time:
+    while a thread waits for a line, whoever asks what kind of file standard input is waits with it. Libraries do so as
+    they are loaded (NumPy's, github.com/numpy/numpy/issues/24290): an engine that imports them after `isready` would
+    be ready at the GUI's next line, which it never sends. Nor can a process that this one starts take lines away.
     """
-    if sys.stdin is None or sys.platform != "win32":
+    try:
+        standard = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):  # none, closed, or something else in its place
         return _as_utf8(sys.stdin)
-    own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(empty, 0)  # tells the system as well
+    own, empty = os.dup(standard), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, standard)  # tells the system as well
     os.close(empty)
     return open(own, encoding="utf-8", errors="replace")
 
