@@ -97,6 +97,13 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.clear()
 
+    def _forget_scores(self) -> None:
+        """Those that the table holds, and what was learnt from them: other values of a draw, or other ends of a game,
+        are in them. Of draws the other histories know nothing."""
+        self.table.clear()
+        for thread in self._threads:
+            thread.record["correction"] = HISTORIES["correction"]
+
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
         """As every engine; the search looks at the clock itself, where it can read it."""
         start = time.perf_counter() if start is None else start
@@ -114,7 +121,7 @@ class AlphaBetaEngine(Engine):
         roots = root_moves(self.position, limits.moves)
         partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
         if self._searched and self.rules != self._searched_rules:
-            self.table.clear()  # its scores hold other values of a draw, or other ends of a game
+            self._forget_scores()
         self._searched, self._searched_rules = True, self.rules
         grow_table(self.table)
         self.table.new_search()

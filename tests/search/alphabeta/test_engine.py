@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
+from search.alphabeta.thread import HISTORIES
 from search.alphabeta.transposition import TranspositionTable, probe
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
@@ -313,7 +314,8 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
         engine.rules, fresh = Rules(draw_value=worth), AlphaBetaEngine(net, hash_mb=1)
         fresh.rules = engine.rules
         for thread in engine._threads:
-            thread.clear()  # the histories know nothing of draws
+            for history in HISTORIES.keys() - {"correction"}:
+                thread.record[history] = HISTORIES[history]  # they know nothing of draws
         again, once = engine.analyse(MIDDLE, depth=6), fresh.analyse(MIDDLE, depth=6)
         assert (again.nodes, again.score) == (once.nodes, once.score)
         found.append((once.nodes, once.score))
