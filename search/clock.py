@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from search.machine.threads import started
+
 MOVES_PLANNED = 50
 """Moves of a player that a game is expected to have, at its start. Games go on for some more, but most have been
 decided by then, and a search often takes less than it may: docs/search_ledger.md, Time."""
@@ -187,9 +189,9 @@ class SearchClock:
             self._serial += 1
             if budget is not None:
                 wait = min(max(budget.end(self._start) - time.perf_counter(), 0.0), LONGEST_WAIT)
-                self._timer = threading.Timer(wait, self._ring, (self._serial,))
-                self._timer.daemon = True
-                self._timer.start()
+                self._timer = started(threading.Timer(wait, self._ring, (self._serial,)))
+                if self._timer is None:  # a quick move is better than one too late
+                    self._expire()
 
     def read(self) -> tuple[Budget | None, float]:
         """The budget, and the milliseconds of it that have passed."""

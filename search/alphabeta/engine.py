@@ -28,6 +28,7 @@ from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.machine.clock import ticks_at
+from search.machine.threads import started
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import MAX_PLY, is_mate, mate_plies, win_rate
@@ -132,11 +133,9 @@ class AlphaBetaEngine(Engine):
         if self._stopped.is_set():
             self.stop()
         helpers = [
-            threading.Thread(target=deepen, args=(*_arguments(thread), np.int64(MAX_PLY - 1)), daemon=True)
+            started(threading.Thread(target=deepen, args=(*_arguments(thread), np.int64(MAX_PLY - 1))))
             for thread in self._threads[1:]
         ]
-        for helper in helpers:
-            helper.start()
         teller = _Teller(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
             lines = min(self.multipv, len(roots))
@@ -149,7 +148,7 @@ class AlphaBetaEngine(Engine):
             teller.end()
             for thread in self._threads:
                 thread.record["stop"] = 1
-            for helper in helpers:
+            for helper in filter(None, helpers):
                 helper.join()
         if lines == 1 and helpers and limits.depth is None:
             return [self._outcome(begun, self._threads[believed([thread.record for thread in self._threads])])]
@@ -331,8 +330,7 @@ class _Teller:
     def begin(self) -> None:
         """Tell from here on, where anybody listens and the search is as old as that."""
         if self._tell is not None and self._thread is None and time.perf_counter() - self._begun > QUIET_SECONDS:
-            self._thread = threading.Thread(target=self._run, args=(self._tell,), daemon=True)
-            self._thread.start()
+            self._thread = started(threading.Thread(target=self._run, args=(self._tell,)))
 
     def _run(self, tell: Callable[[], None]) -> None:
         while not self._done.wait(PROGRESS_SECONDS):

@@ -17,6 +17,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING
 
+from search.machine.threads import started
+
 if TYPE_CHECKING:
     from search.alphabeta.transposition import TranspositionTable
 
@@ -45,7 +47,8 @@ def back_table(table: TranspositionTable) -> threading.Event:
     part = _part(table.megabytes, whole, FIRST)
     table.record["clusters"] = part
     arguments = (weakref.ref(table), advise, int(table.record["address"]), table.megabytes, whole, ready)
-    threading.Thread(target=_back, args=arguments, daemon=True).start()
+    if started(threading.Thread(target=_back, args=arguments)) is None:
+        ready.set()  # the part that may be used stays as it is
     return ready
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from search.engine import Analysis
+from search.machine.threads import started
 from search.mate.solver import MateResult, MateSolver, MateStatus, StopFlag
 from search.score import MATE, is_mate
 
@@ -36,8 +37,7 @@ class RootMate:
         """
         self._flag, self._result = StopFlag(), None
         arguments = (position.copy(), nodes, on_mate, max_moves)
-        self._thread = threading.Thread(target=self._work, args=arguments, daemon=True)
-        self._thread.start()
+        self._thread = started(threading.Thread(target=self._work, args=arguments))
 
     def _work(self, position: np.void, nodes: int, on_mate: Callable[[], None], max_moves: int) -> None:
         result = self._solver.solve(position, nodes=nodes, stop=self._flag)

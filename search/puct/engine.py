@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
+from search.machine.threads import started
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
 from search.puct.memory import MOST_VISITS, Tree
@@ -168,13 +169,9 @@ class PuctEngine(Engine):
         nodes = limits.nodes
         self._enter_root(limits.moves)
         self._halted, self._full, self._failure = False, False, None
-        helpers = [
-            threading.Thread(target=self._assist, args=(worker, nodes), daemon=True) for worker in self._workers[1:]
-        ]
         for worker in self._workers:
             copy_position(worker.position, self.position)
-        for helper in helpers:
-            helper.start()
+        helpers = [started(threading.Thread(target=self._assist, args=(worker, nodes))) for worker in self._workers[1:]]
         told = begun
         try:
             while not self._is_enough(begun, limits):
@@ -188,7 +185,7 @@ class PuctEngine(Engine):
             with self._turn:
                 self._halted = True
                 self._turn.notify_all()
-            for helper in helpers:
+            for helper in filter(None, helpers):
                 helper.join()
         if self._failure is not None:
             raise self._failure

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
 from search.machine import cache_directory
+from search.machine.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
 from search.usi.go import Go, parse_go, shown
@@ -126,21 +127,21 @@ class Session:
             self._write(option.declaration())
         self._write("usiok")
         # Numba takes half a second to import: begin while the GUI sends its options.
-        threading.Thread(target=_import_engine, daemon=True).start()
+        started(threading.Thread(target=_import_engine))
 
     def _usi_tunables(self, _: str) -> None:
         """ShogiArena's question for a list of tunable options; the options that were declared say it all."""
         self._write("usi_tunablesok")
 
     def _isready(self, _: str) -> None:
-        self._readying = threading.Thread(target=self._get_ready, daemon=True)
-        self._readying.start()
+        self._readying = started(threading.Thread(target=self._get_ready))
+        if self._readying is None:
+            self._get_ready()
 
     def _get_ready(self) -> None:
         begun = time.monotonic()
         done = threading.Event()
-        keeper = threading.Thread(target=self._keep_alive, args=(done,), daemon=True)
-        keeper.start()
+        keeper = started(threading.Thread(target=self._keep_alive, args=(done,)))
         try:
             self._adapter.try_again()
             self._said.clear()
@@ -152,7 +153,8 @@ class Session:
             self._say(str(error) or type(error).__name__)
         finally:
             done.set()
-            keeper.join()
+            if keeper is not None:
+                keeper.join()
         self._write("readyok")
 
     def _keep_alive(self, done: threading.Event) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Punctuality
+from search.machine.threads import started
 from search.usi.adapter import Adapter, Say
 from search.usi.go import Go
 from search.usi.options import NO_BOOK, OptionValues
@@ -71,8 +72,12 @@ class Thinking:
 
     def _start(self, search: Callable[[], None]) -> None:
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=_serve, args=(self._searches, self._done), daemon=True)
-            self._thread.start()
+            self._thread = started(threading.Thread(target=_serve, args=(self._searches, self._done)))
+        if self._thread is None:  # a quick move is better than none
+            self._interrupt()
+            self._release.set()
+            search()
+            return
         self._done.clear()
         self._searches.put(search)
 

@@ -7,8 +7,10 @@ import time
 import numpy as np
 import pytest
 
+from search.alphabeta.engine import AlphaBetaEngine
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
+from tests.usi_session import InProcess
 
 REFUSED = (
     ("position startpos moves 7g7f 7g7f", "move 2, 7g7f, is not legal"),
@@ -57,6 +59,39 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
         said += [line for line in lines if "out of the blue" in line]
         assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(lines[-1].split()[1])))
     assert len(said) == (3 if broken == "search" else 1)
+
+
+def no_thread(thread):
+    raise RuntimeError("can't start new thread")
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, ready):
+    """Another program's may be all that there are, from the start or in the midst of a game."""
+    session = InProcess()
+    if ready:
+        session.send("isready").until("readyok")
+        session.send("position startpos", "go depth 1").bestmove()
+    monkeypatch.setattr("threading.Thread.start", no_thread)
+    session.send("usi").until("usiok")
+    for option in ("USI_Hash value 2", "Threads value 2", "Mate_Root_Search value 1000"):
+        session.send(f"setoption name {option}")
+    session.send("isready").until("readyok")
+    for go in ("go btime 0 wtime 0 byoyomi 5000", "go infinite", "go depth 3"):
+        move = session.send("position startpos", go, "stop").bestmove()
+        assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(move)))
+    assert session.send("go mate 1000").until("checkmate")[-1] == "checkmate timeout"
+    session.usi.close()
+
+
+def test_a_search_with_threads_that_could_not_begin_plays_alone(monkeypatch):
+    engine = AlphaBetaEngine("default", hash_mb=2)
+    expected = engine.analyse("startpos", depth=5)
+    engine.new_game()
+    engine.set_threads(3)
+    monkeypatch.setattr("threading.Thread.start", no_thread)
+    found = engine.analyse("startpos", depth=5)
+    assert (found.best_move, found.score, found.nodes) == (expected.best_move, expected.score, expected.nodes)
 
 
 def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
