@@ -21,7 +21,7 @@ from safetensors.torch import save
 from lite.networks.build import network_from_config
 from lite.networks.value_network import ValueNetwork
 from search.machine.files import write_atomically
-from search.machine.metadata import parse_json, sort_header
+from search.machine.metadata import parse_json, quoted, sort_header
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"
@@ -72,7 +72,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
     numbers that are not finite."""
     found = file_format(path) or "a safetensors file of another program"
     if found != kind:
-        raise ValueError(f"{path}: this is {found}, not a {kind}; give a run of `liteshogi train`, or a file of one")
+        remedy = "give a run of `liteshogi train`, or a file of one"
+        raise ValueError(f"{path}: this is {quoted(found)}, not a {kind}; {remedy}")
     with named_errors(path, f"not a {kind}, or only a part of one; copy or train it again"):
         with safe_open(path, "pt") as file:
             header = file.metadata()
@@ -83,7 +84,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
         if not isinstance(data, dict):
             raise ValueError("its description is no JSON object")
     if version != VERSION and (version != UNCHECKED_VERSION or kind == STATE):
-        raise ValueError(f"{path}: a {kind} of version {version}; this program reads version {VERSION}; train it again")
+        told = f"a {kind} of version {quoted(version)}; this program reads version {VERSION}"
+        raise ValueError(f"{path}: {told}; train it again")
     if version == VERSION and header.get("checksum") != _checksum(tensors, text):
         raise ValueError(f"{path}: the checksum does not fit: the file is damaged; copy or train it again")
     for name, tensor in tensors.items():

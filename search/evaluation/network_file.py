@@ -19,7 +19,7 @@ from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, r
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
-from search.machine.metadata import parse_json, sort_header
+from search.machine.metadata import parse_json, quoted, sort_header
 
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"
@@ -77,10 +77,11 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         found = header.get("format", "a safetensors file of another program")
         if found != FORMAT:
             remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
-            raise ValueError(f"this is {found}, not a {FORMAT}{remedy}")
+            raise ValueError(f"this is {quoted(found)}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
             known = " and ".join(VERSIONS)
-            raise ValueError(f"a network file of version {header.get('version')}; this program reads versions {known}")
+            version = quoted(header.get("version"))
+            raise ValueError(f"a network file of version {version}; this program reads versions {known}")
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     if header["checksum"] != _checksum(tensors, header["data"]):
         raise ValueError("the checksum does not fit: the file is damaged; copy or fold it again")

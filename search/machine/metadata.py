@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import textwrap
 from typing import Any
 
 _LENGTH = struct.Struct("<Q")
@@ -16,6 +17,11 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("its JSON is nested too deeply") from None
+
+
+def quoted(text: object) -> str:
+    """What a header says, as a complaint repeats it: in a line, and short."""
+    return textwrap.shorten(str(text), 80)
 
 
 def sort_header(content: bytes) -> bytes:
