@@ -23,6 +23,8 @@ LONGEST = 1024
 """Moves that a game may have."""
 LINES = 8
 """Most moves that a soft choice is made among."""
+UNSCORED = -32768
+"""In place of a score: the search was cut before it had looked at a move."""
 
 UNFINISHED, MATE, DECLARATION, SENNICHITE, PERPETUAL_CHECK, MOVE_LIMIT, WON_BY_SCORE, DRAWN_BY_SCORE = range(8)
 ENDINGS = (
@@ -63,7 +65,7 @@ game_dtype = np.dtype(
         # what came of it
         ("count", np.int32),
         ("moves", np.uint16, LONGEST),
-        ("scores", np.int16, LONGEST),  # the mover's, of the best move
+        ("scores", np.int16, LONGEST),  # the mover's, of the best move, or UNSCORED
         ("searched", np.int64, 2),  # nodes of each player
         ("ending", np.int32),
         ("winner", np.int32),
@@ -140,11 +142,13 @@ def _soft_move(pos, game, thread, accumulators, network, nodes, best, best_score
 
 @jit
 def _choose(pos, game, thread, accumulators, network, player):
-    """(Move, score) of a player, int64; the move is 0 where there is none."""
+    """(Move, score or UNSCORED) of a player, int64; the move is 0 where there is none."""
     thread.max_moves, thread.declaration_rule = game.max_moves, game.declaration
     nodes = np.int64(game.nodes[player])
     move, score = search_once(pos, thread, accumulators, network, nodes, np.int64(game.depth[player]))
-    if move and game.count < game.soft_plies and abs(score) < MATE_BOUND:
+    if thread.depth == 0:
+        score = np.int64(UNSCORED)
+    elif move and game.count < game.soft_plies and abs(score) < MATE_BOUND:
         move = _soft_move(pos, game, thread, accumulators, network, nodes, move, score)
     game.searched[player] += thread.nodes
     return move, score
@@ -152,13 +156,15 @@ def _choose(pos, game, thread, accumulators, network, player):
 
 @jit
 def enter_move(pos, game, move, score):
-    """Play a move that its player gives this score, if the scores do not end the game before it.
+    """Play a move that its player gives this score (or UNSCORED), if the scores do not end the game before it.
 
     (Ending, winner): UNFINISHED where the move was played.
     """
     us = np.int64(pos.turn)
     blacks = score if us == 0 else -score
-    if blacks >= game.win_score:
+    if score == UNSCORED:
+        game.clear = 0
+    elif blacks >= game.win_score:
         game.clear = max(np.int64(game.clear), np.int64(0)) + 1
     elif blacks <= -game.win_score:
         game.clear = min(np.int64(game.clear), np.int64(0)) - 1
@@ -174,7 +180,7 @@ def enter_move(pos, game, move, score):
         if game.called_ending != UNFINISHED and not game.play_out:
             return np.int64(game.called_ending), np.int64(game.called_winner)
     game.moves[game.count] = move
-    game.scores[game.count] = min(max(score, np.int64(-32767)), np.int64(32767))
+    game.scores[game.count] = score if score == UNSCORED else min(max(score, np.int64(-32767)), np.int64(32767))
     game.count += 1
     do_move(pos, move)
     return np.int64(UNFINISHED), np.int64(NOBODY)

@@ -29,6 +29,7 @@ from lite.records.formats import (
     MOVE_LIMIT,
     SENNICHITE,
     WINNER_MASK,
+    ZERO_IS_NO_SCORE,
     candidate_dtype,
     game_dtype,
     move_dtype,
@@ -86,7 +87,8 @@ def _games(raw: bytes, names: tuple[str, str], place: str) -> Iterator[Game]:
             at += move_dtype.itemsize + int(row["candidates"]) * candidate_dtype.itemsize
             score = int(row["score"]) if builder.turn == BLACK else -int(row["score"])
             builder.play(int(row["move"]))
-            builder.comment(score_comment(score, PLAYER))
+            if score or not int(header["result"]) & ZERO_IS_NO_SCORE:
+                builder.comment(score_comment(score, PLAYER))
         yield builder.finish("", _outcome(int(header["result"])))
 
 

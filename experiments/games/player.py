@@ -16,6 +16,7 @@ from experiments.games.game import (
     PERPETUAL_CHECK,
     SENNICHITE,
     UNFINISHED,
+    UNSCORED,
     game_dtype,
     play_game,
     rules_end,
@@ -133,7 +134,7 @@ class PlayedGame:
     moves: np.ndarray
     """u2 (plies,): 16-bit moves as in hcpe."""
     scores: np.ndarray
-    """i2 (plies,): centipawns of the mover."""
+    """i2 (plies,): centipawns of the mover, UNSCORED where its search was cut before it had found any."""
     winner: int
     """0 black, 1 white, 2 nobody."""
     ending: int
@@ -171,7 +172,8 @@ class PlayedGame:
 
     def hcpe3(self) -> bytes:
         """The game as hcpe3: all its positions are to be learnt from."""
-        return encode_game(self.start, self.result(), self.moves, self.scores, self.visits)
+        scored = self.scores != UNSCORED
+        return encode_game(self.start, self.result(), self.moves, self.scores, self.visits, scored)
 
 
 def finished_game(

@@ -17,7 +17,6 @@ from lite.records.formats import (
     MOVE_LIMIT,
     SENNICHITE,
     WHITE_WINS,
-    ZERO_IS_NO_SCORE,
 )
 from search.rules import repetition
 from search.rules.huffman import HCP, encode
@@ -76,12 +75,8 @@ class Game:
     """KIF's lines of the variations as they were read, from the first `変化：` on."""
 
     def hcpe3(self) -> bytes:
-        """The game as hcpe3, all its positions to be learnt from; scores that are not known are marked, see
-        `records.formats`."""
-        result = self.result | (0 if self.scored.all() else ZERO_IS_NO_SCORE)
-        zero_is_score = self.scored.all() and self.scores.any()
-        found = self.scored & (self.scores == 0) & (not zero_is_score)
-        return encode_game(self.hcp, result, self.moves, np.where(found, 1, self.scores))
+        """The game as hcpe3, all its positions to be learnt from."""
+        return encode_game(self.hcp, self.result, self.moves, self.scores, scored=self.scored)
 
 
 class GameBuilder:

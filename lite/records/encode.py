@@ -203,16 +203,23 @@ def encode_game(
     moves: np.ndarray,
     scores: np.ndarray,
     visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
+    scored: np.ndarray | None = None,
 ) -> bytes:
     """A game as hcpe3: its first position (hcp, 32 bytes), result byte, moves u2 (plies,) and scores i2 (plies,).
 
     visits: for each ply the candidates u2 (n,) of a search and their visits u2 (n,), none of them where the position is
     not to be learnt from. Without it each move is its position's only candidate, with one visit, which is dlshogi's way
     to say that all are to be.
+
+    scored: bool (plies,), where there is a score, for those that are not known are marked, see `records.formats`.
+    Without it there is one everywhere.
     """
+    scored = np.ones(len(moves), bool) if scored is None else scored
     header = np.zeros((), game_dtype)
     header["hcp"] = np.frombuffer(start, np.uint8)
-    header["moves"], header["result"] = len(moves), result
+    header["moves"], header["result"] = len(moves), result | (0 if scored.all() else ZERO_IS_NO_SCORE)
+    if not (scored.all() and scores.any()):  # a 0 says that there is none
+        scores = np.where(scored, np.where(scores == 0, 1, scores), 0)
     rows = np.zeros(len(moves), _JUDGED_MOVE)
     rows["move"]["move"] = rows["candidate"]["move"] = moves
     rows["move"]["score"], rows["move"]["candidates"], rows["candidate"]["visits"] = scores, 1, 1

@@ -16,10 +16,14 @@ from experiments.games.game import (
     PERPETUAL_CHECK,
     SENNICHITE,
     UNFINISHED,
+    UNSCORED,
     WON_BY_SCORE,
+    enter_move,
     game_dtype,
     rules_end,
 )
+from experiments.games.kif import write_pairs
+from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
 from lite.records.decode import labelled_dtype
@@ -27,12 +31,14 @@ from lite.records.file import Refusals, decode_games
 from lite.records.formats import DRAW
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT
 from search.evaluation.material import material_network
-from search.evaluation.network_file import load_network
+from search.evaluation.network_file import load_network, save_network
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
 from search.rules.shogi import BLACK, WHITE
 from search.score import score_of_rate
 
+OUTRUN = "+R+P2+Pp1+P1/l5k2/nL2Pn2G/1L+Snpsl2/3PsPp2/1pgGG1P1P/pn+p1S3p/1B3K2+p/+pB+p6 b R 1"
+"""The first move's quiescence takes more nodes than material's first iteration has."""
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 
 
@@ -177,6 +183,47 @@ def test_games_are_read_back_as_records(player):
     assert not refused.refused
     assert found.positions["score"].tolist() == game.scores.tolist()
     assert found.positions["move"].tolist() == game.moves.tolist()
+
+
+def test_a_search_that_was_cut_before_it_found_anything_has_no_score():
+    """In the record, too, where its score is marked as missing and others of 0 are not."""
+    game = Duel(Player(material_network(), nodes=1)).play(OUTRUN)
+    assert np.flatnonzero(game.scores == UNSCORED).tolist() == [0]
+    game.scores[3] = 0
+    raw = np.frombuffer(game.hcpe3(), np.uint8)
+    found = decode_games(raw, 1, np.empty(len(game.moves), labelled_dtype), "game", Refusals()).positions
+    assert found["scored"].tolist() == [False] + (len(game.moves) - 1) * [True]
+    assert found["score"].tolist() == [0, *game.scores[1:3].tolist(), 1, *game.scores[4:].tolist()]
+    assert found["kind_of_result"].tolist() == len(game.moves) * [0]
+
+
+def test_a_kif_tells_no_score_where_none_was_found(tmp_path):
+    net, openings = tmp_path / "material.safetensors", tmp_path / "openings.sfen"
+    save_network(material_network(), net)
+    openings.write_text(OUTRUN)
+    play_counted_match(CountedMatch(str(net), str(net), nodes=1, games=2, openings=openings, output=tmp_path / "match"))
+    assert write_pairs(tmp_path / "match", lambda _: ("a", "b")) == 2
+    text = (tmp_path / "match" / "kif" / "00001-1.kifu").read_text(encoding="utf-8")
+    lines = text[text.index("手数") :].splitlines()[1:]
+    moves = [number for number, line in enumerate(lines) if line.strip()[:1].isdigit()]
+    assert moves[:3] == [0, 1, 3]  # the second move has a comment behind it, the first has none
+    assert "評価値" in lines[2]
+
+
+def test_a_move_without_a_score_breaks_off_what_scores_say():
+    """Neither a side's clear win nor a level game goes on over it."""
+    pos, game = position_from_sfen("startpos"), np.zeros((), game_dtype)[()]
+    game["win_score"] = game["draw_score"] = 100
+    game["win_plies"] = game["draw_plies"] = 9
+    for usi, score, clear, level in (
+        ("7g7f", 300, 1, 0),
+        ("3c3d", UNSCORED, 0, 0),
+        ("2g2f", 0, 0, 1),
+        ("8c8d", UNSCORED, 0, 0),
+    ):
+        enter_move(pos, game, np.int64(move_from_usi(usi)), np.int64(score))
+        assert (game["clear"], game["level"]) == (clear, level)
+    assert game["scores"][:4].tolist() == [300, UNSCORED, 0, UNSCORED]
 
 
 def test_openings_are_read_line_by_line(tmp_path):
