@@ -122,7 +122,10 @@ class AlphaBetaEngine(Engine):
         roots = root_moves(self.position, limits.moves)
         partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
         if self._searched and self.rules != self._searched_rules:
-            self._forget_scores()
+            # Scores, and what was learnt from them, are of other values of a draw, or of other ends of a game.
+            self.table.clear()
+            for thread in self._threads:
+                thread.clear_corrections()
         self._searched, self._searched_rules = True, self.rules
         grow_table(self.table)
         self.table.new_search()

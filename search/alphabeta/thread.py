@@ -139,7 +139,8 @@ HISTORIES = {
     "correction": 0,
     "table_move_history": 0,
 }
-"""What is learnt about move ordering, and how it begins: a move that was never tried is a little worse than others."""
+"""What is learnt, of moves' order but for the corrections, and how it begins: a move that was never tried is a little
+worse than others."""
 
 
 class SearchThread:
@@ -166,12 +167,17 @@ class SearchThread:
         self.accumulators = Accumulators(network)
 
     def set_draw_value(self, draw_value: tuple[int, int]) -> None:
-        """Search with these centipawns of a draw to black and to white; the table holds scores of one pair only."""
+        """Search with these centipawns of a draw to black and to white; the table holds scores of one pair only, and so
+        do the corrections."""
         self.record["draw_value"] = draw_value
         self.accumulators.set_draw_value(draw_value)
 
+    def clear_corrections(self) -> None:
+        """Forget how far the evaluations were off from scores, for scores of another kind."""
+        self.record["correction"] = HISTORIES["correction"]
+
     def clear(self) -> None:
-        """Forget what was learnt about move ordering, for a new game."""
+        """Forget what was learnt, for a new game."""
         for name, value in HISTORIES.items():
             self.record[name] = value
 

@@ -313,9 +313,9 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
     for worth in (draw_value(0.3, BLACK), draw_value(0.7, BLACK), draw_value(0.7, WHITE)):
         engine.rules, fresh = Rules(draw_value=worth), AlphaBetaEngine(net, hash_mb=1)
         fresh.rules = engine.rules
-        for thread in engine._threads:
-            for history in HISTORIES.keys() - {"correction"}:
-                thread.record[history] = HISTORIES[history]  # they know nothing of draws
+        for name, value in HISTORIES.items():
+            if name != "correction":  # the others know nothing of draws
+                engine._threads[0].record[name] = value
         again, once = engine.analyse(MIDDLE, depth=6), fresh.analyse(MIDDLE, depth=6)
         assert (again.nodes, again.score) == (once.nodes, once.score)
         found.append((once.nodes, once.score))
