@@ -58,8 +58,6 @@ accumulator_dtype = record_dtype(
         ("width_bytes", np.int64),
         ("keys", np.uint64, (SLOTS, 2)),  # [slot, perspective]: key of the position that the slot holds
         ("king_offsets", np.int64, (SLOTS, 2)),  # the king's offset it was summed with
-        ("refreshes", np.int64),
-        ("updates", np.int64),
         ("draw_output", np.int64),  # raw draw output of the last evaluation, if the network has one
         ("draw_worth", np.int64, 2),  # logarithm of what a draw is worth to each colour, see draw_value.py
     ]
@@ -116,8 +114,6 @@ def reset_accumulators(accumulators):
     for slot in range(SLOTS):
         for perspective in range(2):
             accumulators.keys[slot, perspective] = np.uint64(_NO_KEY)
-    accumulators.refreshes = 0
-    accumulators.updates = 0
     accumulators.draw_output = 0
 
 
@@ -232,7 +228,6 @@ def refresh(pos, accumulators, net, perspective):
     sum_rows(sums, entry, added, none, removed, none, net.width, net.lane_bytes)
     accumulators.keys[slot, perspective] = pos.key
     accumulators.king_offsets[slot, perspective] = king_offset
-    accumulators.refreshes += 1
 
 
 @jit
@@ -268,7 +263,6 @@ def update(pos, accumulators, net, perspective):
             )
             accumulators.keys[slot, perspective] = pos.key
             accumulators.king_offsets[slot, perspective] = king_offset
-            accumulators.updates += 1
             return
     refresh(pos, accumulators, net, perspective)
 

