@@ -89,6 +89,14 @@ def test_usiok_comes_before_numba_is_imported(start, tmp_path):
     session.until("readyok")
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_libraries_that_ask_about_standard_input_do_not_meet_the_listener(start):
+    session = start()
+    session.send("isready").until("readyok")
+    assert os.readlink(f"/proc/{session.process.pid}/fd/0") == os.devnull
+    session.send("usi").until("usiok")
+
+
 def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(GATE)
     told, left = (start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never")) for _ in range(2))
