@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import time
 
+import llvmlite.binding
+import numba
 import pytest
+from numba import types
+from numba.extending import intrinsic
 
+from search.machine import clock
 from search.machine.clock import LATEST, READABLE, is_past, ticks_at
 
 
@@ -33,3 +40,21 @@ def test_centuries_are_as_late_as_there_is():
 @pytest.mark.skipif(READABLE, reason="jitted code reads the clock here")
 def test_without_a_clock_no_time_passes():
     assert not is_past(0)
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has the function itself")
+def test_macos_tells_nanoseconds_of_the_clock_that_python_reads_there():
+    asked = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_uint32)
+    def clock_gettime_nsec_np(number):
+        asked.append(number)
+        return 1 << 62 | 12_345
+
+    @intrinsic
+    def read(context):
+        return types.int64(), lambda context, builder, signature, arguments: clock._uptime(builder)
+
+    llvmlite.binding.add_symbol("clock_gettime_nsec_np", ctypes.cast(clock_gettime_nsec_np, ctypes.c_void_p).value)
+    assert numba.njit(lambda: read())() == 1 << 62 | 12_345
+    assert asked == [8]  # CLOCK_UPTIME_RAW
