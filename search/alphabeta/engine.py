@@ -98,13 +98,6 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.clear()
 
-    def _forget_scores(self) -> None:
-        """Those that the table holds, and what was learnt from them: other values of a draw, or other ends of a game,
-        are in them. Of draws the other histories know nothing."""
-        self.table.clear()
-        for thread in self._threads:
-            thread.record["correction"] = HISTORIES["correction"]
-
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
         """As every engine; the search looks at the clock itself, where it can read it."""
         start = time.perf_counter() if start is None else start

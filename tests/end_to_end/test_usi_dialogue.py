@@ -159,15 +159,6 @@ def test_a_gui_that_stops_reading_ends_it():
     process.stdin.close()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what a process has open")
-def test_its_input_is_the_listener_s_alone(start):
-    """What a library sees that is loaded after `isready`, and a process that is started, while a line is waited for."""
-    engine = start()
-    engine.send("isready").until("readyok")
-    assert os.readlink(f"/proc/{engine.process.pid}/fd/0") == os.devnull
-    assert go(engine.send("position startpos"), "depth 1")[0] != "resign"
-
-
 @posix
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 @pytest.mark.parametrize("thinking", [False, True])
