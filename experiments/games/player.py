@@ -283,7 +283,7 @@ class Duel:
 
 
 def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
-    """Weigh draws as the player does with this colour; scores with others, and what was learnt of them, are of no use."""
+    """Weigh draws as the player does with this colour; of others, scores and what was learnt of them are of no use."""
     before = seat.record["draw_value"].copy()
     seat.set_draw_value(draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit))
     if (seat.record["draw_value"] != before).any():

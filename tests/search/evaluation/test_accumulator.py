@@ -231,7 +231,7 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
     save_network(net, tmp_path / "net.safetensors")
     (tmp_path / "sfens.txt").write_text("\n".join(sfens[1:]) + "\n\n")
     Evaluate(str(tmp_path / "net.safetensors"), (sfens[0],), tmp_path / "sfens.txt", json=True).run()
-    printed = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)["positions"]
     assert [one["score_cp"] for one in printed] == expected
     assert set(printed[0]) == {"sfen", "output", "score_cp", "win_rate", "draw"}
     with pytest.raises(ValueError, match="needs board"):
