@@ -27,9 +27,11 @@ from search.evaluation.network_file import load_network
 from search.machine.bounds import check_numbers
 
 NODES_A_JOB = 3_000_000
-"""Nodes that the moves of a job take, about: a few seconds, which is what a kill costs."""
+"""Nodes that the moves of a job take at most, about: a few seconds, which is what a kill costs."""
 PLIES = 120
 """Of a game, about."""
+GROWTH = 8
+"""Jobs after which those that follow are a game longer."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class SelfPlay:
         self.variety.check()
 
     def games_a_job(self) -> int:
-        """Games of one job."""
+        """Games of one job at the most."""
         return max(1, min(200, NODES_A_JOB // (PLIES * (self.nodes or 20_000))))
 
 
@@ -157,7 +159,7 @@ class SelfPlayTask:
     variety: Variety
     played_out: float
     games: int
-    """Of a job."""
+    """Of a job at the most."""
     seed: int
 
     def open(self) -> SelfPlayWorker:
@@ -166,7 +168,10 @@ class SelfPlayTask:
 
 
 class SelfPlayWorker:
-    """Plays the games of jobs, which are told apart by their numbers alone."""
+    """Plays the games of jobs, which are told apart by their numbers alone.
+
+    The first jobs are of one game each, and later ones of more: however few positions are asked for, the job with which
+    they are reached has no more than a part of them, and those of a long run cost little beside their games."""
 
     def __init__(self, task: SelfPlayTask) -> None:
         self._task = task
@@ -183,7 +188,7 @@ class SelfPlayWorker:
         self._duel.forget()
         parts: list[bytes] = []
         counts: Counter[str] = Counter()
-        for _ in range(task.games):
+        for _ in range(min(task.games, 1 + number // GROWTH)):
             opening = task.openings.draw(random, lambda start: not self._duel.is_over(start))
             out = bool(random.random() < task.played_out)
             try:

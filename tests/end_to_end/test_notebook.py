@@ -17,7 +17,7 @@ def test_the_notebook_leads_from_games_to_a_played_net(tmp_path, monkeypatch, ca
     names: dict[str, object] = {}
     for cell in cells:
         exec(compile("".join(cell["source"]), "first_net.ipynb", "exec"), names)
-    assert names["made"]["positions"] >= 10_000
+    assert names["made"]["positions"] >= 30_000
     report = names["report"]
     assert report["accuracy"] > report["material_accuracy"] > 0.55
     assert names["cost"]["float64_max_error"] < 1e-9

@@ -64,6 +64,16 @@ def test_games_are_made_once_and_go_on(tmp_path):
     assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
 
 
+def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
+    """And a longer run begins with the games of a shorter one, whether it was told at once or goes on."""
+    longer, other = tmp_path / "longer", tmp_path / "other"
+    for folder, positions in ((longer, 200), (longer, 1500), (other, 1500)):
+        workforce = Workforce(2, in_order=True)
+        report = self_play(SelfPlay("default", folder, positions, workforce=workforce, hash_mb=1, **QUICK))
+        assert positions <= report["positions"] < 1.5 * positions
+    assert games_of(longer) == games_of(other)
+
+
 def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     self_play(SelfPlay("default", tmp_path / "games", 500, workforce=Workforce(1), hash_mb=1, **QUICK))
     (shard,) = (tmp_path / "games").glob("*.hcpe3")
