@@ -21,6 +21,9 @@ from search.machine.interrupt import interrupt_flag
 
 DESCRIBE_SECONDS = 10.0
 """Between two updates of the description, whose hours of work a kill cuts to the last."""
+BARREN_JOBS, BARREN_SHARE = 20, 0.01
+"""A goal is given up when of so many jobs on end no larger share of what they have made counts toward it: where all was
+made before, that much may seem not to have been, see `Seen`."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,15 @@ def produce(
     `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
     by then still lands; `jobs` may be endless. `finish` has the last word on each product before it lands.
     `referee` may end the work by what has come of it, and says how far it is. `total` is how many jobs there are, where
-    that is known and there is no goal. `ended` is `goal`, `referee`,
-    `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError or JobError in words, KeyboardInterrupt at
-    Ctrl-C or SIGTERM: what has landed stays, and the same call goes on.
+    that is known; where it is not, a goal that they no longer come nearer to is given up. `ended` is `goal`, `referee`,
+    `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError (a goal that is given up, too) or JobError in
+    words, KeyboardInterrupt at Ctrl-C or SIGTERM: what has landed stays, and the same call goes on.
     """
     with (
         Shards(place.folder, place.form, place.shard_bytes, place.in_order) as shards,
         interrupt_flag(signal.SIGTERM) as interrupted,
     ):
-        work = _Work(place, shards, description, goal, referee)
+        work = _Work(place, shards, description, goal, referee, endless=total is None)
         description.begin(place.folder, empty=not shards.done)
         if finish is not None and shards.done:
             finish.recall()
@@ -109,7 +112,7 @@ def produce(
                 for number, product in landing:
                     if place.in_order and work.ended():
                         break
-                    work.land(number, finish(product) if finish else product)
+                    work.land(number, product, finish(product) if finish else product)
                     progress.show()
         except BaseException:
             with suppress(OSError):  # the disk may be full; the description waits for the next start
@@ -159,30 +162,47 @@ class _Work:
         description: Description,
         goal: tuple[str, int] | None,
         referee: Referee | None,
+        endless: bool,
     ) -> None:
         self._shards, self._description, self._goal, self._referee = shards, description, goal, referee
         self._max_bytes = place.max_bytes
-        self._is_full = False
+        self._is_full, self._endless = False, endless
+        self._barren = 0
         self._begun = self._described = time.monotonic()
         self._before = self.totals()
 
     def totals(self) -> dict[str, int | float]:
         return {**self._shards.totals, "jobs": len(self._shards.done), "bytes": self._shards.bytes}
 
-    def land(self, number: int, product: Product) -> None:
-        """Keep a product, if there is room for it."""
+    def land(self, number: int, made: Product, product: Product) -> None:
+        """Keep a product, if there is room for it; `made` is what its job has made, before what was there was left out.
+        ValueError where that would go on for ever."""
         if self._max_bytes is not None and self._shards.bytes + len(product.content) > self._max_bytes:
             self._is_full = True
             return
+        before = self._reached()
         if self._shards.append(number, product) and self._referee is not None:
             self._referee.see(number, product.counts)
         if time.monotonic() - self._described >= DESCRIBE_SECONDS:
             self._described = time.monotonic()
             self._description.update(self.totals())
+        if self._goal is not None and self._endless:
+            name, amount = self._goal
+            is_barren = self._reached() - before <= BARREN_SHARE * made.counts.get(name, 0)
+            self._barren = self._barren + 1 if is_barren else 0
+            if self._barren == BARREN_JOBS:
+                raise ValueError(
+                    f"{self._shards.folder}: the last {BARREN_JOBS} jobs have made next to nothing that was not there, "
+                    f"so there will not be {amount:,} {name}; ask for fewer, or for what differs more"
+                )
+
+    def _reached(self) -> int | float:
+        """How much of the goal, if there is one."""
+        return 0 if self._goal is None else self.totals().get(self._goal[0], 0)
 
     def ended(self) -> str:
         """Why nothing more is to be done; empty if it is not so."""
-        if self._goal is not None and self.totals().get(self._goal[0], 0) >= self._goal[1]:
+        if self._goal is not None and self._reached() >= self._goal[1]:
             return "goal"
         if self._referee is not None and self._referee.has_enough():
             return "referee"

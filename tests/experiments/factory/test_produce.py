@@ -7,6 +7,7 @@ import json
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -15,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from experiments.factory.description import Description
-from experiments.factory.jobs import JobError
-from experiments.factory.produce import Place, produce
+from experiments.factory.jobs import JobError, Product
+from experiments.factory.produce import BARREN_JOBS, Place, produce
 from experiments.factory.shards import LEDGER
 from lite.datasets.description import describe_source
 from lite.records.formats import record_files
 from tests.experiments.factory import toy
-from tests.experiments.factory.toy import ToyTask, ToyWorker, jobs_of
+from tests.experiments.factory.toy import JOB, ToyTask, ToyWorker, jobs_of
 
 
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
@@ -117,6 +118,31 @@ def test_a_goal_ends_an_endless_supply(tmp_path):
     assert 50 <= report["positions"] < 100
     again = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("positions", 50))
     assert again == report
+
+
+class Nothing:
+    """Finds that all was made before, from a job on."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+
+    def recall(self) -> None:
+        pass
+
+    def __call__(self, product):
+        new = struct.unpack_from(JOB, product.content)[0] < self.first
+        return product if new else Product(product.content, {"positions": 0})
+
+
+def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
+    """Jobs without end that make what is there already would go on for ever; those that have an end come to it."""
+    jobs = ((number, 5 * number + 4) for number in itertools.count())
+    arguments = (Description("toy", {}), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
+    with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* there will not be 1,000,000 positions; ask for"):
+        produce(place(tmp_path / "endless"), *arguments)
+    some = ((number, 5 * number + 4) for number in range(99))
+    report = produce(place(tmp_path / "some"), *arguments[:2], some, *arguments[3:], total=99)
+    assert (report["ended"], report["jobs"], report["positions"]) == ("jobs", 99, 4 * 40)
 
 
 def test_a_goal_of_more_goes_on(tmp_path):

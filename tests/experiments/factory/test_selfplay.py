@@ -74,6 +74,13 @@ def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
     assert games_of(longer) == games_of(other)
 
 
+def test_games_that_come_again_and_again_are_not_played_for_ever(tmp_path):
+    options = {**QUICK, "variety": Variety(), "random_plies": (0, 0), "played_out": 0.0}
+    options["ending"] = Ending(max_moves=4)
+    with pytest.raises(ValueError, match="there will not be 1,000 positions; ask for fewer, or for what differs more"):
+        self_play(SelfPlay("default", tmp_path, 1000, workforce=Workforce(2), hash_mb=1, **options))
+
+
 def test_what_lies_in_a_shard_under_way_is_known(tmp_path):
     self_play(SelfPlay("default", tmp_path / "games", 500, workforce=Workforce(1), hash_mb=1, **QUICK))
     (shard,) = (tmp_path / "games").glob("*.hcpe3")

@@ -225,7 +225,7 @@ def test_a_killed_command_goes_on(tmp_path):
     for _ in range(2):
         process = subprocess.Popen(command("killed"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         before, end = stages(), time.monotonic() + 100
-        while stages() < before + 2 and time.monotonic() < end:
+        while stages() < before + 2 and process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(0.1)
         process.kill()
