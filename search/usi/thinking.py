@@ -169,11 +169,12 @@ class Thinking:
         if solver is not None:
             with self._beside("Mate_Root_Search", "it"):
                 solver.begin(engine.position, nodes, engine.stop, engine.rules.max_moves)
-        mate, told = None, 0
+        mate = None
+        told: Analysis | None = None
 
         def tell(found: Analysis) -> None:
             nonlocal told
-            told = found.nodes
+            told = found
             self._info(found, engine.multipv)
 
         try:
@@ -183,8 +184,9 @@ class Thinking:
                 with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
         if mate is None or best.best_move in (None, "win"):
-            if best.nodes > told > 0 and engine.multipv == 1:
-                self._info(best, 1)  # what the last depth, which was cut, has cost and come to
+            if told is not None and engine.multipv == 1 and (best.nodes > told.nodes or best.pv != told.pv):
+                # What the last depth, which was cut, has cost and come to, or what other threads have voted for.
+                self._info(best, 1)
             return best
         from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it
 

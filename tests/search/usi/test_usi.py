@@ -11,7 +11,9 @@ import time
 import numpy as np
 import pytest
 
+from search.alphabeta.engine import AlphaBetaEngine
 from search.clock import Clocks, Punctuality, SearchClock
+from search.engine import Analysis, Limits, OnInfo
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
@@ -155,6 +157,19 @@ def test_lines_of_one_depth_share_nodes_and_time(session):
         numbers = [int(words[words.index(name) + 1]) for words in lines]
         assert numbers == sorted(numbers)
         assert all(len(set(numbers[first : first + 4])) == 1 for first in range(0, len(numbers), 4))
+
+
+def test_the_last_line_told_is_the_one_played(session, monkeypatch):
+    """Threads may vote for another move than the first one's although no node has been searched since."""
+    told, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
+
+    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> Analysis:
+        on_info(told)
+        return voted
+
+    monkeypatch.setattr(AlphaBetaEngine, "search", search)
+    lines = session.send("position startpos", "go nodes 900").until("bestmove 2g2f")
+    assert lines[-2].endswith(" nodes 900 nps 900000 hashfull 0 time 0 pv 2g2f")
 
 
 def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
