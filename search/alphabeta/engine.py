@@ -207,7 +207,7 @@ class AlphaBetaEngine(Engine):
         if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.
             length = legal_length(thread.position, line, np.int64(len(line)))
-            return self._report(begun, record, int(record["root_depth"]), line[:length])
+            return self._report(begun, record, int(record["root_depth"]), int(record["seldepth"]), line[:length])
         return self._finished(begun, record)
 
     def _depths_since(self, told: Analysis, begun: float) -> Iterator[Analysis]:
@@ -231,8 +231,10 @@ class AlphaBetaEngine(Engine):
 
     def _finished(self, begun: float, record: np.void) -> Analysis:
         """What the last depth that a thread has finished has found."""
+        depth = int(record["depth"])
+        seldepth = int(record["found"][depth]["seldepth"])  # the record's own may be that of a depth that was cut
         line = record["line"][: record["line_length"]]
-        return self._report(begun, record, int(record["depth"]), line if len(line) else record["root_moves"][:1])
+        return self._report(begun, record, depth, seldepth, line if len(line) else record["root_moves"][:1])
 
     def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> list[Analysis]:
         """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on. Behind those of
@@ -290,13 +292,13 @@ class AlphaBetaEngine(Engine):
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
-    def _report(self, begun: float, record: np.void, depth: int, line: np.ndarray) -> Analysis:
+    def _report(self, begun: float, record: np.void, depth: int, seldepth: int, line: np.ndarray) -> Analysis:
         """A legal line (uint16 moves) with its thread's score and the counters as they stand."""
         return self._analysis(
             line.tolist(),
             int(record["score"]),
             depth=depth,
-            seldepth=int(record["seldepth"]),
+            seldepth=seldepth,
             nodes=self._nodes(),
             milliseconds=_since(begun),
             hashfull=self.table.hashfull(),

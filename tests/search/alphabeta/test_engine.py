@@ -145,6 +145,18 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
         replay(MIDDLE, line.pv)
 
 
+def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
+    cut = 0
+    for nodes in range(1000, 21_000, 1000):
+        told: list[Analysis] = []
+        engine.new_game()
+        found = engine.analyse(MIDDLE, nodes=nodes, on_info=told.append)
+        if found.depth == told[-1].depth:
+            cut += 1
+            assert (found.seldepth, found.score, found.pv) == (told[-1].seldepth, told[-1].score, told[-1].pv)
+    assert cut > 10
+
+
 def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
     monkeypatch.setattr("search.alphabeta.engine.TOLD_NODES", 10**9)
     monkeypatch.setattr("search.alphabeta.engine._since", lambda begun: 10_000)
