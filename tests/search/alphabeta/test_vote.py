@@ -36,6 +36,8 @@ def test_an_iteration_that_was_cut_counts():
     assert best_move(thread) == 7
     thread["pv_length"][0] = 1
     assert best_move(thread) == 8
+    thread["line_length"] = 0
+    assert best_move(thread) == 0  # of a first iteration that was cut there is no score
 
 
 @pytest.mark.parametrize(
