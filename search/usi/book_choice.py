@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -127,10 +127,11 @@ def flip_move(usi: str) -> str:
 
 
 def _legal(pos: np.void, moves: list[BookMove], say: Callable[[str], None]) -> list[BookMove]:
+    """The moves that are legal, with their replies where those are."""
     legal = []
     for move in moves:
         if is_legal(pos, np.int64(move_from_usi(move.move))):
-            legal.append(move)
+            legal.append(replace(move, reply=_legal_reply(_after(pos, move), move.reply)))
         else:
             say(f"BookFile: {move.move} is not legal in {get_sfen(pos)}; it was left out")
     return legal
@@ -149,10 +150,19 @@ def _passed(moves: list[BookMove], rules: BookRules, colour: int) -> list[BookMo
 
 def _reply(book: Book, pos: np.void, chosen: BookMove, rules: BookRules) -> str | None:
     """The move to ponder on: the one that the book gives, or its first one for the position that follows."""
+    if chosen.reply is not None:
+        return chosen.reply
+    after = _after(pos, chosen)
+    following = look_up(book, after, rules)
+    first = max(following, key=lambda move: (move.count, move.value)).move if following else None
+    return _legal_reply(after, first)
+
+
+def _after(pos: np.void, played: BookMove) -> np.void:
     after = pos.copy()
-    do_move(after, np.int64(move_from_usi(chosen.move)))
-    reply = chosen.reply
-    if reply is None:
-        following = look_up(book, after, rules)
-        reply = max(following, key=lambda move: (move.count, move.value)).move if following else None
+    do_move(after, np.int64(move_from_usi(played.move)))
+    return after
+
+
+def _legal_reply(after: np.void, reply: str | None) -> str | None:
     return reply if reply and is_legal(after, np.int64(move_from_usi(reply))) else None

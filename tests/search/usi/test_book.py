@@ -267,7 +267,8 @@ def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
     pos, said = position_from_sfen(START_SFEN), []
     hit = choose(Book(path), pos, ALL, said.append)
     assert hit is not None
-    assert (hit.analysis.best_move, hit.analysis.ponder_move) == ("7g7f", None)
+    assert (hit.analysis.best_move, hit.analysis.ponder_move) == ("7g7f", "8c8d")  # its own reply is not legal
+    assert hit.lines == ("multipv 1 depth 0 score cp 0 pv 7g7f",)
     assert len(said) == 2
     assert all("is not legal" in words for words in said)
     path.write_text(path.read_text().replace("7g7f 7g7f", "7g7f none"))
