@@ -40,7 +40,7 @@ def deepen(pos, thread, accumulators, network, last):
         for index in range(thread.root_count):
             thread.root_nodes[thread.root_moves[index]] = 0
     for depth in range(np.int64(thread.depth) + 1, last + 1):
-        thread.pv_length[0] = 0
+        thread.pv_length[0] = thread.seldepth = 0
         low, high = np.int64(-INFINITE), np.int64(INFINITE)
         margin, before = np.int64(thread.parameters.aspiration_margin), np.int64(thread.score)
         if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:

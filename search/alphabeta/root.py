@@ -39,7 +39,6 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     """
     thread.root_depth = depth
     thread.null_until = 0
-    thread.seldepth = 0
     thread.continuation[0] = NO_CONTINUATION
     thread.root_window = max(beta - alpha, np.int64(1))
     thread.table_pv[0] = 1

@@ -157,6 +157,14 @@ def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
     assert cut > 10
 
 
+def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
+    """Also where its first window failed and the next one had no time."""
+    engine = AlphaBetaEngine("default", hash_mb=2)
+    for nodes in range(860, 1000):
+        engine.new_game()
+        assert engine.analyse(MIDDLE, nodes=nodes).seldepth > 0
+
+
 def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
     monkeypatch.setattr("search.alphabeta.engine.TOLD_NODES", 10**9)
     monkeypatch.setattr("search.alphabeta.engine._since", lambda begun: 10_000)
