@@ -79,7 +79,8 @@ def best_lines(tree: Tree, turn: int, wanted: set[int], count: int, milliseconds
                 ponder_move=pv[1] if len(pv) > 1 else None,
                 score=score,
                 depth=len(pv),
-                seldepth=int(tree.record["deepest"]),
+                # A tree that is kept may hold a line beyond what this search has looked at.
+                seldepth=max(int(tree.record["deepest"]), len(pv)),
                 nodes=int(tree.record["visits"]),
                 milliseconds=milliseconds,
                 hashfull=tree.filled(),

@@ -87,6 +87,14 @@ def test_limits(session: InProcess) -> None:
     assert lines[-1] in ("bestmove 1g1f", "bestmove 9g9f")
 
 
+def test_a_line_of_the_tree_that_is_kept_is_within_the_selective_depth(session: InProcess) -> None:
+    best = session.send("position startpos", "go nodes 300").until("bestmove")[-1].split()[1]
+    session.send(f"position startpos moves {best}", "go nodes 1")
+    words = session.until("bestmove")[0].split()
+    assert words[:2] == ["info", "depth"]
+    assert int(words[words.index("seldepth") + 1]) >= int(words[words.index("depth") + 1]) > 1
+
+
 def test_stop_ponder_and_ponderhit(session: InProcess) -> None:
     session.send("setoption name USI_Ponder value true", "position startpos moves 7g7f", "go infinite")
     time.sleep(0.3)
