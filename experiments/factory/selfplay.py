@@ -84,7 +84,7 @@ class SelfPlay:
 
 
 def self_play(options: SelfPlay) -> dict[str, Any]:
-    """Play until there are so many positions; the folder's totals. Raises as `produce` does."""
+    """Play until there are so many positions; the folder's totals. Raises OSError or ValueError in words."""
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = SelfPlayTask(

@@ -48,7 +48,7 @@ class CountedMatch(CountedGames):
 
 
 def play_counted_match(match: CountedMatch) -> dict[str, Any]:
-    """Play what is left of a match; its report. Raises as `produce` does."""
+    """Play what is left of a match; its report. Raises OSError or ValueError in words."""
     match.check()
     limits, second_limits = match.limits()
     first = read_player(match.first, match.first_option, *limits, "--first-option")

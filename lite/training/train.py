@@ -25,7 +25,10 @@ in the way of the parts of a batch."""
 
 
 def train_value(options: ValueTraining) -> dict[str, Any]:
-    """Train a value network; {step, steps} and the last figures of the held-out games. ValueError for bad options."""
+    """Train a value network; {step, steps} and the last figures of the held-out games.
+
+    Raises OSError or ValueError in words: bad options, files that cannot be read.
+    """
     options.check()
     return ValueRun(options).train()
 
