@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.engines import Engine, ask_engine
+from experiments.arena.engines import Engine, ask_engine, engine_command
 from experiments.arena.process import GAMES, LOG, described_run, find_arena, run_arena
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
 from experiments.factory.shards import LEDGER
@@ -64,6 +64,8 @@ def play_engines(
     find_arena()
     from experiments.arena.games import write_games  # needs what is installed with ShogiArena
 
+    for command, _ in players:
+        engine_command(command)  # a misspelt network is no engine either: said before what engines would need
     clock = (rules.time, rules.increment, rules.byoyomi)
     check_numbers(rules, "games", "max_plies")
     check_numbers(rules, "parallel", most=MOST_AT_ONCE)

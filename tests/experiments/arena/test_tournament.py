@@ -108,6 +108,13 @@ def test_clocks_that_save_time_reach_the_engines_and_the_report(clock, asked, co
     assert command in row.command
 
 
+def test_a_misspelt_network_is_told_of_before_the_openings_that_engines_would_need(scripted, tmp_path):
+    players = [Participant("a", scripted.command()), Participant("b", "defualt")]
+    with pytest.raises(FileNotFoundError, match="defualt: there is no such engine"):
+        play_league(UsiGames(games=4, nodes=9, output=tmp_path / "run"), players)
+    assert not (tmp_path / "run").exists()
+
+
 def test_equal_nodes_ask_for_openings(scripted, tmp_path):
     players = [Participant(name, scripted.command()) for name in "abc"]
     with pytest.raises(ValueError, match="--openings: is needed, for with --nodes or --depth engines repeat"):
