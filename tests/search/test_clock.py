@@ -135,10 +135,48 @@ def test_increments_are_used_and_do_not_pile_up():
     assert sum(thought for _, thought, _ in used[60:]) > 60 * 9_000
 
 
+def test_a_share_of_each_increment_is_saved_for_harder_moves():
+    left, increment = 300_000, 10_000
+    for number in range(200):
+        clocks = Clocks(btime=left, wtime=left, binc=increment, winc=increment)
+        budget = plan(clocks, 0, 1 + 2 * number, Margins())
+        assert budget is not None
+        left += increment - budget.optimum
+    assert left > 1.5 * increment
+
+
+def test_an_increment_counts_only_on_a_clock_that_has_not_got_it():
+    """A clock with less than an increment gets it when the move begins, one with more may have got it already."""
+    without, within = (plan(Clocks(btime=left, binc=5_000), 0, 1, Margins()) for left in (0, 5_000))
+    assert without is not None
+    assert within is not None
+    assert without.maximum > 2_500
+    assert within.maximum < 5_000
+
+
+def test_late_in_a_long_game_a_small_clock_is_neither_burnt_nor_hoarded():
+    (early, late), (_, ten_seconds) = (
+        [plan(Clocks(btime=left), 0, game_ply, Margins()) for game_ply in (1, 120)] for left in (3_000, 10_000)
+    )
+    assert early is not None
+    assert late is not None
+    assert ten_seconds is not None
+    assert late.optimum < early.optimum
+    assert ten_seconds.optimum > 10_000 / 240
+
+
 def test_main_time_goes_before_byoyomi_begins():
     used = play(Control(300_000, byoyomi=10_000), Margins(), 100, 5, 20)
     assert min(left for left, _, _ in used) < 20_000
     assert all(thought > 7_000 for _, thought, _ in used[10:])
+
+
+def test_the_last_of_the_main_time_is_not_spent_on_one_move():
+    near, far = (plan(Clocks(btime=left, byoyomi=10_000), 0, 60, Margins()) for left in (30_000, 60_000))
+    assert near is not None
+    assert far is not None
+    assert near.maximum < 10_000 + 30_000 / 8
+    assert far.maximum > 20_000
 
 
 @pytest.mark.parametrize(
@@ -194,11 +232,20 @@ def test_each_side_has_its_own_clock():
     assert black.maximum > 20 * white.maximum
 
 
+@pytest.mark.parametrize(
+    ("elapsed", "factor", "enough"), [(599, 1, False), (601, 1, True), (601, 1.5, False), (901, 1.5, True)]
+)
+def test_no_iteration_is_begun_that_would_lead_far_beyond_the_optimum(elapsed, factor, enough):
+    assert Budget(1_000, 3_000).is_enough(elapsed, factor) == enough
+    assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # what is left of it would be lost
+
+
 def test_thought_on_the_opponents_time_counts():
     budget = Budget(10_000, 30_000)
     assert after_pondering(budget, 0) == budget
     assert after_pondering(budget, 10_000) == Budget(5_000, 15_000)
     assert after_pondering(budget, 100_000) == Budget(1, 3)
+    assert after_pondering(Budget(10_000, 12_000), 2_000) == Budget(9_000, 12_000)  # a clock about to run out
     byoyomi = Budget(8_000, 8_000)
     assert after_pondering(byoyomi, 100_000) == byoyomi
 
@@ -232,3 +279,18 @@ def test_a_clock_knows_whether_it_ended_the_search_and_how_long_ago():
     assert clock.overdue() is None
     clock.set(None, time.perf_counter())
     assert clock.overdue() is None
+
+
+def test_a_timer_that_was_cancelled_too_late_does_not_stop_the_next_search():
+    rung = threading.Event()
+    clock = SearchClock(rung.set)
+    clock.set(Budget(10_000, 10_000), time.perf_counter())
+    late = clock._timer
+    clock.set(Budget(10_000, 10_000), time.perf_counter())
+    assert late is not None
+    late.function(*late.args)
+    assert not rung.is_set()
+    assert clock._timer is not None
+    clock._timer.function(*clock._timer.args)
+    assert rung.is_set()
+    clock.set(None, time.perf_counter())
