@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.factory import durable_file
 from experiments.factory import shards as shards_module
 from experiments.factory.jobs import Product
 from experiments.factory.shards import LEDGER, PART, Shards
@@ -87,8 +89,8 @@ def test_the_shard_under_way_is_no_data(tmp_path):
 
 def test_a_shard_that_was_full_at_a_kill_is_named(tmp_path):
     crash(tmp_path, [1, 2], shard_bytes=1000)
-    land(tmp_path, [], shard_bytes=10)
-    assert landed(tmp_path) == [1, 2]
+    with Shards(tmp_path, "hcpe", shard_bytes=10):
+        assert landed(tmp_path) == [1, 2]
 
 
 def test_jobs_without_records_land_too(tmp_path):
@@ -141,6 +143,8 @@ def test_a_spoiled_last_line_is_dropped(tmp_path, end):
         (1, b"[[[", "line 2 is no JSON; another program has written to it"),
         (1, b'{"job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job 0 stands in the ledger already"),
         (1, b'{"job":5,"shard":0,"start":7,"stop":9,"counts":{}}', "line 2: bytes 7 to 9 of shard 0 do not follow 8"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 of shard 0 do not follow 8"),
+        (1, b'{"job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "line 3: shard 0 was left for shard 1 before"),
         (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
         (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
     ],
@@ -206,11 +210,58 @@ def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
     assert landed(tmp_path) == [1, 3]
 
 
+def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        with pytest.raises(ValueError, match="counts must be finite"):
+            shards.append(2, Product(content(2), {"positions": float("nan")}))
+        assert shards.append(3, Product(content(3), {}))
+    assert landed(tmp_path) == [3]
+
+
+@pytest.mark.parametrize("waits", [1, 2])
+def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits):
+    """A job waits for the disk twice: for its content, and then for its line in the ledger."""
+    with Shards(tmp_path, "hcpe") as shards:
+        assert shards.append(1, Product(content(1), {}))
+        left = waits
+
+        def fsync(descriptor: int) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise OSError(errno.EIO, "Input/output error")
+
+        monkeypatch.setattr(durable_file.os, "fsync", fsync)
+        with pytest.raises(OSError, match="Input/output error"):
+            shards.append(2, Product(content(2), {}))
+        monkeypatch.undo()
+        assert 2 not in shards.done
+        assert [line["job"] for line in ledger(tmp_path)] == [1]
+        assert shards.append(2, Product(content(2), {}))
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_bytes_that_could_not_be_taken_back_are_no_data(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        shards.append(1, Product(content(1), {}))
+        with open(tmp_path / f"shard_00000.hcpe{PART}", "ab") as file:
+            file.write(b"torn")
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [1, 2]
+
+
 def test_some_of_the_disk_stays_free(tmp_path, monkeypatch):
+    def leave(free: int) -> None:
+        monkeypatch.setattr(shards_module.shutil, "disk_usage", lambda path: type("usage", (), {"free": free}))
+
     land(tmp_path, [1])
-    monkeypatch.setattr(shards_module.shutil, "disk_usage", lambda path: type("usage", (), {"free": 1_900_000_000}))
+    leave(1_900_000_000)
     with pytest.raises(OSError, match=r"Only 1\.9 GB are free on its disk, of which 2 stay free: make room"):
         land(tmp_path, [2])
-    monkeypatch.undo()
+    enough = 2_000_000_000 + len(content(2))
+    leave(enough - 1)
+    with pytest.raises(OSError, match="make room"):
+        land(tmp_path, [2])
+    leave(enough)
     land(tmp_path, [2])
     assert landed(tmp_path) == [1, 2]
