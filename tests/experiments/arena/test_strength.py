@@ -56,6 +56,7 @@ def test_the_interval_holds_the_truth_nineteen_times_in_twenty(shares, pairs):
 
 def test_few_or_equal_results_make_no_narrow_interval():
     assert words_of([(1.0, 2)]) == "too few games for an Elo"
+    assert words_of([(1.5, 2), (1.0, 2), (1.0, 2)]) == "too few games for an Elo"
     assert words_of([]) == "too few games for an Elo"
     drawn = measure_strength([(1.0, 2)] * 10)
     assert drawn.elo == 0
