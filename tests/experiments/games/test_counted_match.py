@@ -311,3 +311,15 @@ def test_pairs_count_in_the_order_of_their_numbers():
     assert report["games"] < 100
     assert report["games"] + report["games_beyond"] == 200
     assert report["wins"] == 0
+
+
+def test_the_colours_results_are_not_the_players():
+    standing = Standing(5)
+    for number in range(4):
+        standing.see(number, {"wins as black": 1, "losses as white": 1})
+    standing.see(4, {"draws as black": 1, "losses as white": 1})
+    report = standing.report()
+    assert report["black_share"] == pytest.approx((4 * 2 + 1.5) / 10)
+    assert report["pentanomial"] == [0, 1, 4, 0, 0]
+    assert report["points"] == 4.5
+    assert report["elo"] < 0 < report["black_elo"]
