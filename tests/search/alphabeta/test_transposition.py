@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.alphabeta import transposition as tt
-from search.alphabeta.transposition import EXACT, LOWER, TranspositionTable, probe, store
+from search.alphabeta.transposition import AGES, EXACT, LOWER, UPPER, TranspositionTable, probe, store
 from search.machine.jit import jit
 from search.score import MATE, MATE_BOUND
 
@@ -46,6 +46,62 @@ def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bou
     assert tt.data_depth(data) == depth
     assert tt.data_bound(data) == bound
     assert tt.data_pv(data) == pv
+
+
+def keep(table, key, depth, bound=EXACT, move=7):
+    """Store a result; keys this small share one cluster."""
+    store(table.record, np.uint64(key), *(np.int64(n) for n in (move, 12, 34, depth, bound, 0, 0)))
+
+
+def depth_of(table, key):
+    """The depth that a key's result is kept with; None if there is none."""
+    data = np.uint64(probe(table.record, np.uint64(key)))
+    return int(tt.data_depth(data)) if data else None
+
+
+def test_a_result_without_a_move_keeps_the_one_before_it(table):
+    table.clear()
+    keep(table, 1, 5, move=77)
+    keep(table, 1, 6, move=0)
+    data = np.uint64(probe(table.record, np.uint64(1)))
+    assert (tt.data_move(data), tt.data_depth(data)) == (77, 6)
+
+
+@pytest.mark.parametrize(
+    ("depth", "bound", "searches", "kept"),
+    [(6, LOWER, 0, 10), (6, UPPER, 0, 10), (7, LOWER, 0, 7), (1, EXACT, 0, 1), (6, LOWER, 1, 6)],
+)
+def test_a_much_shallower_bound_does_not_push_out_a_result_of_the_same_search(table, depth, bound, searches, kept):
+    table.clear()
+    keep(table, 1, 10)
+    for _ in range(searches):
+        table.new_search()
+    keep(table, 1, depth, bound)
+    assert depth_of(table, 1) == kept
+
+
+@pytest.mark.parametrize("searches_before", [0, AGES - 1])
+def test_what_gives_way_is_the_shallowest_and_an_age_is_worth_eight_plies(table, searches_before):
+    table.clear()
+    for _ in range(searches_before):
+        table.new_search()
+    keep(table, 1, 20)
+    table.new_search()
+    for key, depth in ((2, 15), (3, 11), (4, 30)):
+        keep(table, key, depth)
+    assert [depth_of(table, key) for key in range(1, 5)] == [20, 15, 11, 30]
+    keep(table, 5, 13)
+    assert [depth_of(table, key) for key in range(1, 6)] == [20, 15, None, 30, 13]
+    keep(table, 6, 1)
+    assert [depth_of(table, key) for key in range(1, 7)] == [None, 15, None, 30, 13, 1]
+
+
+def test_a_cleared_table_is_empty(table):
+    for index in range(50_000):
+        keep(table, (index * 0x9E3779B97F4A7C15 | 1) & (1 << 64) - 1, 5)
+    assert table._words[-8:].any()
+    table.clear()
+    assert not table._words.any()
 
 
 def test_a_torn_entry_counts_as_absent(table):
