@@ -22,8 +22,8 @@ from search.rules.declaration import (
     try_move,
 )
 from search.rules.movegen import list_moves
-from search.rules.position import do_move, in_check, new_position
-from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold
+from search.rules.position import do_move, do_null_move, in_check, new_position
+from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold, repetition
 from search.rules.set_up import set_board
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
@@ -60,6 +60,17 @@ def test_one_quiet_move_in_the_cycle_makes_it_a_draw():
     for _ in range(3):
         play(pos, "5a4a 5h4h 4a5a 9i9h 5a4a 9h9i 4a5a 4h5h")
     assert fourfold(pos) == DRAW
+
+
+def test_passes_bring_nothing_back():
+    pos = position_from_sfen("startpos")
+    for _ in range(4):
+        do_null_move(pos)
+    assert pos["keys"][4] == pos["keys"][0]
+    assert repetition(pos, np.int64(32)) == NO_REPETITION
+    play(pos, "2h3h 8b7b 3h2h 7b8b")
+    assert repetition(pos, np.int64(32)) == DRAW
+    assert repetition(pos, np.int64(3)) == NO_REPETITION
 
 
 @pytest.mark.parametrize("seed", range(20))
