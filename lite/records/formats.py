@@ -27,7 +27,7 @@ psv_dtype = np.dtype(
     [
         ("sfen", np.uint8, 32),
         ("score", "<i2"),  # the mover's, on the writing engine's own scale
-        ("move", "<u2"),  # YaneuraOu's 16 bits, see `move_to_psv`
+        ("move", "<u2"),  # YaneuraOu's 16 bits: target 7, origin or kind + 1 of a drop 7, drop 1, promotion 1
         ("move_number", "<u2"),  # 1 at the start position
         ("result", np.int8),  # the mover's: 1 win, 0 draw, -1 loss; the kind of result is not kept
         ("padding", np.uint8),  # as in hcpe
@@ -114,22 +114,3 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
     if not files:
         raise RecordError("no record files named: give at least one hcpe, hcpe3 or psv file")
     return files
-
-
-def move_from_psv(move: np.ndarray) -> np.ndarray:
-    """psv's 16-bit moves u2 as this project's: drop = bit 14 with kind + 1 as origin, promotion = bit 15 there."""
-    move = np.asarray(move, np.uint16)
-    target, origin = move & 127, (move >> 7) & 127
-    drop = (move & (1 << 14)) != 0
-    # A kind outside 1..7 must stay an impossible origin, not wrap around to a square.
-    origin = np.where(drop, np.where((origin >= 1) & (origin <= 7), origin + 80, 127), origin)
-    return (target | origin << 7 | np.where((move >> 15) & 1, 1 << 14, 0)).astype(np.uint16)
-
-
-def move_to_psv(move: np.ndarray) -> np.ndarray:
-    """This project's 16-bit moves u2 as psv's."""
-    move = np.asarray(move, np.uint16)
-    target, origin = move & 127, (move >> 7) & 127
-    drop = origin >= 81
-    origin = np.where(drop, origin - 80, origin)
-    return (target | origin << 7 | np.where(drop, 1 << 14, 0) | ((move >> 14) & 1) << 15).astype(np.uint16)

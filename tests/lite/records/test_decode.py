@@ -20,15 +20,16 @@ from lite.records.decode import (
     labelled_dtype,
     scratch_position,
 )
-from lite.records.file import RecordFile, Refusals
+from lite.records.file import RecordFile, Refusals, decode_games
 from lite.records.formats import (
     ENTERED,
+    NO_GAME,
+    NO_RESULT,
+    NO_SCORE,
     RecordError,
     game_dtype,
     hcpe_dtype,
     move_dtype,
-    move_from_psv,
-    move_to_psv,
     psv_dtype,
 )
 from lite.records.reader import read_all
@@ -53,7 +54,7 @@ def hcpe(sfen: str = START, move: str = "7g7f", score: int = 50, result: int = 1
 
 def psv() -> np.ndarray:
     record = np.zeros(1, psv_dtype)
-    record["sfen"], record["move"] = code_of(START, PSV), move_to_psv(np.array([move_from_usi("7g7f")]))
+    record["sfen"], record["move"] = code_of(START, PSV), cshogi.move16_to_psv(move_from_usi("7g7f"))
     return record
 
 
@@ -123,11 +124,16 @@ def test_walking_games_gives_the_same_positions(cshogi_records, sample_bytes: li
     assert walked.ply.max() < 512
 
 
-def test_psv_moves_are_those_of_cshogi() -> None:
-    own = [move_from_usi(usi) for usi in ("7g7f", "8h2b+", "P*5e", "G*1i", "9i9a+")]
-    expected = [cshogi.move16_to_psv(move) for move in own]
-    assert move_to_psv(np.array(own)).tolist() == expected
-    assert move_from_psv(np.array(expected)).tolist() == own
+@pytest.mark.parametrize("kind", [0, 8, 60, 127])
+def test_a_drop_of_no_kind_is_no_move_in_psv(kind: int, tmp_path: Path) -> None:
+    bad = psv()
+    bad["move"] = 40 | kind << 7 | 1 << 14  # to the middle of the board
+    np.concatenate([psv(), bad, psv()]).tofile(tmp_path / "a.psv")
+    found = Refusals()
+    file = RecordFile(tmp_path / "a.psv")
+    positions = file.read_block(file.blocks[0], found)
+    assert positions["move"].tolist() == [move_from_usi("7g7f")] * 2
+    assert dict(found.reasons) == {"an illegal move": 1}
 
 
 def refused(records: np.ndarray, path: Path, **options) -> Refusals:
@@ -185,6 +191,29 @@ def test_no_move_is_accepted(tmp_path: Path) -> None:
     batch = read_all([tmp_path / "a.psv"])
     assert batch.move.tolist() == [0]
     assert batch.ply.tolist() == [-1]
+
+
+def test_plies_are_counted_from_the_start_of_the_game_as_far_as_they_can_be_kept(tmp_path: Path) -> None:
+    late = psv()
+    late["move_number"] = 65535
+    np.concatenate([psv(), late]).tofile(tmp_path / "a.psv")
+    assert read_all([tmp_path / "a.psv"]).ply.tolist() == [-1, 32767]
+    raw = np.frombuffer(game(["7g7f", "3c3d", "2g2f"]), np.uint8)
+    for first, plies in ((0, [0, 1, 2]), (40, [40, 41, 42]), (32766, [32766, 32767, 32767])):
+        out = np.empty(3, labelled_dtype)
+        found = decode_games(raw, 1, out, "a game", Refusals(), first_plies=np.array([first]))
+        assert found.positions["ply"].tolist() == plies
+
+
+def test_a_mark_beside_what_is_known_was_left_to_chance(tmp_path: Path) -> None:
+    """A win has a game behind it, and a score other than 0 was found, whatever fills up the record."""
+    records = np.concatenate([hcpe(score=0, result=0), hcpe(score=50, result=1)])
+    for mark, kinds, scored in ((NO_RESULT, [NO_GAME, 0], [True, True]), (NO_SCORE, [0, 0], [False, True])):
+        records["padding"] = mark
+        records.tofile(tmp_path / "a.hcpe")
+        batch = read_all([tmp_path / "a.hcpe"])
+        assert batch.kind_of_result.tolist() == kinds
+        assert batch.scored.tolist() == scored
 
 
 def test_a_game_with_an_illegal_move_is_refused_whole(tmp_path: Path) -> None:
