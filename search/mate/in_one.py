@@ -9,7 +9,7 @@ from search.machine.jit import jit
 from search.rules.attacks import attackers, attacks
 from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, GROUP, GROUPS, NONE, ONE, STEP, words
 from search.rules.checks import empty_board_attacks, generate_checks
-from search.rules.movegen import MAX_MOVES, has_unattacked, is_drop_pawn_mate
+from search.rules.movegen import has_unattacked, is_drop_pawn_mate
 from search.rules.pins import pinned
 from search.rules.position import (
     NO_KING,
@@ -231,9 +231,3 @@ def find_likely_mate(pos, moves):
         return np.int64(0), np.int64(0)
     count = generate_checks(pos, moves, np.int64(0))
     return _mate_among(pos, moves, count, king, left_low, left_high), count
-
-
-@jit
-def mate_in_one(pos):
-    """A move that mates at once, or 0 (int64); exact, also when the mover is in check."""
-    return find_mate(pos, np.empty(MAX_MOVES, np.uint16))[0]

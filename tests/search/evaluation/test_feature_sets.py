@@ -28,6 +28,10 @@ HANDICAPS = {  # missing men by SFEN
 }
 
 
+MOST_ROWS = {"piece_square": 40, "king_piece_square": 40, "half_kp": 38, "k_p": 40}
+"""That a legal position can have in a perspective, the check row not counted."""
+
+
 def turned(board: np.ndarray, hands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The position as the other side sees it."""
     seen = board[::-1].astype(np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from search.mate.in_one import find_likely_mate, find_mate, has_evasion, mate_in_one
+from search.mate.in_one import find_likely_mate, find_mate, has_evasion
 from search.rules.bitboard import BIT, DIRECTION, UNALIGNED
 from search.rules.checks import generate_checks, write_check_squares
 from search.rules.movegen import MAX_MOVES, list_moves
@@ -55,7 +55,7 @@ def test_checks_and_mates_in_one_are_those_that_trying_finds(play_random, roots,
             count = generate_checks(pos, buffer, np.int64(0))
             found = [move_to_usi(int(move)) for move in buffer[:count]]
             assert sorted(found) == sorted(checks), get_sfen(pos)
-            mate = int(mate_in_one(pos))
+            mate = int(find_mate(pos, buffer)[0])
             assert (move_to_usi(mate) in mates) if mate else not mates, get_sfen(pos)
 
 
