@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,9 @@ def self_play(options: SelfPlay) -> dict[str, Any]:
         options.games_a_job(),
         options.seed,
     )
-    free = ("output", "positions", "workforce", "net")
-    told = {name: value for name, value in asdict(options).items() if name not in free}
+    # Not those of a command that asks for it, as how its figures are printed.
+    fixed = {option.name for option in fields(SelfPlay)} - {"output", "positions", "workforce", "net"}
+    told = {name: value for name, value in asdict(options).items() if name in fixed}
     told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     description = Description("selfplay", told, (), {"player": options.net})
     return produce(

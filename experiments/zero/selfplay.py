@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,9 @@ def zero_self_play(options: ZeroSelfPlay) -> dict[str, Any]:
         options.games,
         options.seed,
     )
-    free = ("output", "positions", "workforce", "net")
-    told = {name: value for name, value in asdict(options).items() if name not in free}
+    # Not those of a command that asks for it, as how its figures are printed.
+    fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
+    told = {name: value for name, value in asdict(options).items() if name in fixed}
     told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     description = Description("selfplay puct", told, (), {"player": network_path(options.net)})
     place = options.workforce.place(options.output, HCPE3)

@@ -16,6 +16,7 @@ from experiments.games.player import Ending, Variety
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
 from lite.records.formats import game_dtype, move_dtype
+from liteshogi.commands.selfplay.alphabeta import Command
 
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_plies=6), "random_plies": (0, 3)}
@@ -62,6 +63,12 @@ def test_games_are_made_once_and_go_on(tmp_path):
     assert len(hashes) == more["positions"]
     # Two that share a slot of the table forget each other.
     assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
+
+
+def test_how_figures_are_printed_decides_nothing_of_what_is_made(tmp_path):
+    for printed_as_json in (True, False):
+        command = Command("default", tmp_path, 20, workforce=Workforce(1), json=printed_as_json, hash_mb=1, **QUICK)
+        assert self_play(command)["positions"] >= 20
 
 
 def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
