@@ -175,6 +175,17 @@ def test_declarations_on_positions_with_entered_kings():
     assert seen == {(False, False), (False, True), (True, True)}
 
 
+@pytest.mark.parametrize("rank", ["9", "4l4"])
+def test_nobody_declares_in_check(rank):
+    """The king on the third rank, 10 pieces beside it, 32 points; a lance above it gives check."""
+    sfen = f"+R+R+B+B5/{rank}/+P+P+P+PK+P+P2/9/9/9/9/9/4k4 b 6P 1"
+    pos = position_from_sfen(sfen)
+    assert declaration_points(pos) == (32, 10, True)
+    for rule in (RULE_24, RULE_27, RULE_24_HANDICAP, RULE_27_HANDICAP):
+        assert can_declare(pos, np.int64(rule)) == (rank == "9")
+    assert cshogi.Board(sfen).is_nyugyoku() == (rank == "9")
+
+
 @pytest.mark.parametrize(
     ("sfen", "move"),
     [
