@@ -20,9 +20,11 @@ from lite.records.decode import (
     labelled_dtype,
     scratch_position,
 )
+from lite.records.encode import encode_game
 from lite.records.file import RecordFile, Refusals, decode_games
 from lite.records.formats import (
     ENTERED,
+    MAX_MOVES,
     NO_GAME,
     NO_RESULT,
     NO_SCORE,
@@ -236,6 +238,13 @@ def test_candidates_say_what_to_train_on(tmp_path: Path) -> None:
     batch = read_all([path])
     assert batch.ply.tolist() == [1, 2, 0, 1]
     assert batch.score.tolist() == [1, 2, 0, 1]
+
+
+def test_a_game_longer_than_a_position_records_is_refused(tmp_path: Path) -> None:
+    moves = np.zeros(MAX_MOVES + 1, np.uint16)
+    (tmp_path / "a.hcpe3").write_bytes(encode_game(code_of(START), 1, moves, np.zeros(len(moves), np.int16)))
+    with pytest.raises(RecordError, match="more than 2047 moves, and where the next game starts is unknown"):
+        RecordFile(tmp_path / "a.hcpe3")
 
 
 def test_truncated_files(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""What one label is made of many."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lite.datasets.duplicates import HashCounts
+
+LABELS = st.tuples(
+    st.integers(1, 3), st.sampled_from([0.0, 0.5, 1.0]), st.booleans(), st.booleans(), st.integers(-32000, 32000)
+)
+"""Hash, result, whether it is a game's, whether there is a score, score."""
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(LABELS, min_size=1, max_size=40), st.integers(1, 4))
+def test_a_merged_label_is_the_most_frequent_result_and_the_nearest_mean_score(labels, parts):
+    counts = HashCounts()
+    for part in np.array_split(np.arange(len(labels)), parts):
+        rows = [labels[place] for place in part]
+        types = (np.uint64, np.float32, bool, bool)
+        columns = [np.array([row[column] for row in rows], kind) for column, kind in enumerate(types)]
+        counts.add(*columns, np.array([row[4] if row[3] else 0 for row in rows], np.int16))
+    keys = sorted({row[0] for row in labels})
+    assert len(counts) == len(keys)
+    first, results, played, scored, scores = counts.merged(np.array(keys * 2, np.uint64))
+    assert first.tolist() == [True] * len(keys) + [False] * len(keys)
+    for place, key in enumerate(keys):
+        games = Counter(row[1] for row in labels if row[0] == key and row[2])
+        (most, times), *others = games.most_common() or [(0.5, 0)]
+        tied = any(count == times for _, count in others)
+        assert results[place] == (0.5 if tied else most)
+        assert played[place] == bool(games)
+        known = [row[4] for row in labels if row[0] == key and row[3]]
+        assert scored[place] == bool(known)
+        assert scores[place] == (math.floor(Fraction(sum(known), len(known)) + Fraction(1, 2)) if known else 0)
