@@ -8,9 +8,12 @@ import threading
 import cshogi
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from experiments.games.game import (
     DECLARATION,
+    DRAWN_BY_SCORE,
     MATE,
     NOBODY,
     PERPETUAL_CHECK,
@@ -18,6 +21,7 @@ from experiments.games.game import (
     UNFINISHED,
     UNSCORED,
     WON_BY_SCORE,
+    begin_game,
     enter_move,
     game_dtype,
     rules_end,
@@ -163,6 +167,34 @@ def test_a_game_is_called_by_both_players_scores(player):
 
 def board_turn(game) -> int:
     return game.start[0] & 1
+
+
+@settings(deadline=None)  # the first call compiles
+@given(
+    st.lists(st.sampled_from([-700, -600, -599, -101, -100, 0, 100, 101, 599, 600, 700]), max_size=40), st.booleans()
+)
+def test_scores_end_a_game_where_they_agree_for_long_enough(blacks, play_out):
+    """Three plies of 600 for one side, or four of 100 at most from move 6 on."""
+    game = np.zeros((), game_dtype)[()]
+    begin_game(game)
+    Ending(win_score=600, win_plies=3, draw_score=100, draw_plies=4, draw_from=6).write(game)
+    game["play_out"] = play_out
+    pos, called = position_from_sfen("startpos"), (UNFINISHED, NOBODY)
+    for ply, (black, usi) in enumerate(zip(blacks, 10 * ["2h3h", "8b7b", "3h2h", "7b8b"], strict=False)):
+        lately, even = blacks[max(ply - 2, 0) : ply + 1], blacks[max(ply - 3, 5) : ply + 1]
+        if called[0] != UNFINISHED:
+            pass
+        elif len(lately) == 3 and (min(lately) >= 600 or max(lately) <= -600):
+            called = (WON_BY_SCORE, BLACK if black > 0 else WHITE)
+        elif len(even) == 4 and max(map(abs, even)) <= 100:
+            called = (DRAWN_BY_SCORE, NOBODY)
+        ended = enter_move(pos, game, np.int64(move_from_usi(usi)), np.int64(black if ply % 2 == 0 else -black))
+        assert ended == ((UNFINISHED, NOBODY) if play_out else called)
+        assert (game["called_ending"], game["called_winner"]) == called
+        if ended[0] != UNFINISHED:
+            assert game["count"] == ply == game["called_at"]
+            return
+    assert game["count"] == len(blacks)
 
 
 def test_a_game_is_cut_short_from_another_thread(player):
