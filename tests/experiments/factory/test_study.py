@@ -12,6 +12,7 @@ from experiments.factory.labels import blend_results
 from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, UNLABELLED, Stopped, Studio
 from experiments.factory.walk import sample_codes, walk
+from lite.training.targets import win_rate
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.sampling import MAIN
 from search.alphabeta.sampling import QUIESCENCE as IN_QUIESCENCE
@@ -187,6 +188,9 @@ def test_results_pull_scores_their_way(scores, share, scale):
         if result == 0.0:
             assert (blended <= np.ceil(limit) + 1).all()
         assert (np.abs(blended) <= 10 * scale + 1).all()
+        rate = (1 - share) * win_rate(given_scores, scale) + share * result
+        inside = (rate > 1e-4) & (rate < 1 - 1e-4)  # ten logits are 0.00005 from the end
+        np.testing.assert_allclose(win_rate(blended, scale)[inside], rate[inside], atol=0.7 / (4 * scale))
     untouched = blend_results(given_scores, np.full(len(scores), np.nan), share, scale)
     assert untouched.tolist() == scores
 
