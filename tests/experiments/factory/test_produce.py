@@ -194,6 +194,9 @@ def test_a_failed_job_keeps_the_others(tmp_path, capsys):
     with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
         produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))
     assert "the same command goes on" in capsys.readouterr().err
+    description = describe_source(tmp_path)
+    assert description is not None
+    assert description["totals"]["jobs"] == lines_of(tmp_path) > 0
     produce(place(tmp_path, workers=2), Description("toy", {}), ToyTask(), numbered(range(99)))
     check_whole(tmp_path, 99)
 
