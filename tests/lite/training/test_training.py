@@ -20,7 +20,7 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
 from lite.networks.nnue import KpConfig
 from lite.networks.value_network import listed_inputs
-from lite.records.formats import NO_GAME
+from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
@@ -125,6 +125,19 @@ def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path)
     scale = load_model(tmp_path / "fitted")[1]["cp_per_logit"]
     train_value(options(records, tmp_path / "given", cp_per_logit=scale))
     assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
+
+
+def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
+    played = np.fromfile(records, hcpe_dtype)
+    others = played.copy()
+    others["result"], others["padding"], others["score"] = 0, NO_RESULT, 900
+    np.concatenate([played, others]).tofile(tmp_path / "both.hcpe")
+    scales = []
+    for path in (records, tmp_path / "both.hcpe"):
+        run = Run(options(path, tmp_path / path.stem, fit_scale=True))
+        scales.append(run.cp_per_logit)
+        run.folder.abandon()
+    assert scales[1] == pytest.approx(scales[0])
 
 
 def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
