@@ -329,6 +329,31 @@ def test_averages_of_weights_and_statistics(average):
     assert int(kept.model.bn2_1.num_batches_tracked) == 10
 
 
+def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
+    run = Run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
+    taken = []
+    for batch in run._batches():
+        run.take_step(batch)
+        taken.append([value.detach().double() for value in run.model.parameters()])  # copies
+    assert run.average.count == 17  # of 33 steps
+    for place, value in enumerate(run.average.model.parameters()):
+        mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
+        torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
+    run.folder.abandon()
+
+
+@pytest.mark.parametrize("clip", [0.001, 0.0])
+def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
+    """Momentum's first step is the gradient itself."""
+    chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
+    run = Run(options(records, tmp_path / "run", optimiser=chosen))
+    before = [value.detach().clone() for value in run.model.parameters()]
+    run.take_step(next(run._batches()))
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.model.parameters(), before, strict=True)).item() ** 0.5
+    assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
+    run.folder.abandon()
+
+
 def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out, tmp_path, capsys):
     train_value(options(records, tmp_path / "run", valid=(held_out,)))
     _, trained = load_model(tmp_path / "run")
