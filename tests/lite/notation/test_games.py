@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
 from lite.notation.csa import read_csa
-from lite.notation.game import Game, GameError
+from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2, read_kif
-from lite.records.formats import DECLARATION, MOVE_LIMIT, SENNICHITE
-from search.rules.sfen import move_to_usi
+from lite.records.formats import DECLARATION, MAX_MOVES, MOVE_LIMIT, SENNICHITE
+from search.rules.sfen import move_from_usi, move_to_usi
 
 CSA_HEAD = "PI\n+\n+7776FU\n-3334FU\n"
 
@@ -159,6 +159,23 @@ def test_csa_positions_and_several_games() -> None:
     assert games[1].result == 2
     assert str(games[2]).startswith("a.csa game 3: cannot read the line")
     assert isinstance(games[3], Game)
+    promoted = csa("P+59OU55TO66UM00AL\nP-51OU\n+\n+0045KI\n%TORYO\n")
+    assert promoted.start_sfen == "4k4/9/9/9/4+P4/3+B5/9/9/4K4 b 2RB4G4S4N4L17P 1"
+
+
+def test_a_false_declaration_is_not_told_as_a_declaration() -> None:
+    game = csa(CSA_HEAD + "%KACHI\n'summary:illegal kachi:a lose:b win\n")
+    assert (game.result, game.ending) == (2, "illegal kachi")
+    assert csa(CSA_HEAD + "%TORYO\n'summary:toryo:a lose:b win\n").ending == "TORYO"
+
+
+def test_a_game_too_long_for_records_is_refused() -> None:
+    builder = GameBuilder("a game")
+    shuffle = [move_from_usi(usi) for usi in ("2h3h", "8b7b", "3h2h", "7b8b")]
+    for ply in range(MAX_MOVES):
+        builder.play(shuffle[ply % 4])
+    with pytest.raises(GameError, match="more than 2047 moves"):
+        builder.play(shuffle[MAX_MOVES % 4])
 
 
 KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ３四歩(33)\n"
@@ -223,6 +240,8 @@ def test_kif_handicaps_and_diagrams() -> None:
     arabic = text.replace("歩十七", "歩17")
     assert arabic != text
     assert read_kif(arabic, "a.kif").start_sfen == game.start_sfen
+    with pytest.raises(GameError, match="no hand holds so many pieces"):
+        read_kif(text.replace("歩十七", "歩十七　" * 16), "a.kif")  # 272, and 16 in a byte
     with pytest.raises(GameError, match="歩170"):
         read_kif(text.replace("歩十七", "歩170"), "a.kif")
     with pytest.raises(GameError, match="diagram"):
@@ -243,6 +262,12 @@ def test_scores_in_kif_comments() -> None:
     game = read_kif(text, "a.kif")
     assert game.scores.tolist() == [0, 0, -70]
     assert game.scored.tolist() == [False, False, True]
+    # Of two analyses the first, and nothing beyond a mate.
+    text = KIF_HEAD + "*#評価値=-999999\n*#評価値=-80\n   3 ２六歩(27)\n**評価値=99999\n*#評価値=70000\n"
+    game = read_kif(text + "   4 ８四歩(83)\n   5 投了\n", "a.kif")
+    assert game.scores.tolist() == [0, 0, 32000, -32000]
+    game = read_kif(KIF_HEAD + "*#評価値=-70\n*#評価値=-80\n   3 ２六歩(27)\n   4 投了\n", "a.kif")
+    assert game.scores.tolist() == [0, 0, -70]
 
 
 @pytest.mark.parametrize("seed", range(6))
