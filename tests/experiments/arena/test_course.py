@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.arena.course import read_course
+from experiments.arena.results import read_results
 from experiments.report.games import MOVES, RATE, match_section
 from search.score import score_of_rate, win_rate
 
@@ -75,6 +76,14 @@ def test_few_games_tell_nothing_and_a_spoilt_file_is_named(tmp_path):
     (folder / "games" / "game.db").write_text("nothing of the kind")
     with pytest.raises(OSError, match=r"game\.db"):
         read_course(folder)
+
+
+def test_a_paused_game_has_no_result_and_a_failed_one_no_points(tmp_path):
+    folder = play(tmp_path, 2)
+    with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
+        database.executemany("update game set game_result = ? where id = ?", [("PAUSED", 1), ("ERROR", 2)])
+    found = [(one.pair, one.points, one.ending) for one in read_results(folder)]
+    assert found == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
 
 
 def test_a_report_draws_the_course(tmp_path):

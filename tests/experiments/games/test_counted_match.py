@@ -18,6 +18,8 @@ from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.options import plays_in_process, read_player
+from experiments.games.pairs import PairTask, PairWorker
+from experiments.games.player import Ending, Player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
@@ -195,6 +197,19 @@ def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_pa
         play_counted_match(many)
     play_counted_match(replace(many, random_plies=(2, 4)))
     assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
+
+
+def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they_are():
+    player = Player(material_network(), nodes=10)
+    task = PairTask(player, player, Ending(), ("startpos",), (1, 3), 100, 0.0, 1)
+    worker, random = task.open(), np.random.default_rng(1)
+    assert isinstance(worker, PairWorker)
+    assert worker._is_balanced("startpos")
+    for side in "bw":
+        assert not worker._is_balanced(f"lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL {side} - 1")
+    with pytest.raises(ValueError, match="none can be played from"):
+        task.opening(0, random, lambda _: False)
+    assert replace(task, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
 
 
 def test_options_reach_the_player(material):
