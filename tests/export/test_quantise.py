@@ -142,6 +142,16 @@ def test_one_large_weight_does_not_make_all_others_coarse(positions: Sample) -> 
     assert np.abs(quantised_logits(net, sample) - exact).mean() < 0.05 * exact.std()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_shifts_that_round_down_lean_to_neither_side(positions: Sample, seed: int) -> None:
+    """Where every weight is positive, half a step lost in each lane and neuron adds up."""
+    sample, generator = positions.part(0, 2000), np.random.default_rng(seed)
+    layers = ((generator.uniform(0, 0.3, (16, 8)), np.full(16, 0.05)), (generator.uniform(0, 1, (1, 16)), np.zeros(1)))
+    folded = made_up(1.0, layers)
+    error = quantised_logits(quantise(folded, sample), sample) - folded.logits(sample)
+    assert abs(error.mean()) < 0.5 * error.std()
+
+
 def test_a_draw_output_is_kept(positions: Sample) -> None:
     sample = positions.part(0, 300)
     folded = made_up(1.0, ((np.random.default_rng(2).normal(0, 0.3, (2, 8)), np.array([0.1, -0.2])),))
