@@ -154,6 +154,16 @@ def test_means_and_errors_by_hand() -> None:
     assert "difference" not in found["one"]["x"]
 
 
+def test_differences_are_taken_seed_by_seed() -> None:
+    """Seeds differ by more than the variants, of which the second is better by 0.5 with each."""
+    runs = {
+        name: [{"figures": {"x": seed + more}} for seed in (1.0, 7.0, 4.0)] for name, more in (("a", 0), ("b", 0.5))
+    }
+    found = summarise_runs(runs, {"x": lambda figures: figures["x"]})["b"]["x"]
+    assert (found["difference"], found["difference_error"]) == (0.5, 0)
+    assert found["error"] > 1
+
+
 def test_what_only_some_networks_have_is_left_out_for_others() -> None:
     band = [{"band": "ply 0-19", "accuracy": 0.5}, {"band": "no score", "accuracy": None}]
     row = {"parameters": 1, "training_positions_per_s": 1.0, "training_time_ratio": 1.0, "evaluation_us": 0.05}
