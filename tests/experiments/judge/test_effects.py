@@ -8,10 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.judge.effects import MEASURES, Design, EffectOptions, effects, measure_effects
+from experiments.games.options import read_player
+from experiments.judge.effects import (
+    MEASURES,
+    SIDES,
+    TIME,
+    Design,
+    EffectOptions,
+    EffectTask,
+    EffectWorker,
+    Results,
+    effects,
+    measure_effects,
+)
+from experiments.judge.game_position import read_positions
 from experiments.judge.judge import Judging
+from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.parameters import PARAMETERS, SHORT
+from search.engine import Analysis
 
 LINES = (
     "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # where 1,000 nodes find a better move than 500
@@ -65,6 +80,48 @@ def test_pairs_are_mirrored_and_keep_within_bounds():
     near = Design(PARAMETERS, {"razor_base": 150}, 1.0, 1)
     assert {near.values(signs)["razor_base"], near.values(-signs)["razor_base"]} == {110, 190}
     assert near.signs(0, 1).tolist() == signs.tolist() != near.signs(0, 2).tolist()
+
+
+def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
+    parameters = chosen_parameters(NAMES, NODES)
+    design, results = Design(parameters, {}, 4.0, 1), Results(40, 10)
+    worth, cost, gain = np.array([12.0, -3.0]), np.array([2.0, 0.5]), 0.04
+    for number, (place, round_number) in results.jobs():
+        signs = design.signs(place, round_number)
+        better, slower = signs @ worth / 100 * gain, signs @ cost / 100
+        errors = (0.3 - better, 0.3 + better) if round_number else (0.3, 0.3 - gain)
+        counts = {f"{name} {side}": error for name in MEASURES for side, error in zip(SIDES, errors, strict=True)}
+        results.see(number, counts | {f"{TIME} first": slower, f"{TIME} second": -slower})
+    report = results.report(design)
+    for one, worth_of_it, cost_of_it in zip(NAMES, worth, cost, strict=True):
+        row = report["parameters"][one]
+        assert [row[name] for name in ("worth", "moves", "loss")] == pytest.approx([worth_of_it] * 3)
+        assert row["cost"] == pytest.approx(cost_of_it)
+        assert row["worth_error"] == row["cost_error"] == 0
+
+
+def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_nodes(
+    scripted, positions, tmp_path, monkeypatch
+):
+    scripted.answer({"else": ["9g9f", "cp 0"]})
+    judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
+    player = read_player("default", (), NODES, 0, "--option").by_alphabeta
+    design = Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)
+    worker = EffectTask(player, judge, tuple(read_positions(positions)), design).open()
+    asked = []
+
+    def search(self, position, parameters, nodes):
+        asked.append((parameters, nodes))
+        return Analysis("9g9f", 0), 1.0
+
+    monkeypatch.setattr(EffectWorker, "_search", search)
+    for number in (0, 3):
+        worker.run((1, number))
+    worker.stop()
+    signs = design.signs(1, 3)
+    assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
+    assert asked[0][0] == asked[1][0]
+    assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
 def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):

@@ -83,6 +83,8 @@ def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 0"]})
     report = play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
     assert (report["ended"], report["share"]) == (2, 0.5)
+    counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
+    assert (counts["share as black"], counts["share as white"]) == (1, 0)  # a judge's mate would be worth less
     assert not scripted.asked()
 
 
