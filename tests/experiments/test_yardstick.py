@@ -12,6 +12,7 @@ from experiments.yardstick import measure_d1
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_SCORE, hcpe_dtype
+from lite.training.targets import win_rate
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 
@@ -40,7 +41,16 @@ def test_a_network_is_its_own_yardstick(records, tmp_path):
     save_network(material_network(), material)
     other = measure_d1(str(material), [path])
     assert 0.05 < other["d1_rmse"] < 0.5
-    assert 0 < other["d1_rmse_error"] < other["d1_rmse"] / 4
+    # The error is how far the figure scatters where positions are drawn from these again and again.
+    studio, found = Studio(material_network(), 1), []
+    for record in labelled:
+        studio.forget()
+        found.append(studio.study(record["hcp"][None], SEARCH, depth=1)[0][0])
+    rates = win_rate(np.array(found), other["d1_scale"]), win_rate(labelled["score"], 600)
+    squares = (rates[0] - rates[1]) ** 2
+    drawn = np.random.default_rng(1).choice(squares, (1000, len(squares)))
+    assert other["d1_rmse"] == pytest.approx(squares.mean() ** 0.5)
+    assert other["d1_rmse_error"] == pytest.approx(np.sqrt(drawn.mean(1)).std(), rel=0.15)
 
 
 def test_records_without_scores_say_nothing(records, tmp_path):
