@@ -126,10 +126,11 @@ def test_walking_games_gives_the_same_positions(cshogi_records, sample_bytes: li
     assert walked.ply.max() < 512
 
 
-@pytest.mark.parametrize("kind", [0, 8, 60, 127])
-def test_a_drop_of_no_kind_is_no_move_in_psv(kind: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "target"), [(0, 79), (8, 40), (60, 40), (127, 40)])
+def test_a_drop_of_no_kind_is_no_move_in_psv(kind: int, target: int, tmp_path: Path) -> None:
+    """Not even where the lance of 9i, the square before the first kind's number, could go."""
     bad = psv()
-    bad["move"] = 40 | kind << 7 | 1 << 14  # to the middle of the board
+    bad["move"] = target | kind << 7 | 1 << 14
     np.concatenate([psv(), bad, psv()]).tofile(tmp_path / "a.psv")
     found = Refusals()
     file = RecordFile(tmp_path / "a.psv")
