@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
+from search.evaluation.material import material_network
+from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
 from tests.usi_session import InProcess
@@ -102,3 +104,15 @@ def test_a_book_with_an_unprintable_line_costs_no_game(session, tmp_path):
     session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
     session.send("position startpos", "go depth 2")
     assert session.bestmove() != "resign"
+
+
+def test_the_network_in_force_is_read_again_where_its_file_was_refused(session, tmp_path):
+    path = tmp_path / "net.safetensors"
+    save_network(material_network(), path)
+    content, mended = path.read_bytes(), f"info string EvalFile {path}: "
+    assert mended in session.send(f"setoption name EvalFile value {path}").words()
+    path.write_bytes(content[:1000])
+    assert f"going on with {path}" in session.send(f"setoption name EvalFile value {path}").words()
+    path.write_bytes(content)
+    assert mended in "\n".join(session.send("isready").until("readyok"))
+    assert mended not in "\n".join(session.send("isready").until("readyok"))

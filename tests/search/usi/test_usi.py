@@ -376,20 +376,6 @@ def test_a_missing_or_damaged_network_is_named_and_the_engine_lives_on(session, 
     session.send("go depth 2").bestmove()
 
 
-def test_the_network_in_force_is_read_again_where_its_file_was_refused(session, tmp_path):
-    from search.evaluation.material import material_network
-
-    path = tmp_path / "net.safetensors"
-    save_network(material_network(), path)
-    content, mended = path.read_bytes(), f"info string EvalFile {path}: "
-    assert mended in session.send(f"setoption name EvalFile value {path}").words()
-    path.write_bytes(content[:1000])
-    assert f"going on with {path}" in session.send(f"setoption name EvalFile value {path}").words()
-    path.write_bytes(content)
-    assert mended in "\n".join(session.send("isready").until("readyok"))
-    assert mended not in "\n".join(session.send("isready").until("readyok"))
-
-
 def test_a_table_that_does_not_fit_is_refused_in_words(session):
     engine = session.usi._engine
     assert engine is not None
