@@ -166,9 +166,11 @@ class SearchClock:
     A search that reads the time itself is done before the timer, which a busy machine wakes milliseconds late.
     """
 
-    def __init__(self, expire: Callable[[], None]) -> None:
-        """`expire` is called, from a thread of its own, when the budget's maximum is reached."""
+    def __init__(self, expire: Callable[[], None], needs_timer: bool) -> None:
+        """`expire` is called, from a thread of its own, when the budget's maximum is reached; at once where there is no
+        thread to be had and the search `needs_timer`, as it does not read the time."""
         self._expire = expire
+        self._needs_timer = needs_timer
         self._lock = threading.Lock()
         self._budget: Budget | None = None
         self._start = 0.0
@@ -190,7 +192,7 @@ class SearchClock:
             if budget is not None:
                 wait = min(max(budget.end(self._start) - time.perf_counter(), 0.0), LONGEST_WAIT)
                 self._timer = started(threading.Timer(wait, self._ring, (self._serial,)))
-                if self._timer is None:  # a quick move is better than one too late
+                if self._timer is None and self._needs_timer:  # a quick move is better than one too late
                     self._expire()
 
     def read(self) -> tuple[Budget | None, float]:

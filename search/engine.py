@@ -116,13 +116,16 @@ OnProgress = Callable[[Progress], None]
 class Engine(ABC):
     """Searches positions. One search at a time; `stop` and `limit` may be called from any thread."""
 
+    reads_clock = True
+    """Whether a search looks at the time itself, and ends where no timer rings."""
+
     def __init__(self) -> None:
         self.position: np.void = new_position()
         """The position that was set, a record of `search.rules.position.position_dtype`."""
         self.rules = Rules()
         self.multipv = 1
         """Lines to look for, where there are so many moves."""
-        self.clock = SearchClock(self.stop)
+        self.clock = SearchClock(self.stop, needs_timer=not self.reads_clock)
         self._stopped = threading.Event()
         self.game: tuple[str, tuple[str, ...]] = ("startpos", ())
         """What was set: the start and the moves since."""

@@ -27,7 +27,7 @@ from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.machine.clock import ticks_at
+from search.machine.clock import READABLE, ticks_at
 from search.machine.threads import started
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
@@ -42,6 +42,8 @@ TOLD_NODES = 2000
 
 class AlphaBetaEngine(Engine):
     """Searches positions with an evaluated network. One search at a time; `stop` may be called from any thread."""
+
+    reads_clock = READABLE
 
     def __init__(self, network: EvalNetwork | Path | str = "default", hash_mb: int = 64, threads: int = 1) -> None:
         """`network` is a loaded one, a path, or `default`. Raises OSError, ValueError or MemoryError in words."""

@@ -267,7 +267,7 @@ def test_an_engine_that_is_always_in_time_leaves_little_unused():
 
 def test_a_clock_knows_whether_it_ended_the_search_and_how_long_ago():
     rung = threading.Event()
-    clock = SearchClock(rung.set)
+    clock = SearchClock(rung.set, needs_timer=False)
     clock.set(Budget(5, 5), time.perf_counter() - 0.004)
     assert rung.wait(10)
     time.sleep(0.01)
@@ -283,7 +283,7 @@ def test_a_clock_knows_whether_it_ended_the_search_and_how_long_ago():
 
 def test_a_timer_that_was_cancelled_too_late_does_not_stop_the_next_search():
     rung = threading.Event()
-    clock = SearchClock(rung.set)
+    clock = SearchClock(rung.set, needs_timer=False)
     clock.set(Budget(10_000, 10_000), time.perf_counter())
     late = clock._timer
     clock.set(Budget(10_000, 10_000), time.perf_counter())
@@ -294,3 +294,13 @@ def test_a_timer_that_was_cancelled_too_late_does_not_stop_the_next_search():
     clock._timer.function(*clock._timer.args)
     assert rung.is_set()
     clock.set(None, time.perf_counter())
+
+
+@pytest.mark.parametrize("needs_timer", [False, True])
+def test_without_a_thread_for_its_timer_only_a_search_that_needs_it_ends_at_once(monkeypatch, needs_timer):
+    rung = threading.Event()
+    clock = SearchClock(rung.set, needs_timer)
+    monkeypatch.setattr("search.clock.started", lambda thread: None)
+    clock.set(Budget(10_000, 10_000), time.perf_counter())
+    assert rung.is_set() == needs_timer
+    assert clock.read()[0] == Budget(10_000, 10_000)

@@ -427,6 +427,17 @@ def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine
     assert engine.tree.root["visits"] == 1
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_search_ends_in_time_without_a_timer(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = PuctEngine(Guess(), 16, threads, NO_MATES)
+    engine.warm_up()
+    monkeypatch.setattr("search.clock.started", lambda thread: None)
+    engine.ready(Budget(200, 200))
+    found = engine.search(Limits(nodes=10**10))
+    assert found.nodes > 10
+    assert not engine._stopped.is_set()
+
+
 def test_it_stops_where_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def sure(input1: np.ndarray, input2: np.ndarray) -> Outputs:
         policy, wins, draws = even_network(input1, input2)
