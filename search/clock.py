@@ -47,14 +47,14 @@ class Clocks:
 
     btime: int | None = None
     wtime: int | None = None
-    byoyomi: int = 0
-    binc: int = 0
-    winc: int = 0
+    byoyomi: int | None = None
+    binc: int | None = None
+    winc: int | None = None
     movetime: int | None = None
 
     @property
     def running(self) -> bool:
-        """Whether any of them bounds a search."""
+        """Whether any of them bounds a search; one without time does, too."""
         return self != Clocks()
 
 
@@ -101,8 +101,8 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
         whole = max(LEAST, clocks.movetime - min(margins.own_delay, clocks.movetime // 10))
         return Budget(whole, whole)
     left = (clocks.btime if colour == 0 else clocks.wtime) or 0
-    increment = clocks.binc if colour == 0 else clocks.winc
-    byoyomi = clocks.byoyomi
+    increment = (clocks.binc if colour == 0 else clocks.winc) or 0
+    byoyomi = clocks.byoyomi or 0
     # Some GUIs add the increment when the move begins and send the clock without it, others add it when the move is
     # done. Only a clock that holds less than an increment must be of the first kind.
     available = left + byoyomi + (increment if left + byoyomi < increment else 0)

@@ -224,6 +224,11 @@ def test_no_clock_no_budget():
     assert plan(Clocks(), 0, 1, Margins()) is None
 
 
+@pytest.mark.parametrize("name", ["btime", "byoyomi", "binc"])
+def test_a_clock_without_time_gives_the_least(name):
+    assert plan(Clocks(**{name: 0}), 0, 1, Margins()) == Budget(1, 1)
+
+
 def test_each_side_has_its_own_clock():
     clocks = Clocks(btime=600_000, wtime=1_000)
     black, white = (plan(clocks, colour, 1, Margins()) for colour in (0, 1))

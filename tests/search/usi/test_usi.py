@@ -272,6 +272,12 @@ def test_a_clock_that_no_game_uses_up(session, clocks):
     assert session.bestmove() != "resign"
 
 
+@pytest.mark.parametrize("clocks", ["byoyomi 0", "binc 0 winc 0", "btime 0 wtime 0"])
+def test_a_clock_without_time_is_answered_at_once(session, clocks):
+    session.send("position startpos", f"go {clocks}")
+    assert session.bestmove() != "resign"
+
+
 def test_gameover_while_thinking(session):
     session.send("position startpos", "go ponder btime 1000 wtime 1000", "gameover lose")
     session.bestmove()
