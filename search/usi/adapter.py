@@ -30,6 +30,8 @@ class Adapter(ABC, Generic[E]):
 
     def __init__(self) -> None:
         self._applied: dict[str, str] = {}
+        self._refused: set[str] = set()
+        """File options whose file could not be read."""
 
     @abstractmethod
     def make(self, values: OptionValues, say: Say) -> E:
@@ -63,6 +65,8 @@ class Adapter(ABC, Generic[E]):
 
     def try_again(self) -> None:
         """The GUI asks whether all is ready: what could not be read before may have been mended."""
+        for name in self._refused:
+            self._applied.pop(name, None)
 
     def _changed(self, name: str, values: OptionValues) -> bool:
         """Whether an option that is costly to apply has another value than the one in force; from here on it has."""

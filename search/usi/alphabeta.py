@@ -46,7 +46,6 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         self.options = OPTIONS + self._tunable
         self._backing: threading.Event | None = None
         self._network = ""
-        self._is_refused = False
         self._parameters: dict[str, int] = {}
 
     def make(self, values: OptionValues, say: Say) -> AlphaBetaEngine:
@@ -108,12 +107,13 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         try:
             engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
         except (OSError, ValueError, MemoryError) as error:
-            self._is_refused = True
+            self._refused.add("EvalFile")
             kept = self._network or self._fall_back(engine)
             remedy = "Set EvalFile to a net made by `liteshogi fold`, or to default"
             say(f"EvalFile: {error}; going on with {kept}. {remedy}")
             return
-        self._network, self._is_refused = path, False
+        self._refused.discard("EvalFile")
+        self._network = path
         net = engine.network
         say(f"EvalFile {path}: {net.feature_set.name}, {net.width} lanes, {net.perspectives} perspective(s)")
 
@@ -125,10 +125,6 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             return "material alone"
         self._network = "default"
         return "the default net"
-
-    def try_again(self) -> None:
-        if self._is_refused:
-            self._applied.pop("EvalFile", None)
 
     def backing(self) -> threading.Event | None:
         return self._backing

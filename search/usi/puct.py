@@ -82,6 +82,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
             self._use_model(engine, values.text("DNN_Model"), say)
 
     def _use_model(self, engine: PuctEngine, value: str, say: Say) -> None:
+        self._refused.discard("DNN_Model")
         if value == GIVEN:
             engine.set_model(self._given())
             self._network = ""
@@ -89,6 +90,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
         try:
             engine.set_model(value)
         except (OSError, ValueError, MemoryError) as error:
+            self._refused.add("DNN_Model")
             say(f"DNN_Model: {error}; going on with {self._network or 'the model of the command line'}")
             return
         self._network = value

@@ -192,6 +192,21 @@ def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess,
     assert session.send("go nodes 100").until("bestmove")
 
 
+def test_a_model_that_was_refused_is_read_again_when_it_is_asked_to_be_ready(
+    session: InProcess, tiny_onnx: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "late.onnx"
+    refused = "late.onnx: there is no such file; going on with the model of the command line"
+    assert refused in session.send(f"setoption name DNN_Model value {path}").words()
+    assert refused in "\n".join(session.send("isready").until("readyok"))
+    path.write_bytes(tiny_onnx.read_bytes())
+    assert refused not in "\n".join(session.send("isready").until("readyok"))
+    path.unlink()
+    assert f"going on with {path}" in session.send(f"setoption name DNN_Model value {path}").words()
+    session.send("setoption name DNN_Model value given")
+    assert "DNN_Model" not in "\n".join(session.send("isready").until("readyok"))
+
+
 def _foreign(path: Path, value: str = "output_value") -> None:
     """A network of dlshogi's format that torch did not make: pooled planes through one layer."""
     generator = np.random.default_rng(5)
