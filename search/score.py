@@ -42,4 +42,9 @@ def score_of_rate(rate: float, cp_per_logit: float = CP_PER_LOGIT) -> int:
     """Centipawns of an expected result (0..1), the inverse of `win_rate`, kept inside the evaluations' range."""
     if rate <= 0 or rate >= 1:
         return MAX_EVALUATION if rate >= 1 else -MAX_EVALUATION
-    return max(-MAX_EVALUATION, min(MAX_EVALUATION, round(cp_per_logit * math.log(rate / (1 - rate)))))
+    return within_evaluations(round(cp_per_logit * math.log(rate / (1 - rate))))
+
+
+def within_evaluations(score: int) -> int:
+    """The nearest score that an evaluation may have."""
+    return max(-MAX_EVALUATION, min(MAX_EVALUATION, score))

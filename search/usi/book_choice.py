@@ -13,6 +13,7 @@ from search.engine import Analysis
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi
+from search.score import within_evaluations
 from search.usi.book import Book, BookMove
 from search.usi.options import OptionValues
 
@@ -89,12 +90,12 @@ def choose(
     chosen = generator.choices(candidates, weights if sum(weights) else None)[0]
     reply = _reply(book, pos, chosen, rules)
     lines = tuple(
-        f"multipv {rank} depth {move.depth} score cp {move.value} pv {move.move}"
+        f"multipv {rank} depth {move.depth} score cp {within_evaluations(move.value)} pv {move.move}"
         + (f" {move.reply}" if move.reply else "")
         for rank, move in enumerate(found, 1)
     )
     line = (chosen.move, reply) if reply else (chosen.move,)
-    return BookHit(Analysis(chosen.move, chosen.value, ponder_move=reply, pv=line), lines)
+    return BookHit(Analysis(chosen.move, within_evaluations(chosen.value), ponder_move=reply, pv=line), lines)
 
 
 def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:

@@ -277,3 +277,13 @@ def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
     assert hit.analysis.ponder_move == "8c8d"
     assert is_legal(position_from_sfen(after), np.int64(move_from_usi("8c8d")))
     assert hit.lines == ("multipv 1 depth 0 score cp 0 pv 7g7f",)
+
+
+@pytest.mark.parametrize(("value", "told"), [(-140, -140), (30_000, 20_000), (-100_000, -20_000)])
+def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, told):
+    book = make(tmp_path, f"7g7f none {value} 20 1", f"2g2f none {value - 1} 20 1")
+    rules = BookRules(value_difference=0, value_limits=(-1_000_000, 0))
+    hit = choose(book, position_from_sfen(START_SFEN), rules, print)
+    assert hit is not None
+    assert (hit.analysis.best_move, hit.analysis.score_text) == ("7g7f", f"cp {told}")  # chosen by the book's own
+    assert hit.lines[0] == f"multipv 1 depth 20 score cp {told} pv 7g7f"
