@@ -58,8 +58,8 @@ class Analysis:
 
     @property
     def score_text(self) -> str:
-        """As USI writes it: `cp 34` or `mate -6`."""
-        return f"mate {mate_plies(self.score)}" if is_mate(self.score) else f"cp {self.score}"
+        """As USI writes it: `cp 34` or `mate -6`; `mate -1` also where the mover is mated already, as 0 has no sign."""
+        return f"mate {mate_plies(self.score) or -1}" if is_mate(self.score) else f"cp {self.score}"
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,11 @@ class Engine(ABC):
         """As `search`: the best lines, at most `multipv`, the best first."""
         try:
             decided = self._decided()
-            return [decided] if decided else self._search(limits or Limits(), on_info, on_progress)
+            if decided is None:
+                return self._search(limits or Limits(), on_info, on_progress)
+            if on_info is not None:
+                on_info(decided)
+            return [decided]
         finally:
             self.limit(None)
 

@@ -214,10 +214,10 @@ class Thinking:
         chances = ""
         if self._options.flag("UCI_ShowWDL"):
             chances = " wdl {} {} {}".format(*self._adapter.chances(found))
+        line = " ".join(("", "pv", *found.pv)) if found.pv else ""
         self._write(
             f"info depth {found.depth} seldepth {found.seldepth}{multi} score {found.score_text}{chances} "
-            f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds} "
-            f"pv {' '.join(found.pv)}"
+            f"nodes {found.nodes} nps {found.nps} hashfull {found.hashfull} time {found.milliseconds}{line}"
         )
 
     def _progress(self, found: Progress) -> None:

@@ -26,6 +26,7 @@ from tests.usi_session import InProcess
 
 OPTIONS = ENGINE_OPTIONS + SESSION_OPTIONS
 MATED = "position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1"
+DECLARABLE = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
 
 
 def test_usi_is_answered_before_anything_is_compiled_or_imported():
@@ -334,6 +335,14 @@ def test_no_legal_move_is_resigned(session):
     assert session.bestmove() == "resign"
 
 
+@pytest.mark.parametrize(("position", "told"), [(MATED, "mate -1"), (DECLARABLE, "mate 1")])
+def test_what_the_rules_settle_is_told_before_its_move_is_asked_for(session, position, told):
+    session.send("setoption name MultiPV value 2", position, "go infinite")
+    words = session.until("info depth 0")[-1].split(f" score {told} ")[1].split()
+    assert words[-2:] == (["pv", "win"] if position == DECLARABLE else ["time", "0"])
+    assert len(session.send("stop").until("bestmove")) == 1
+
+
 def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
     lost = "position sfen 4k4/9/9/9/9/9/9/9/4K4 b 2r2b4g4s 1"
     session.send(lost, "go depth 2")
@@ -343,10 +352,9 @@ def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
 
 
 def test_declaration_is_played_by_the_rule_in_force(session):
-    entered = "position sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 200"
-    session.send(entered, "go depth 2")
+    session.send(DECLARABLE, "go depth 2")
     assert session.bestmove() == "win"
-    session.send("setoption name EnteringKingRule value NoEnteringKing", entered, "go depth 2")
+    session.send("setoption name EnteringKingRule value NoEnteringKing", DECLARABLE, "go depth 2")
     assert session.bestmove() not in ("win", "resign")
 
 
