@@ -209,7 +209,8 @@ class AlphaBetaEngine(Engine):
         if len(line) and line[0] != record["line"][0]:
             # An iteration that was cut has found a better first move.
             length = legal_length(thread.position, line, np.int64(len(line)))
-            return self._report(begun, record, int(record["root_depth"]), int(record["seldepth"]), line[:length])
+            depth, seldepth, score = (int(record[name]) for name in ("root_depth", "seldepth", "pv_score"))
+            return self._report(begun, depth, seldepth, score, line[:length])
         return self._finished(begun, record)
 
     def _depths_since(self, told: Analysis, begun: float) -> Iterator[Analysis]:
@@ -236,7 +237,9 @@ class AlphaBetaEngine(Engine):
         depth = int(record["depth"])
         seldepth = int(record["found"][depth]["seldepth"])  # the record's own may be that of a depth that was cut
         line = record["line"][: record["line_length"]]
-        return self._report(begun, record, depth, seldepth, line if len(line) else record["root_moves"][:1])
+        return self._report(
+            begun, depth, seldepth, int(record["score"]), line if len(line) else record["root_moves"][:1]
+        )
 
     def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> list[Analysis]:
         """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on. Behind those of
@@ -294,11 +297,11 @@ class AlphaBetaEngine(Engine):
     def _nodes(self) -> int:
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
-    def _report(self, begun: float, record: np.void, depth: int, seldepth: int, line: np.ndarray) -> Analysis:
-        """A legal line (uint16 moves) with its thread's score and the counters as they stand."""
+    def _report(self, begun: float, depth: int, seldepth: int, score: int, line: np.ndarray) -> Analysis:
+        """A legal line (uint16 moves) with its score, and the counters as they stand."""
         return self._analysis(
             line.tolist(),
-            int(record["score"]),
+            score,
             depth=depth,
             seldepth=seldepth,
             nodes=self._nodes(),

@@ -35,7 +35,8 @@ def _order(thread, first, count):
 def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     """One iteration over `thread.root_moves[root_first:root_count]`: the score (int64) of the best, moved to the front.
 
-    All numbers are int64. If `thread.stop` was set the score is void, but the front move and pv[0] are the best so far.
+    All numbers are int64. If `thread.stop` was set the score is void, but the front move, pv[0] and pv_score are the
+    best so far.
     """
     thread.root_depth = depth
     thread.null_until = 0
@@ -89,6 +90,7 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
             best = score
             if score > alpha or number == 1:
                 copy_pv(thread, np.int64(0), move)
+                thread.pv_score = score
                 for place in range(index, first, -1):
                     thread.root_moves[place] = thread.root_moves[place - 1]
                 thread.root_moves[first] = move

@@ -72,6 +72,7 @@ thread_dtype = record_dtype(
         ("root_current", np.int32),  # place of the one that is looked at
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
+        ("pv_score", np.int32),  # of the line at the root; the least that it is worth where it left the window above
         # the last depth that was finished, see deepening.py
         ("depth", np.int32),
         ("score", np.int32),

@@ -22,7 +22,7 @@ from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
 from search.machine.clock import READABLE
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
-from search.rules.movegen import is_legal
+from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.rules.shogi import BLACK, WHITE
@@ -63,11 +63,13 @@ def test_another_table_begins_with_nothing_learnt(engine):
     assert (again.pv, again.nodes, again.score) == (first.pv, first.nodes, first.score)
 
 
-def replay(sfen: str, line: tuple[str, ...]) -> None:
+def replay(sfen: str, line: tuple[str, ...]) -> np.void:
+    """The position at the end of a line of legal moves."""
     pos = position_from_sfen(sfen)
     for usi in line:
         assert is_legal(pos, np.int64(move_from_usi(usi))), (usi, line)
         do_move(pos, np.int64(move_from_usi(usi)))
+    return pos
 
 
 def test_the_names_of_the_package():
@@ -155,6 +157,19 @@ def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
             cut += 1
             assert (found.seldepth, found.score, found.pv) == (told[-1].seldepth, told[-1].score, told[-1].pv)
     assert cut > 10
+
+
+def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(engine):
+    bettered = 0
+    for nodes in range(3000, 5000, 100):
+        told: list[Analysis] = []
+        engine.new_game()
+        found = engine.analyse(MATE_IN_FIVE, nodes=nodes, on_info=told.append)
+        if found.pv[0] != told[-1].pv[0]:
+            bettered += 1
+            assert found.score > told[-1].score
+            assert is_mate(found.score) == (not list_moves(replay(MATE_IN_FIVE, found.pv)))
+    assert bettered > 1
 
 
 def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
