@@ -80,6 +80,7 @@ class Reader:
         self.skip_in_check = skip_in_check
         self.min_ply = min_ply
         self.max_score = max_score
+        self.mark_entered = mark_entered
         self.read_visits = read_visits
         self.pool_positions = pool_positions
         self.threads = threads
@@ -131,10 +132,8 @@ class Reader:
                     f"{before['digest']}); name the files in the same order, or begin another run"
                 )
         for name, value in identity.items():
-            if name != "files" and was.get(name) != value:
-                raise ValueError(
-                    f"cannot resume the data: {name} was {was.get(name)}, is {value}; use the same options"
-                )
+            if name != "files" and was.get(name, value) != value:  # what an older state does not tell is let pass
+                raise ValueError(f"cannot resume the data: {name} was {was[name]}, is {value}; use the same options")
         self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
 
     @cached_property
@@ -153,6 +152,8 @@ class Reader:
             "min_ply": self.min_ply,
             "max_score": self.max_score,
             "check_moves": all(file.check_moves for file in self.files),
+            "mark_entered": self.mark_entered,
+            "read_visits": self.read_visits,
             "pool_positions": self.pool_positions,
             "blocks": len(self._blocks),
         }

@@ -149,6 +149,15 @@ def test_resume_refuses_other_data(files: list[Path]) -> None:
         small(files, seed=1).load_state_dict(state)
 
 
+@pytest.mark.parametrize("option", ["mark_entered", "read_visits"])
+def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: str) -> None:
+    state = small(files).state_dict()
+    with pytest.raises(ValueError, match=f"{option} was False, is True"):
+        small(files, **{option: True}).load_state_dict(state)
+    del state["of"][option]  # as older states have it
+    small(files, **{option: True}).load_state_dict(state)
+
+
 def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
     """The name, the size and the records are the same; only one label in the middle is not."""
     state = json.loads(json.dumps(small(files).state_dict()))
