@@ -70,6 +70,12 @@ class Searcher:
         self._dialogue.send("isready")
         self._dialogue.until("readyok", READY_SECONDS)
 
+    def bench(self) -> list[str]:
+        """What one of this project's engines says to `bench`."""
+        self._dialogue.send("bench")
+        self._dialogue.send("isready")
+        return self._dialogue.until("readyok", READY_SECONDS)
+
     def cpu_seconds(self) -> float:
         """CPU time of the engine's process, see `Dialogue.cpu_seconds`."""
         return self._dialogue.cpu_seconds()

@@ -46,7 +46,7 @@ class Judge:
     def __init__(self, engine: Engine, nodes: int, ledger: Path) -> None:
         self.engine, self.nodes = engine, nodes
         self.identity = _identity(engine)
-        """{name, arguments, options, files}: what makes its answers its own."""
+        """{name, arguments, options, files}, and `signature` of this project's own: what makes its answers its own."""
         self.ledger = Ledger(ledger, self.identity)
 
     def seat(self) -> Seat:
@@ -102,4 +102,11 @@ class Seat:
 
 def _identity(engine: Engine) -> dict[str, Any]:
     digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in engine.files()}
-    return {"name": engine.id_name, "arguments": engine.arguments, "options": engine.options, "files": digests}
+    identity = {"name": engine.id_name, "arguments": engine.arguments, "options": engine.options, "files": digests}
+    if engine.id_name.startswith("LiteShogi"):
+        # Its program is Python or a script that starts it, which stay what they are when the search and the shipped
+        # network become others.
+        for line in Searcher(engine).bench():
+            if line.startswith("signature "):
+                identity["signature"] = line.split()[1]
+    return identity

@@ -70,11 +70,11 @@ class Ledger:
                 found = dict(line["judge"])
             except (ValueError, KeyError, TypeError):
                 raise ValueError(f"{self._path} line {number}: no judge's answer; name another --ledger") from None
-            for name in judge:
-                if found.get(name) != judge[name]:
+            for name in {**judge, **found}:
+                if found.get(name) != judge.get(name):
                     raise ValueError(
                         f"{self._path}: holds the answers of another judge ({name} is {found.get(name)} there, here "
-                        f"{judge[name]}); name another --ledger"
+                        f"{judge.get(name)}); name another --ledger"
                     )
 
     def __len__(self) -> int:

@@ -16,11 +16,13 @@ position = ""
 for line in sys.stdin:
     word, _, rest = line.strip().partition(" ")
     if word == "usi":
-        print("id name Scripted")
+        print("id name", book.get("name", "Scripted"))
         print("option name Style type string default x")
         print("usiok", flush=True)
     elif word == "isready":
         print("readyok", flush=True)
+    elif word == "bench":
+        print(book.get("bench", ""))
     elif word == "position":
         position = rest
     elif word == "go":
@@ -46,7 +48,8 @@ class Scripted:
         return str(self.program)
 
     def answer(self, answers: dict[str, object]) -> None:
-        """Have it answer a position by [move, "cp 12"], every other by that under `else`, after some `seconds`."""
+        """Have it answer a position by [move, "cp 12"], every other by that under `else`, after some `seconds`;
+        `name` is its own, `bench` what it says to that."""
         self.program.with_name(f"{self.program.name}.json").write_text(
             json.dumps({"else": ["resign", "cp 0"], **answers})
         )

@@ -44,6 +44,24 @@ def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
         another.open()
 
 
+def test_this_engine_with_another_search_is_another_judge(scripted, tmp_path):
+    """Its program and network are the same; a ledger of before the signature was told is another's, too."""
+    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+
+    def ask(bench: str) -> int:
+        scripted.answer({"name": "LiteShogi", "bench": bench, "else": ["7g7f", "cp 1"]})
+        judging.open().seat().ask(GamePosition("startpos"))
+        return len(scripted.asked())
+
+    assert [ask("signature 669983  1,000 nodes/s"), ask("signature 669983  2,000 nodes/s")] == [1, 1]
+    with pytest.raises(ValueError, match=r"another judge \(signature is 669983 there, here 669984\); name another"):
+        ask("signature 669984  1,000 nodes/s")
+    judging.ledger.unlink()
+    assert [ask("1,000 playouts/s"), ask("2,000 playouts/s")] == [2, 2]
+    with pytest.raises(ValueError, match=r"another judge \(signature is None there, here 669983\); name another"):
+        ask("signature 669983  1,000 nodes/s")
+
+
 def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
     path, opinion = tmp_path / "ledger.jsonl", Opinion("7g7f", -3)
     Ledger(path, {"name": "x"}).enter("startpos", 5, opinion)
