@@ -67,7 +67,7 @@ class EffectOptions:
     """Pairs of searches of each position."""
     seed: int = 1
     """Which numbers are moved up, and which down."""
-    output: Path = Path("runs/effects")
+    output: Path = Path("runs/parameters")
     """Folder of what is found: called again, it goes on."""
 
 

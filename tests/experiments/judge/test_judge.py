@@ -5,9 +5,12 @@ from __future__ import annotations
 import cshogi
 import pytest
 
+from experiments.judge.effects import EffectOptions
+from experiments.judge.game_effects import GameEffectOptions
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
 from experiments.judge.ledger import Ledger, Opinion
+from experiments.judge.match import JudgedMatch
 from search.score import MATE
 
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"
@@ -101,3 +104,9 @@ def test_positions_come_with_the_turns_before_them(tmp_path):
     assert list(first.own_turns_before(0)) == []
     assert second.text == f"sfen {cshogi.Board().sfen()}"
     assert second.after("7g7f").text == f"sfen {cshogi.Board().sfen()} moves 7g7f"
+
+
+def test_what_goes_on_has_a_folder_of_its_own():
+    """Where no -o is given, too."""
+    folders = [options.output for options in (EffectOptions, GameEffectOptions, JudgedMatch)]
+    assert len(set(folders)) == len(folders)
