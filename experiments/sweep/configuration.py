@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ Word = str | int | float | bool
 Option = Word | list[Word]
 """The value of an option of a training."""
 SEARCHES = ("grid", "random", "tpe", "nsga2")
+OF_A_CALL = ("output", "resume", "overwrite", "max-steps")
+"""Options of one call of `liteshogi train`: a sweep calls it as often as it takes to train a net to the end."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,11 @@ def read_configuration(path: Path) -> Configuration:
     told = typed(_File, read_toml(path), str(path))
     if told.search not in SEARCHES:
         raise ValueError(f"{path}: search {told.search[:40]!r}: choose {', '.join(SEARCHES)}")
+    for name in chain(told.train, *told.space, *told.point):
+        if name.replace("_", "-") in OF_A_CALL:
+            raise ValueError(
+                f"{path}: {name}: a sweep trains each net to the end, in a folder of its own; leave it out"
+            )
     made = Configuration(
         told.train,
         typed(Measures, told.measure, f"{path}: measure"),

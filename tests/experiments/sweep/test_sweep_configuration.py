@@ -61,6 +61,9 @@ def test_equal_points_are_one(tmp_path: Path) -> None:
         (TRAIN + MEASURE + '[[peer]]\nname = "a"\n', "has a name and a net"),
         (TRAIN + MEASURE + 2 * '[[peer]]\nname = "a"\nnet = "default"\n', r"two \[\[peer\]\]s are called 'a'"),
         (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 9, step = 1, log = true }\n", "exclude each other"),
+        (TRAIN + "max-steps = 9\n" + MEASURE + GRID, "max-steps: a sweep trains each net to the end"),
+        (TRAIN + MEASURE + "[[space]]\nmax_steps = [9, 10]\n", "max_steps: a sweep trains"),
+        (TRAIN + MEASURE + '[[point]]\noutput = "a"\n', "output: a sweep trains"),
     ],
 )
 def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
