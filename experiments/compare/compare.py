@@ -68,7 +68,7 @@ class Comparison:
     """nets: lite, dense, HalfKP, K+P and residual ones; squeeze: with and without squeeze-and-excitation; auxiliary:
     targets beside policy and value; draw: a draw head."""
     data: tuple[Path, ...] = (SAMPLE / "teacher_sample.hcpe3",)
-    """Games to learn from (hcpe3), or single positions (hcpe); a packaged sample without them."""
+    """Games to learn from (hcpe3), or single positions (hcpe)."""
     valid: tuple[Path, ...] = (SAMPLE / "valid_sample.hcpe3",)
     """Other games to judge on (hcpe3)."""
     output: Path = Path("out/compare")

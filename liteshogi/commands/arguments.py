@@ -14,6 +14,8 @@ Output = Annotated[Path, tyro.conf.arg(aliases=["-o"])]
 """The file or directory to write."""
 Overwrite = Annotated[bool, tyro.conf.arg(help="Replace what is there.")]
 Json = Annotated[bool, tyro.conf.arg(help="Print one JSON object with the figures and nothing else.")]
+OrSample = tyro.conf.arg(help_behavior_hint="(default: a packaged sample)")
+"""Of files that stand in for the user's own; where they lie is this machine's affair."""
 
 Options = TypeVar("Options")
 

@@ -12,7 +12,7 @@ import tyro
 from experiments.compare.compare import SAMPLE, Comparison, Preset, compare
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown
-from liteshogi.commands.arguments import Json, Output
+from liteshogi.commands.arguments import Json, OrSample, Output
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Command(Comparison):
     """Train variants of a network side by side and write a table: nets, squeeze, auxiliary, draw."""
 
     preset: tyro.conf.Positional[Preset]
-    data: tyro.conf.Positional[tuple[Path, ...]] = (SAMPLE / "teacher_sample.hcpe3",)
+    data: Annotated[tyro.conf.Positional[tuple[Path, ...]], OrSample] = (SAMPLE / "teacher_sample.hcpe3",)
+    valid: Annotated[tuple[Path, ...], OrSample] = (SAMPLE / "valid_sample.hcpe3",)
     output: Output = Path("out/compare")
     lambda_: Annotated[float, tyro.conf.arg(name="lambda")] = 0.7
     play: tyro.conf.OmitArgPrefixes[GameOptions] = field(default_factory=GameOptions)

@@ -62,6 +62,7 @@ def test_every_command_has_help(command, capsys):
     assert "--json" in told or command == "puct"  # which speaks USI
     words = " ".join(told.replace("│", " ").split())
     assert re.findall(r"\S+[^.] \((?:default:|required\))", words) == [], "no sentence says what it is"
+    assert re.findall(r"default: /\S*", words) == [], "where this machine has a file"
 
 
 @pytest.mark.parametrize("verb", [verb for verb, kinds in VERBS.items() if kinds])

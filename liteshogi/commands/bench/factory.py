@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from experiments.demo import SAMPLE
 from experiments.factory.bench import LABEL_NODES, NODES, measure_factory
-from liteshogi.commands.arguments import Json, Net
+from liteshogi.commands.arguments import Json, Net, OrSample
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Command:
 
     net: Net = "default"
     """A folded network file, an nn.bin, or `default`."""
-    data: Path = SAMPLE / "teacher_sample.hcpe3"
+    data: Annotated[Path, OrSample] = SAMPLE / "teacher_sample.hcpe3"
     """Records whose positions are labelled."""
     json: Json = False
 

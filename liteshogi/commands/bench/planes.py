@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from experiments.resnet.bench_planes import SAMPLE, bench_planes
-from liteshogi.commands.arguments import Json
+from liteshogi.commands.arguments import Json, OrSample
 
 
 @dataclass(frozen=True)
 class Command:
     """Measure the making of dlshogi's input planes against cshogi's, after comparing planes and move labels."""
 
-    data: tyro.conf.Positional[tuple[Path, ...]] = (SAMPLE,)
+    data: Annotated[tyro.conf.Positional[tuple[Path, ...]], OrSample] = (SAMPLE,)
     """Records to take positions from."""
     positions: int = 10_000
     """How many."""
