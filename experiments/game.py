@@ -60,11 +60,12 @@ def play_game(
         moves.append(analysis.best_move)
         builder.play(move_from_usi(analysis.best_move))
         builder.time_of_last(analysis.milliseconds)
-        score = analysis.score if black else -analysis.score
-        builder.score_of_last(score)
-        builder.comment(score_comment(score, PLAYER))
+        if analysis.depth:  # else the search was cut before it had found a score
+            score = analysis.score if black else -analysis.score
+            builder.score_of_last(score)
+            builder.comment(score_comment(score, PLAYER))
         if progress:
-            progress(number, analysis.best_move, analysis.score_text)
+            progress(number, analysis.best_move, analysis.score_text if analysis.depth else "no score")
     return builder.finish("最大手数", MOVES_USED_UP)
 
 

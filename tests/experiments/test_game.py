@@ -13,12 +13,13 @@ from search.engine import Analysis
 class Scripted:
     """Plays given moves, and then resigns."""
 
-    def __init__(self, moves: list[str]) -> None:
+    def __init__(self, moves: list[str], depth: int = 1) -> None:
         self.moves = moves
+        self.depth = depth
 
     def analyse(self, start: str, moves: list[str], nodes: int) -> Analysis:
         best = self.moves[len(moves)] if len(moves) < len(self.moves) else None
-        return Analysis(best, score=50, milliseconds=2000)
+        return Analysis(best, score=50, depth=self.depth, milliseconds=2000)
 
 
 SHUFFLE = ["2h3h", "8b7b", "3h2h", "7b8b"] * 3
@@ -46,3 +47,13 @@ def test_every_end_is_told(start, moves, ending, winner):
     assert again.scores.tolist() == game.scores.tolist() == [50] * len(game.moves)
     assert again.times.tolist() == game.times.tolist() == [2000] * len(game.moves) + [-1]
     assert "**評価値=50\n" in kif_text(game)
+
+
+def test_a_search_that_was_cut_at_once_tells_no_score():
+    """As black's do here."""
+    told = []
+    players = Scripted(["7g7f", "3c3d", "2g2f"], depth=0), Scripted(["7g7f", "3c3d", "2g2f"])
+    game = play_game(players, ("a", "b"), nodes=1, progress=lambda *line: told.append(line))
+    assert game.scored.tolist() == [False, True, False]
+    assert read_kif(kif_text(game), "game").scored.tolist() == [False, True, False]
+    assert [score for _, _, score in told] == ["no score", "cp 50", "no score"]
