@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,9 +49,9 @@ def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
     description = Description("recipe tree", told, [source], {"searched": folder / teacher})
     place = Place(folder / data.name, HCPE, workers)
     task = TreeTask(net, WHERE[data.where])
-    goal = ("positions", data.positions)
-    jobs = _jobs(source, TREE_SOURCES, data.every)
-    return int(produce(place, description, task, jobs, goal, Unmet(place.folder, Seen()))["positions"])
+    goal, files = ("positions", data.positions), _files(source, TREE_SOURCES)
+    jobs, unmet = _jobs(files, data.every), Unmet(place.folder, Seen())
+    return int(produce(place, description, task, jobs, goal, unmet, total=_stretches(files))["positions"])
 
 
 def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
@@ -63,7 +63,8 @@ def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
     labels = LabelsWithout(net, "search", data.nodes, left_out=left_out)
     task = ExpandTask(Mixture(played=1.0, random=0.0), labels, net, 0.0, 600.0, 1, distinct=False)
     place = Place(folder / data.name, HCPE, workers)
-    return int(produce(place, description, task, _jobs(source, SEARCHED_SOURCES))["positions"])
+    files = _files(source, SEARCHED_SOURCES)
+    return int(produce(place, description, task, _jobs(files), total=_stretches(files))["positions"])
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,22 @@ class TreeWorker:
         return Product(kept.tobytes(), {"positions": len(kept), "sources": len(job.sources)})
 
 
-def _jobs(source: Path, size: int, every: int = 1) -> Iterator[tuple[int, ExpandJob]]:
-    """Stretches of so many positions, every so-many-th of them taken: neighbours of a game lead to much the same."""
+def _files(source: Path, size: int) -> list[RecordFile]:
+    """The files of a source, in blocks of so many positions."""
+    return [RecordFile(path, check_moves=False, block_positions=size) for path in record_files([source])]
+
+
+def _stretches(files: Sequence[RecordFile]) -> int:
+    """How many jobs there are."""
+    return sum(len(file.blocks) for file in files)
+
+
+def _jobs(files: Sequence[RecordFile], every: int = 1) -> Iterator[tuple[int, ExpandJob]]:
+    """Stretches, a block each, every so-many-th of their positions taken: neighbours of a game lead to much the
+    same."""
     number = 0
-    for path in record_files([source]):
-        file, refusals = RecordFile(path, check_moves=False, block_positions=size), Refusals()
+    for file in files:
+        refusals = Refusals()
         for block in file.blocks:
             records = position_records(file.read_block(block, refusals), HCPE, HCP).view(hcpe_dtype)
             yield number, ExpandJob(number, 0, records[::every])

@@ -120,6 +120,15 @@ def test_tree_positions_have_the_word_of_the_net(folder: Path, where: str) -> No
     assert np.array_equal(studio.study(np.ascontiguousarray(records["hcp"]), STATIC)[0], records["score"])
 
 
+def test_trees_of_a_source_that_tells_no_more_are_those_there_are(folder: Path, monkeypatch) -> None:
+    """Its end is in sight, however little it brings on the way there."""
+    monkeypatch.setattr("experiments.recipe.data.TREE_SOURCES", 1)
+    monkeypatch.setattr("experiments.recipe.data.TREE_NODES", 30)
+    np.repeat(records_of(folder / "positions.hcpe")[:1], 40).tofile(folder / "same.hcpe")
+    made = make_tree(Data("tree", tree="same.hcpe", where="quiescence", positions=10_000), folder, "net.safetensors", 1)
+    assert made == len(records_of(folder / "tree")) > 0
+
+
 def test_labels_of_searches_without_a_step(folder: Path) -> None:
     wanted = records_of(folder / "positions.hcpe")[:40]
     wanted.tofile(folder / "few.hcpe")
