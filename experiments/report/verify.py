@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from experiments.factory.ledger import read_stops
@@ -53,15 +54,16 @@ Told = Iterator[Kept]
 
 
 def verify(paths: Sequence[Path]) -> list[dict[str, str]]:
-    """The checks of all runs among files and folders. Raises OSError, or ValueError in words, as a report does."""
+    """The checks of all runs, and folders of data, among files and folders. Raises OSError, or ValueError in words, as
+    a report does."""
     digest = cache(digest_of)  # what many runs have learnt from is read once
+    data = [path for path in paths if _is_described(path)]
+    runs = find_runs([path for path in paths if path not in data]).values()
     checks = []
-    for runs in find_runs(paths).values():
-        for run in runs:
-            inside = f"{run}{os.sep}"
-            for one in dict.fromkeys(_told(run)) or (Kept("", None, None),):
-                state = _state(one, digest)
-                checks.append({"run": str(run), "file": one.name.removeprefix(inside), "state": state})
+    for run in dict.fromkeys((*chain.from_iterable(runs), *data)):
+        inside = f"{run}{os.sep}"
+        for one in dict.fromkeys(_told(run)) or (Kept("", None, None),):
+            checks.append({"run": str(run), "file": one.name.removeprefix(inside), "state": _state(one, digest)})
     return checks
 
 

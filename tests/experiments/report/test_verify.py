@@ -82,6 +82,17 @@ def test_shards_and_players_of_a_match(match: Path, tmp_path: Path) -> None:
     assert states(match)[str(mine)] == MISSING
 
 
+def test_shards_and_net_of_a_folder_of_data(match: Path) -> None:
+    """Of which a page tells nothing."""
+    games = match.rename(match.with_name("games"))
+    change(games / "description.json", verb="selfplay", nets=[{"role": "player", "name": "default"}])
+    (games / "shard_00000.hcpe3").write_bytes(bytes(len(PAIRS)))
+    (games / "files.json").write_text(json.dumps(digests_of(["default"])))
+    assert states(games) == states(games, games) == {"shard_00000.hcpe3": SAME, "default": SAME}
+    (games / "shard_00000.hcpe3").write_bytes(b"")
+    assert states(games) == {"shard_00000.hcpe3": CHANGED, "default": SAME}
+
+
 def test_engines_of_a_match_by_the_clock(tmp_path: Path) -> None:
     run, engine = tmp_path / "run", tmp_path / "engine"
     (run / "games").mkdir(parents=True)
