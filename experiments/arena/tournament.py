@@ -17,6 +17,7 @@ from experiments.arena.process import GAMES, LOG, described_run, find_arena, run
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
 from experiments.factory.shards import LEDGER
 from experiments.progress import Progress
+from lite.amounts import amount
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
 
@@ -99,7 +100,7 @@ def _remarks(output: Path, results: list[Result], names: dict[str, str], total: 
     """What went wrong; ValueError if no game came to an end."""
     count = sum(one.points is None for one in results)
     log = output / LOG
-    failed = f"{count} games failed ({read_failure(output)}), see {log}"
+    failed = f"{amount(count, 'game')} failed ({read_failure(output)}), see {log}"
     if count == len(results):
         raise ValueError(
             f"no game came to an end: {failed if count else f'see {log}'}; to play again, remove {output} or give "
@@ -108,9 +109,9 @@ def _remarks(output: Path, results: list[Result], names: dict[str, str], total: 
     mishaps = read_mishaps(output, list(names))
     remarks = [f"{names[one]} {what}, counted as lost, see {log}" for one, what in mishaps.items()]
     if count:
-        remarks.append(f"{failed}, and count for nobody")
+        remarks.append(f"{failed}, counted for nobody")
     if missing := total - len(results):
-        remarks.append(f"{missing} games were not played, see {log}")
+        remarks.append(f"{amount(missing, 'game')} not played, see {log}")
     return remarks
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from lite.amounts import amount
+
 
 def as_text(report: dict[str, Any]) -> str:
     """The totals of a folder for a reader."""
     told = ("folder", "jobs", "bytes", "ended", "positions")
     lines = [
-        f"{report['folder']}: {report.get('positions', 0):,} positions of {report['jobs']:,} jobs, "
-        f"{report['bytes']:,} bytes"
+        f"{report['folder']}: {amount(report.get('positions', 0), 'position')} of {amount(report['jobs'], 'job')}, "
+        f"{amount(report['bytes'], 'byte')}"
     ]
     lines += [f"  {name}: {amount:,}" for name, amount in sorted(report.items()) if name not in told]
     if called := report.get("called and played out"):

@@ -24,6 +24,7 @@ from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
+from lite.amounts import amount
 from lite.datasets.provenance import sha256_of
 from search.evaluation.shipped import network_file
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
@@ -95,7 +96,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
 
     def measure() -> tuple[int, str]:
         done = sum(kind == NET for kind, _, _ in results.lines)
-        return done, f"{done} points done, {len(failed)} failed"
+        return done, f"{amount(done, 'point')} done, {len(failed)} failed"
 
     task = SweepTask(sweep.output, configuration.measures)
     with interrupt_flag(signal.SIGTERM) as interrupted, Progress(None, measure) as progress:

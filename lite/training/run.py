@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from lite.amounts import amount
 from lite.datasets.description import describe_sources
 from lite.datasets.provenance import sha256_of
 from lite.records.decode import Batch
@@ -407,7 +408,7 @@ class Run:
     def _introduction(self) -> Iterator[str]:
         options = self.options
         yield (
-            f"{self.reader.positions:,} positions, {self.steps} steps, "
+            f"{amount(self.reader.positions, 'position')}, {amount(self.steps, 'step')}, "
             f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
             + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
             + ("" if self.workers.size == 1 else f", {self.workers.size} processes")

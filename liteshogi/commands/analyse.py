@@ -11,6 +11,7 @@ import tyro
 
 from experiments.analyse.analyse import MOVE_COLUMNS, Analysing, analyse_games
 from experiments.analyse.figures import IN_ENGLISH
+from lite.amounts import amount
 from lite.notation.kif_writer import in_columns
 from liteshogi.commands.arguments import Json, Net
 
@@ -39,7 +40,7 @@ def as_text(found: dict[str, Any]) -> str:
     """The figures for a reader."""
     parts = [_game_as_text(report) for report in found["games"]]
     if found["skipped"]:
-        parts.append(f"{len(found['skipped'])} games are done already; --overwrite analyses them anew")
+        parts.append(f"{amount(len(found['skipped']), 'game')} done already; --overwrite analyses anew")
     parts += [f"refused: {why}" for why in found["refused"]]
     return "\n".join(parts)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import tyro
 
+from lite.amounts import amount
 from lite.datasets.convert import Conversion, convert, counted
 from liteshogi.commands.arguments import Json, Output
 
@@ -35,15 +36,16 @@ class Command(Conversion):
 def as_text(summary: dict[str, Any]) -> str:
     """The summary for people."""
     lines = [
-        f"read     {summary['files']:,} files, {summary['games_read']:,} games, "
-        f"{summary['positions_read']:,} positions",
+        f"read     {amount(summary['files'], 'file')}, {amount(summary['games_read'], 'game')}, "
+        f"{amount(summary['positions_read'], 'position')}",
         f"refused  {counted(summary['refused']) or 'nothing'}",
         *(f"         {line}" for line in summary["first_refused"]),
         f"left out {counted(summary['left_out']) or 'nothing'}",
     ]
     if summary["without_score"]:
-        lines.append(f"no score {summary['without_score']:,} positions read, marked where they are written")
+        lines.append(f"no score {amount(summary['without_score'], 'position')} read, marked where written")
     for output in summary["outputs"]:
-        games = f"{output['games']:,} games, " if output["games"] else ""
-        lines.append(f"wrote    {output['path']}: {games}{output['positions']:,} positions, {output['bytes']:,} bytes")
+        games = f"{amount(output['games'], 'game')}, " if output["games"] else ""
+        held = f"{games}{amount(output['positions'], 'position')}, {amount(output['bytes'], 'byte')}"
+        lines.append(f"wrote    {output['path']}: {held}")
     return "\n".join(lines)

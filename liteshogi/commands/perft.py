@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import tyro
 
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from search.rules.perft import bench_perft, timed_perft
 
@@ -35,7 +36,7 @@ class Command:
             return
         for move, count in below.items():
             print(f"{move}: {count}")
-        print(f"{nodes} lines of {self.depth} moves in {seconds:.2f} s")
+        print(f"{nodes} lines of {amount(self.depth, 'move')} in {seconds:.2f} s")
 
     def _bench(self) -> None:
         report = bench_perft()

@@ -11,6 +11,7 @@ import tyro
 
 from experiments.report.report import Report, write_report
 from experiments.report.verify import CHANGED, verify
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite, part
 
 
@@ -33,7 +34,8 @@ class Command(Report):
         if self.json:
             print(json.dumps(report))
         else:
-            print(f"{report['page']}: {len(report['charts'])} charts of {len(report['runs'])} runs")
+            made = f"{amount(len(report['charts']), 'chart')} of {amount(len(report['runs']), 'run')}"
+            print(f"{report['page']}: {made}")
 
     def _verify(self) -> None:
         """Exits with 1 if anything has changed."""

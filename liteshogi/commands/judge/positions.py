@@ -10,6 +10,7 @@ import tyro
 
 from experiments.judge.judge import Judging
 from experiments.judge.selection import Selection, select_positions
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite
 
 
@@ -27,5 +28,5 @@ class Command(Selection):
 
     def run(self) -> None:
         report = select_positions(self, self.judging)
-        told = f"{report['output']}: {report['positions']} positions of {report['games']:,} games"
+        told = f"{report['output']}: {amount(report['positions'], 'position')} of {amount(report['games'], 'game')}"
         print(json.dumps(report) if self.json else told)

@@ -1,0 +1,26 @@
+"""How many there are, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from lite.amounts import amount
+from liteshogi.commands.convert import as_text
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 games"), (1, "1 game"), (2, "2 games"), (12_345, "12,345 games")])
+def test_one_is_one(count: int, words: str) -> None:
+    assert amount(count, "game") == words
+
+
+def test_a_summary_of_one_game() -> None:
+    output = {"path": "a.hcpe3", "games": 1, "positions": 1, "bytes": 38}
+    counts = dict.fromkeys(("files", "games_read", "positions_read", "without_score"), 1)
+    told = as_text(counts | {"refused": {}, "first_refused": [], "left_out": {}, "outputs": [output]})
+    assert told.splitlines() == [
+        "read     1 file, 1 game, 1 position",
+        "refused  nothing",
+        "left out nothing",
+        "no score 1 position read, marked where written",
+        "wrote    a.hcpe3: 1 game, 1 position, 38 bytes",
+    ]
