@@ -83,13 +83,24 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
     tell, source = _points(configuration, sweep.output, results)
     under_way: dict[int, Point] = {}
 
+    def keep(point: Point, line: Line) -> None:
+        """What has come of a point, or {failed: why}."""
+        if "failed" in line:
+            failed[point.label] = line["failed"]
+            results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
+        else:
+            results.add(NET, point.name, point.seed, line)
+        _keep_tables(sweep, results)
+        tell(point, None if "failed" in line else line)
+        said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
+        print(f"{point.label}, seed {point.seed}: {said}", file=sys.stderr, flush=True)
+
     def jobs() -> Iterator[tuple[int, Point]]:
         for number, point in enumerate(source):
             try:
                 _cut(point, sweep.output)
             except (OSError, ValueError) as error:
-                failed[point.label] = str(error)
-                tell(point, None)
+                keep(point, {"failed": str(error)})
                 continue
             under_way[number] = point
             yield number, point
@@ -102,16 +113,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
     with interrupt_flag(signal.SIGTERM) as interrupted, Progress(None, measure) as progress:
         with closing(run_jobs(task, jobs(), workers, sweep.ray, interrupted)) as coming:
             for number, product in coming:
-                point, line = under_way.pop(number), parse_product(product)
-                if "failed" in line:
-                    failed[point.label] = line["failed"]
-                    results.add("failed", point.name, point.seed, {"label": point.label, "why": line["failed"]})
-                else:
-                    results.add(NET, point.name, point.seed, line)
-                _keep_tables(sweep, results)
-                tell(point, None if "failed" in line else line)
-                said = line.get("failed") or f"d1-RMSE {line['d1_rmse']:.4f}, {line['evaluation_ns']:.0f} ns"
-                print(f"{point.label}, seed {point.seed}: {said}", file=sys.stderr, flush=True)
+                keep(under_way.pop(number), parse_product(product))
                 progress.show()
         if interrupted():
             print(f"{sweep.output}: what is done is kept; the same command goes on", file=sys.stderr)

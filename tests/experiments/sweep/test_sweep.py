@@ -87,6 +87,16 @@ def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> 
     assert run_sweep(sweep)["points"] == 0
 
 
+def test_a_point_whose_positions_cannot_be_cut_is_told_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As any other that fails: in the table and at once."""
+    text = TRAIN + "positions = 9\n" + MEASURE + "[[point]]\nwidth = 8\n"
+    report = run_sweep(Sweep(described(tmp_path, text), tmp_path / "out", workers=1))
+    (why,) = report["failed"].values()
+    assert "d.hcpe" in why
+    assert why in (tmp_path / "out" / "table.md").read_text()
+    assert f"dense width 8, seed 0: {why}\n" in capfd.readouterr().err
+
+
 def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
     sweep = Sweep(described(tmp_path, TRAIN + MEASURE + GRID), tmp_path / "out", workers=2)
     report = run_sweep(sweep)
