@@ -44,7 +44,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
             games = games[number - 1 : number]
         if not games and path in paths:
             raise ValueError(f"{path}: has no game number {number or 1}")
-        alone = len(files) == len(games) == len(paths) and not paths[0].is_dir()
+        alone = len(files) == len(games) == len(paths) == 1 and not paths[0].is_dir()
         if output is not None and output.suffix in KIF_SUFFIXES and not alone:
             raise ValueError(f"{output}: is one file, and there are several games; name a folder with -o")
         for index, game in enumerate(games, 1):

@@ -50,6 +50,13 @@ def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> No
     assert (beside.output, beside.alone) == (folder / "wcsc28.analysed.kif", True)
 
 
+def test_two_files_of_two_games_each_are_several_games(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.usi").write_text("startpos moves 7g7f 3c3d\nstartpos\n")
+    found = list(choose((tmp_path / "one.usi", tmp_path / "two.usi"), None, None))
+    assert [(isinstance(one.game, GameError), one.alone) for one in found] == [(False, False), (True, False)] * 2
+
+
 def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
     shutil.copy(DATA / "scored.kifu", folder / "wcsc28.kifu")
     shutil.copy(DATA / "games.usi", folder / "games-2.usi")
