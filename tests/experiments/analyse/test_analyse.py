@@ -300,6 +300,7 @@ def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
     for name in GAMES:
         game = find_game(DATA / name, 1)
         assert all(can_be_drawn(move, fonts) for move in names_of_moves(game))
+    assert all(can_be_drawn(name, fonts) for name, sfen in KIF.Parser.HANDYCAP_SFENS.items() if sfen)
     assert can_be_drawn("▲ きふわらべ", fonts)
     assert not can_be_drawn("羽生", fonts)
 
