@@ -74,7 +74,7 @@ def _html(title: str, about: str, game: dict[str, Any]) -> str:
         f'<button id="{name}">{sign}</button>'
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", ""))
     )
-    body = f"""<header><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
+    body = f"""<header hidden><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
 <main>
 <div>
 <div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>

@@ -1,5 +1,6 @@
 // Steps through an analysed game: a board (shogiground), the moves, the win rate, and the lines of each position.
 await document.fonts.load('1rem "Shogi Notation"');
+document.querySelector("header").hidden = false; // Chromium keeps the frames that it draws for kanji before their font is there
 const told = JSON.parse(document.getElementById("game").textContent);
 const japanese = navigator.language.startsWith("ja");
 const words = japanese

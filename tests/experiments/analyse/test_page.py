@@ -76,6 +76,7 @@ def test_the_page_holds_all_that_it_needs(page: str) -> None:
     assert "棋戦：&lt;/script&gt;&lt;b&gt;杯" in own
     assert "香落ち" in own
     assert page.count("</script>") == 3
+    assert "<header hidden>" in own
 
 
 def test_positions_are_the_games_and_its_lines(page: str, game: Game) -> None:
@@ -150,5 +151,6 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert len(pieces) == 39
     assert pieces.count(("gote", "lance")) == 1
     assert "orientation-gote" in done.stdout
+    assert "<header><h1>" in done.stdout  # hidden until its font is there
     assert len(re.findall(r"<line [^>]*marker-end", done.stdout)) == 2  # the first moves of both lines
     assert done.stdout.count("<tr") == 6
