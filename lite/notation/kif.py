@@ -72,6 +72,11 @@ ENDINGS = {
     "不詰": None,
 }
 """What the words for an ending say. A line that begins with one is one."""
+_HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
+    "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+}
+"""First positions by name: cshogi's, and what Kifu for Windows has beside them."""
 _MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
 _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
 """How a line begins that KIF knows as something else than a header, which it could not be given back as."""
@@ -127,7 +132,7 @@ class _Reader:
             return self._diagram()
         if handicap in ("", "平手"):
             return START_SFEN
-        sfen = KIF.Parser.HANDYCAP_SFENS.get(handicap)
+        sfen = _HANDICAPS.get(handicap)
         if sfen is None:
             raise GameError(f"the handicap {handicap[:30]!r} without a board diagram")
         return str(sfen)

@@ -17,6 +17,7 @@ from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2, read_kif
+from lite.notation.kif_writer import kif_text
 from lite.records.formats import DECLARATION, MAX_MOVES, MOVE_LIMIT, SENNICHITE
 from search.rules.sfen import move_from_usi, move_to_usi
 
@@ -246,6 +247,13 @@ def test_kif_handicaps_and_diagrams() -> None:
         read_kif(text.replace("歩十七", "歩170"), "a.kif")
     with pytest.raises(GameError, match="diagram"):
         read_kif("手合割：その他\n   1 ５二金打\n", "a.kif")
+
+
+@pytest.mark.parametrize(("side", "start"), [("左", "2sgkg3"), ("右", "3gkgs2")])
+def test_seven_pieces_are_six_and_a_silver_of_the_givers_left_or_right(side: str, start: str) -> None:
+    game = read_kif(f"手合割：{side}七枚落ち\n   1 ３四歩(33)\n   2 投了\n", "a.kif")
+    assert game.start_sfen == f"{start}/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    assert read_kif(kif_text(game), "b.kif").start_sfen == game.start_sfen
 
 
 def test_scores_in_kif_comments() -> None:
