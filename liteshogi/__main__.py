@@ -141,12 +141,15 @@ def parse(verb: str, rest: list[str]) -> Any:
     """The command of a verb that is none of `_misspelled`, with its options; SystemExit for options that are none."""
     import tyro
 
+    from liteshogi.option_help import join_lines
+
     words = [verb]
     if VERBS[verb]:
         kind = rest[0] if rest and rest[0] in VERBS[verb] else None
         words.append(kind or WITHOUT_KIND[verb])
         rest = rest[kind is not None :]
     command = _load(words)
+    join_lines(command)
     given: Any = None
     if verb == "train":
         from liteshogi.commands.train.configuration import configured

@@ -65,6 +65,20 @@ def test_every_command_has_help(command, capsys):
     assert re.findall(r"default: /\S*", words) == [], "where this machine has a file"
 
 
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        ("train lite", "the learning rate goes to where a run of that length has it, and falls from there."),
+        ("expand", "what jobs have made lands in their order, and waits for those before it."),  # in a part of its own
+    ],
+)
+def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentence, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit):
+        _run([*command.split(), "--help"])
+    assert sentence in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("verb", [verb for verb, kinds in VERBS.items() if kinds])
 def test_a_verb_with_kinds_tells_them(verb, capsys):
     assert _run([verb, "--help"]) == 0
