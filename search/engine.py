@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import overload
 
@@ -127,6 +128,7 @@ class Engine(ABC):
         """Lines to look for, where there are so many moves."""
         self.clock = SearchClock(self.stop, needs_timer=not self.reads_clock)
         self._stopped = threading.Event()
+        self._searching = threading.Lock()
         self.game: tuple[str, tuple[str, ...]] = ("startpos", ())
         """What was set: the start and the moves since."""
         set_game(self.position, *self.game)
@@ -197,20 +199,22 @@ class Engine(ABC):
         """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
 
         The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
-        ValueError for a position or move that is not legal, and for `nodes`, `depth` or `multipv` below 1.
+        ValueError for a position or move that is not legal, and for `nodes`, `depth` or `multipv` below 1; RuntimeError
+        while another thread searches with this engine.
         """
         if multipv is not None and multipv < 1:
             raise ValueError(f"multipv is {multipv}, but at least one line is to be looked for")
         if nodes is None and depth is None and time_ms is None:
             depth = DEFAULT_DEPTH
         limits = Limits(nodes, depth)
-        self.set_position(sfen, moves)
-        self.ready(None if time_ms is None else Budget(time_ms, time_ms))
-        before, self.multipv = self.multipv, multipv or self.multipv
-        try:
-            lines = self.search_lines(limits, on_info)
-        finally:
-            self.multipv = before
+        with self._one_search():
+            self.set_position(sfen, moves)
+            self.ready(None if time_ms is None else Budget(time_ms, time_ms))
+            before, self.multipv = self.multipv, multipv or self.multipv
+            try:
+                lines = self._search_lines(limits, on_info, None)
+            finally:
+                self.multipv = before
         return lines[0] if multipv is None else lines
 
     def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
@@ -242,7 +246,23 @@ class Engine(ABC):
     def search_lines(
         self, limits: Limits | None = None, on_info: OnInfo | None = None, on_progress: OnProgress | None = None
     ) -> list[Analysis]:
-        """As `search`: the best lines, at most `multipv`, the best first."""
+        """As `search`: the best lines, at most `multipv`, the best first. RuntimeError while another search runs."""
+        with self._one_search():
+            return self._search_lines(limits, on_info, on_progress)
+
+    @contextmanager
+    def _one_search(self) -> Iterator[None]:
+        """Two searches in one memory would end the process."""
+        if not self._searching.acquire(blocking=False):
+            raise RuntimeError("this engine is searching: wait for it, `stop` it, or search with another engine")
+        try:
+            yield
+        finally:
+            self._searching.release()
+
+    def _search_lines(
+        self, limits: Limits | None, on_info: OnInfo | None, on_progress: OnProgress | None
+    ) -> list[Analysis]:
         try:
             decided = self._decided()
             if decided is None:

@@ -205,6 +205,20 @@ def test_the_best_lines_are_those_told_last(engine):
         engine.analyse(MIDDLE, multipv=0)
 
 
+def test_a_second_search_of_an_engine_is_refused(engine):
+    refused: list[Analysis] = []
+
+    def search_again(found: Analysis) -> None:
+        with pytest.raises(RuntimeError, match="this engine is searching"):
+            engine.analyse("startpos", nodes=10)
+        refused.append(found)
+
+    assert engine.analyse(MIDDLE, depth=4, on_info=search_again).depth == 4
+    assert refused
+    assert engine.game[0] == MIDDLE
+    assert engine.analyse("startpos", nodes=10).best_move
+
+
 @given(nodes=st.integers(1, 20_000), count=st.integers(1, 40))
 @settings(max_examples=30)
 def test_however_short_the_search_its_lines_are_different_legal_moves_in_order(engine, nodes, count):
