@@ -43,8 +43,11 @@ def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
     """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
 
     Raises ValueError in words for what is none, and for a board without both kings: a network has learnt from games,
-    and what it says of others means nothing (a mate problem of one king is the mate solver's).
+    and what it says of others means nothing (a mate problem of one king is the mate solver's). TypeError for a position
+    that is in no list.
     """
+    if isinstance(sfens, str):
+        raise TypeError(f"{sfens!r} is one position: a list of such is needed")
     accumulators, pos = Accumulators(net), new_position()
     record, weights = accumulators.record, accumulators.network
     found = []

@@ -238,6 +238,8 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
         evaluate_sfens(net, ["startpos b"])
     with pytest.raises(ValueError, match="move 2, 7g7f, is not legal"):
         evaluate_sfens(net, ["startpos moves 7g7f 7g7f"])
+    with pytest.raises(TypeError, match="'startpos' is one position"):
+        evaluate_sfens(net, "startpos")
     with pytest.raises(ValueError, match="no white king"):
         evaluate_sfens(net, ["9/9/4P4/9/9/9/9/9/4K4 b G 1"])
     with pytest.raises(ValueError, match="no black and no white king"):
