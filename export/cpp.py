@@ -84,18 +84,18 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
     sizes = ", ".join(str(len(layer.bias)) for layer in net.layers)
     shifts = ", ".join(str(layer.shift) for layer in net.layers)
     lines = [
-        f"constexpr int ROWS = {features.rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
+        f"inline constexpr int ROWS = {features.rows}, WIDTH = {net.width}, PERSPECTIVES = {net.perspectives};  "
         f"// of {features.name}",
-        f"constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride};",
-        f"constexpr int CHECK_ROW = {check}, MISSING_ROW = {missing};  // -1: there is none",
-        f"constexpr int VIEW_INPUTS = {net.view_inputs}, SQUARE_OFFSET = {net.square_offset};  "
+        f"inline constexpr int KING_BUCKETS = {buckets}, KING_STRIDE = {features.king_stride};",
+        f"inline constexpr int CHECK_ROW = {check}, MISSING_ROW = {missing};  // -1: there is none",
+        f"inline constexpr int VIEW_INPUTS = {net.view_inputs}, SQUARE_OFFSET = {net.square_offset};  "
         "// of a perspective; -1: no squares",
-        f"constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
-        f"constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
-        f"constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
-        f"constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
+        f"inline constexpr int INPUT_SHIFT = {net.input_shift}, LAYERS = {len(net.layers)};",
+        f"inline constexpr int SIZES[LAYERS] = {{{sizes}}}, SHIFTS[LAYERS] = {{{shifts}}};",
+        f"inline constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
+        f"inline constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
         f"CENTIPAWNS_PER_OUTPUT = {net.centipawns_per_output};  // 24 bits after the point",
-        f"constexpr std::size_t FILE_BYTES = {len(content)};",
-        f"constexpr std::uint32_t FILE_CHECKSUM = 0x{zlib.crc32(content):08X};",
+        f"inline constexpr std::size_t FILE_BYTES = {len(content)};",
+        f"inline constexpr std::uint32_t FILE_CHECKSUM = 0x{zlib.crc32(content):08X};",
     ]
     return "\n".join(lines)

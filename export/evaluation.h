@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,8 @@
 
 namespace @NAMESPACE@ {
 
-// The network's own numbers; all that follows them is the same in every header.
+// The network's own numbers; all that follows them is the same in every header. They are `inline`, so that all
+// translation units have one of each; below, (std::max) in brackets is not the macro of windows.h.
 @CONSTANTS@
 
 // Squares, pieces, hands and codes
@@ -40,11 +42,12 @@ enum Kind : int {
     PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, KING,
     PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER, HORSE, DRAGON
 };
-constexpr int SQUARES = 81, KINDS = 14, EMPTY = 28, HAND_KINDS = 7, MEN = 38;
+inline constexpr int SQUARES = 81, KINDS = 14, EMPTY = 28, HAND_KINDS = 7, MEN = 38;
 
 // A code names one fact about a position, seen by black: a piece on a square, or "at least n of a kind in hand".
-constexpr int HAND_CODES = 28 * SQUARES, HAND_SLOTS = 38, CODES = HAND_CODES + 2 * HAND_SLOTS, NO_CODE = CODES;
-constexpr int HAND_OFFSET[HAND_KINDS] = {0, 18, 22, 26, 30, 32, 34}, MOST_IN_HAND[HAND_KINDS] = {18, 4, 4, 4, 2, 2, 4};
+inline constexpr int HAND_CODES = 28 * SQUARES, HAND_SLOTS = 38, CODES = HAND_CODES + 2 * HAND_SLOTS, NO_CODE = CODES;
+inline constexpr int HAND_OFFSET[HAND_KINDS] = {0, 18, 22, 26, 30, 32, 34};
+inline constexpr int MOST_IN_HAND[HAND_KINDS] = {18, 4, 4, 4, 2, 2, 4};
 
 constexpr std::uint16_t on_board(int colour, int kind, int square) {
     return static_cast<std::uint16_t>((colour * KINDS + kind) * SQUARES + square);
@@ -121,7 +124,7 @@ inline void sum_rows(std::int16_t* target, const std::int16_t* source, const Row
 template <int INPUTS, int STRIDE, int COUNT>
 inline void sum_blocks(Block (&sums)[COUNT], const std::uint8_t* inputs, const std::int8_t* weights,
                        const std::int32_t* biases) {
-    constexpr int GROUPS = INPUTS / 4, CHAINS = std::min(std::max(1, BLOCKS / COUNT), GROUPS % 8 == 0 ? 8 : 4);
+    constexpr int GROUPS = INPUTS / 4, CHAINS = (std::min)((std::max)(1, BLOCKS / COUNT), GROUPS % 8 == 0 ? 8 : 4);
     Block chains[CHAINS][COUNT];
     unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
     for (int group = 0; group < GROUPS; group += CHAINS)
@@ -185,7 +188,7 @@ class Network {
         const int row = parts_->row_of_code[perspective][code];
         return row < 0 ? nullptr : row_at(row + bucket * KING_STRIDE);
     }
-    const std::int16_t* row_at(std::size_t row) const { return parts_->rows + row * WIDTH; }
+    const std::int16_t* row_at(std::ptrdiff_t row) const { return parts_->rows + row * WIDTH; }
 
     // Bucket of the own king on a square as black sees it.
     int king_bucket(int perspective, int square) const {
@@ -197,7 +200,7 @@ class Network {
         alignas(64) std::uint8_t inputs[VIEW_INPUTS * PERSPECTIVES];
         activate(mover, CHECK_ROW >= 0 && in_check ? row_at(CHECK_ROW) : parts_->zeros, inputs);
         if constexpr (PERSPECTIVES == 2) activate(other, parts_->zeros, inputs + VIEW_INPUTS);
-        return layers<0>(inputs, OUTPUTS * std::min(men_in_hand * BUCKETS / 20, BUCKETS - 1));
+        return layers<0>(inputs, OUTPUTS * (std::min)(men_in_hand * BUCKETS / 20, BUCKETS - 1));
     }
 
   private:
@@ -234,8 +237,9 @@ class Network {
             for (int input = 0; input < inputs; ++input)
                 parts_->weights[weight_place(layer) + input / 4 * stride + 4 * output + input % 4] =
                     static_cast<std::int8_t>(*next++);
-        std::memcpy(parts_->biases + bias_place(layer), next, sizeof(std::int32_t) * outputs);
-        return next + sizeof(std::int32_t) * outputs;
+        const std::size_t bias_bytes = sizeof(std::int32_t) * static_cast<std::size_t>(outputs);
+        std::memcpy(parts_->biases + bias_place(layer), next, bias_bytes);
+        return next + bias_bytes;
     }
 
     static void activate(const std::int16_t* sums, const std::int16_t* extra, std::uint8_t* target) {
@@ -319,7 +323,7 @@ class Accumulator {
                 men += held;
             }
         top_->known[0] = top_->known[1] = false;
-        if (missing_ != std::max(0, MEN - men)) forget(std::max(0, MEN - men));
+        if (missing_ != (std::max)(0, MEN - men)) forget((std::max)(0, MEN - men));
     }
 
     void do_move(const Change& change) {
@@ -370,7 +374,7 @@ class Accumulator {
         int men = 0;
         for (int colour = 0; colour < 2; ++colour)
             for (int kind = 0; kind < HAND_KINDS; ++kind)
-                for (int nth = 1; nth <= std::min(MOST_IN_HAND[kind], 8) && holds(in_hand(colour, kind, nth)); ++nth) ++men;
+                for (int nth = 1; nth <= MOST_IN_HAND[kind] && nth <= 8 && holds(in_hand(colour, kind, nth)); ++nth) ++men;
         return men;
     }
 
@@ -393,8 +397,9 @@ class Accumulator {
             if constexpr (MISSING_ROW >= 0)
                 for (; added.count < missing; ++added.count)
                     added.row[added.count] = network_.row_at(MISSING_ROW + entry % KING_BUCKETS * KING_STRIDE);
-            sum_rows(kept_[entry].sums, network_.bias(), added, removed);
-            std::memset(kept_[entry].codes, 0, sizeof kept_[entry].codes);
+            Kept& kept = kept_.data()[entry];
+            sum_rows(kept.sums, network_.bias(), added, removed);
+            std::memset(kept.codes, 0, sizeof kept.codes);
         }
     }
 
@@ -415,7 +420,7 @@ class Accumulator {
 
     // Make the sums from those kept for the king's bucket: only what differs is added or taken away.
     void refresh(int perspective) {
-        Kept& kept = kept_[perspective * KING_BUCKETS + top_->bucket[perspective]];
+        Kept& kept = kept_.data()[perspective * KING_BUCKETS + top_->bucket[perspective]];
         RowList added, removed;
         for (int word = 0; word < WORDS; ++word) {
             for (std::uint64_t differing = codes_[word] ^ kept.codes[word]; differing != 0; differing &= differing - 1) {

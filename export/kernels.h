@@ -1,11 +1,11 @@
 // The kernels. Lanes are 32 int16 of a sum; a Block is 16 int32 sums of a layer. `dot` adds to each sum the products of
 // four inputs (0 to 127) with its four weights. TILE and BLOCKS say how many of them the registers hold.
 
-constexpr int LANES = 32, OUTPUT_BLOCK = 16, ACTIVATION_LIMIT = 127;
+inline constexpr int LANES = 32, OUTPUT_BLOCK = 16, ACTIVATION_LIMIT = 127;
 
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__)
-constexpr const char* KERNEL = "AVX-512 VNNI";
-constexpr int TILE = 12, BLOCKS = 8;
+inline constexpr const char* KERNEL = "AVX-512 VNNI";
+inline constexpr int TILE = 12, BLOCKS = 8;
 
 struct Lanes {
     __m512i value;
@@ -43,11 +43,11 @@ struct Block {
 
 #elif defined(__AVX2__)
 #if defined(__AVXVNNI__)
-constexpr const char* KERNEL = "AVX-VNNI";
-constexpr int TILE = 6, BLOCKS = 4;
+inline constexpr const char* KERNEL = "AVX-VNNI";
+inline constexpr int TILE = 6, BLOCKS = 4;
 #else
-constexpr const char* KERNEL = "AVX2";
-constexpr int TILE = 6, BLOCKS = 2;
+inline constexpr const char* KERNEL = "AVX2";
+inline constexpr int TILE = 6, BLOCKS = 2;
 #endif
 
 inline __m256i load256(const void* source) { return _mm256_loadu_si256(static_cast<const __m256i*>(source)); }
@@ -103,8 +103,8 @@ struct Block {
 };
 
 #elif defined(__SSE4_1__)
-constexpr const char* KERNEL = "SSE4.1";
-constexpr int TILE = 3, BLOCKS = 2;
+inline constexpr const char* KERNEL = "SSE4.1";
+inline constexpr int TILE = 3, BLOCKS = 2;
 
 inline __m128i load128(const void* source) { return _mm_loadu_si128(static_cast<const __m128i*>(source)); }
 inline void store128(void* target, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(target), value); }
@@ -162,8 +162,8 @@ struct Block {
 };
 
 #elif defined(__aarch64__) && defined(__ARM_NEON)
-constexpr const char* KERNEL = "NEON";
-constexpr int TILE = 6, BLOCKS = 2;
+inline constexpr const char* KERNEL = "NEON";
+inline constexpr int TILE = 6, BLOCKS = 2;
 
 struct Lanes {
     int16x8_t part[4];
@@ -228,8 +228,8 @@ struct Block {
 };
 
 #else
-constexpr const char* KERNEL = "plain";
-constexpr int TILE = 1, BLOCKS = 1;
+inline constexpr const char* KERNEL = "plain";
+inline constexpr int TILE = 1, BLOCKS = 1;
 
 struct Lanes {
     std::uint16_t lane[LANES];  // unsigned numbers wrap

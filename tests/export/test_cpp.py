@@ -200,6 +200,47 @@ def test_avx_vnni_compiles(tmp_path: Path) -> None:
     compiled(NETWORKS["lite"], tmp_path, f"-c {FLAGS['AVX-VNNI']}")
 
 
+_CALLER = """
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+#define min(a, b) (((a) < (b)) ? (a) : (b))
+#define max(a, b) (((a) > (b)) ? (a) : (b))
+#define near
+#define far
+#define small char
+#include "lite_eval.h"
+const int* limits();
+int main() {
+    const lite_eval::Network network;
+    const lite_eval::Accumulator accumulator(network);
+    return lite_eval::MOST_IN_HAND == limits() ? 0 : 2;
+}
+"""
+_CALLED = """
+#include "lite_eval.h"
+const int* limits();
+const int* limits() { return lite_eval::MOST_IN_HAND; }
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_strict_engines_on_windows_include_it_in_many_files(compiler: str, tmp_path: Path) -> None:
+    """After windows.h, whose macros these are, in two translation units, with the warnings that some engines keep."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    write_header(NETWORKS["king buckets"], "net.safetensors", tmp_path / "lite_eval.h")
+    for name, text in (("caller.cpp", _CALLER), ("called.cpp", _CALLED)):
+        (tmp_path / name).write_text(text)
+    strict = "-std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fno-exceptions -fno-rtti"
+    command = [compiler, *strict.split(), "caller.cpp", "called.cpp", "-o", "program"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "program"]).returncode == 0
+
+
 def judge_neon(net: EvalNetwork, script: Script, folder: Path, compiler: str, cpu: str) -> None:
     words = ARM_COMPILERS[compiler]
     if not (ARM_EMULATOR and shutil.which("aarch64-linux-gnu-g++") and shutil.which(words[0])):
