@@ -224,7 +224,7 @@ def export(
         raise ValueError("--data: is to check ONNX on, and this is no ONNX")
     if not draw and kind is not Kind.POLICY_VALUE:
         raise ValueError(f"--no-draw: is for policy-value networks, and {net} is {kind.value}")
-    check_output(output, overwrite=overwrite)
+    check_output(output, overwrite=overwrite, inputs=(network_path(net),))
     if kind is Kind.FOLDED:
         return _export_folded(net, output, overwrite)
     from export.positions import read_sample
@@ -256,7 +256,7 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
         from export.cpp import weights_file, write_header
 
         weights = weights_file(output)
-        check_output(weights, overwrite=overwrite)
+        check_output(weights, overwrite=overwrite, inputs=(network_path(net),))
         size = write_header(network, network_path(net).name, output)
         return {"format": "C++", "weights": str(weights), "bytes": size}
     from export.nnue import nnue_architecture, write_nnue

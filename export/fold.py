@@ -16,6 +16,7 @@ from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
 from lite.training.checkpoint import json_safe, load_model
+from lite.training.folder import NETWORK_NAME
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
 from search.evaluation.nnue_file import NNUE_FEATURES
@@ -48,7 +49,7 @@ def fold_file(
         raise ValueError(f"--cp-per-logit {cp_per_logit}: must be more than 0")
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
-        check_output(path, (SUFFIX,), overwrite)
+        check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))
     model, training = load_model(checkpoint)
     sample = read_sample(data, max(positions, CHECKED))
     folded, error = fold_checked(model, sample)

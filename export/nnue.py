@@ -78,7 +78,7 @@ def import_nnue(source: Path, output: Path, fv_scale: int | None = None, overwri
     fv_scale: divisor of its output; where None what the file's words say, else 16. overwrite: whether a file that is
     there is replaced. Raises OSError or ValueError in words.
     """
-    check_output(output, (SUFFIX,), overwrite)
+    check_output(output, (SUFFIX,), overwrite, (source,))
     net = read_nnue(source, fv_scale)
     with open(source, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -147,11 +147,9 @@ def _check(options: Conversion, files: list[Path]) -> None:
     paths = _paths(options)
     for path in paths:
         form = record_format(path)
-        if any(path.resolve() == file.resolve() for file in files):
-            raise ValueError(f"{path}: is an input too; write to another file")
         if form == HCPE3 and options.duplicates == "merge":
             raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
-        check_output(path, overwrite=options.overwrite)
+        check_output(path, overwrite=options.overwrite, inputs=files)
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise ValueError(f"{options.output}: both outputs are this file")
     if record_format(paths[-1]) != record_format(paths[0]):

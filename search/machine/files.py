@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -97,16 +97,20 @@ def refuse_unwritable(path: Path) -> None:
     WholeFile(path).discard()
 
 
-def check_output(path: Path, suffixes: Sequence[str] = (), overwrite: bool = False) -> None:
+def check_output(
+    path: Path, suffixes: Sequence[str] = (), overwrite: bool = False, inputs: Iterable[Path] = ()
+) -> None:
     """To be asked before work whose result goes to the file `path`, as a user has named it.
 
-    Raises ValueError if its name ends in none of the suffixes, or if a file is there that is not to be replaced;
-    OSError as `refuse_unwritable`.
+    Raises ValueError if its name ends in none of the suffixes, if it is one of the `inputs`, which nothing replaces, or
+    if another file is there that is not to be replaced; OSError as `refuse_unwritable`.
     """
     if suffixes and path.suffix.lower() not in suffixes:
         raise ValueError(
             f"{path}: what is written here ends in {' or '.join(suffixes)}; call it {path.stem}{suffixes[0]}"
         )
+    if any(path.resolve() == given.resolve() for given in inputs):
+        raise ValueError(f"{path}: is an input too; write to another file")
     if path.is_file() and not overwrite:
         raise ValueError(f"{path}: is there already; add --overwrite to replace it, or name another file")
     refuse_unwritable(path)

@@ -124,6 +124,9 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     Fold(str(tmp_path / "network.safetensors"), output, positions=100, cp_per_logit=500.0, overwrite=True).run()
     assert "equals the trained module" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
+    for run in (tmp_path, tmp_path / "network.safetensors"):
+        with pytest.raises(ValueError, match="is an input too; write to another file"):
+            fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
 
 
 def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path) -> None:

@@ -134,6 +134,20 @@ def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., by
     assert load_network(tmp_path / "net.safetensors").width == 32
 
 
+def test_no_export_takes_its_network_s_place(nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
+    """A C++ header's weights are called as an nn.bin beside it may be."""
+    content = nnue_content("k_p", 32, 8, 8)
+    (tmp_path / "nn.bin").write_bytes(content)
+    (tmp_path / "link.bin").symlink_to("nn.bin")
+    for output in ("nn.h", "nn.bin", "link.bin"):
+        with pytest.raises(ValueError, match=r"\.bin: is an input too; write to another file"):
+            Export(str(tmp_path / "nn.bin"), tmp_path / output, overwrite=True).run()
+    (tmp_path / "net.safetensors").symlink_to("nn.bin")
+    with pytest.raises(ValueError, match=r"net\.safetensors: is an input too"):
+        import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", overwrite=True)
+    assert (tmp_path / "nn.bin").read_bytes() == content
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["halfkp random", "halfkp material", "kp random", "kp material"])
 def test_full_size_files_come_out_as_they_went_in(name: str, tmp_path: Path) -> None:
