@@ -91,7 +91,11 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
     shifts = data["shifts"]
     require(isinstance(shifts, list) and 1 <= len(shifts) <= MAX_LAYERS, f"shifts {shifts!r}")
-    features = feature_set(data["feature_set"], tensors.get("king_buckets"))
+    outputs, king_buckets = data["outputs"], tensors.get("king_buckets")
+    require(isinstance(outputs, list), f"outputs must be a list, found {outputs!r}")
+    if king_buckets is not None:
+        require(king_buckets.dtype == np.int32, f"king_buckets must be int32, found {king_buckets.dtype}")
+    features = feature_set(data["feature_set"], king_buckets)
     layers = tuple(
         Layer(tensors[f"layer{number}.weight"], tensors[f"layer{number}.bias"], shift)
         for number, shift in enumerate(shifts, 1)
@@ -103,7 +107,7 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
         layers,
         data["perspectives"],
         data["input_shift"],
-        tuple(data["outputs"]),
+        tuple(outputs),
         data["activation"],
         data["output_divisor"],
         data["logit_per_output"],

@@ -122,6 +122,40 @@ def test_arrays_of_other_shapes_are_refused(name: str, array: np.ndarray, tmp_pa
     assert "\n" not in str(caught.value)
 
 
+KINDS_OF_ARRAYS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.float32, np.bool_)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 40) | st.floats(-4, 1e9) | st.sampled_from(["value", "draw", "k_p"]),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.sampled_from(["value", "draw"]), inside),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_what_is_read_is_what_the_file_says(scratch: Path, data: st.DataObject) -> None:
+    """Whatever stands in a header, and of whatever type an array is: it is refused, or the network is that one."""
+    net = random_network("king_piece_square", 32, (8,), 2)
+    tensors, description = _tensors(net), _description(net)
+    if data.draw(st.booleans()):
+        name = data.draw(st.sampled_from(sorted(tensors)))
+        tensors[name] = tensors[name].astype(data.draw(st.sampled_from(KINDS_OF_ARRAYS)))
+    else:
+        description[data.draw(st.sampled_from([*description, "buckets"]))] = data.draw(JSON)
+    text = json.dumps(description)
+    header = {"format": FORMAT, "version": "2", "data": text, "checksum": _checksum(tensors, text)}
+    save_file(tensors, scratch, header)
+    try:
+        found = load_network(scratch)
+    except ValueError as error:
+        message = str(error)
+    else:
+        assert {"buckets": 1} | _description(found) == {"buckets": 1} | description
+        read = _tensors(found)
+        assert {name: read[name].dtype for name in read} == {name: tensors[name].dtype for name in tensors}
+        return
+    assert message.startswith(f"{scratch}: ")
+
+
 def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
     text, path = "[" * 100_000, tmp_path / "deep.safetensors"
     header = {"format": FORMAT, "version": "1", "data": text, "checksum": f"{zlib.crc32(text.encode()):08x}"}
