@@ -82,6 +82,8 @@ class TrainingOptions:
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
+        if self.fit_scale and self.cp_per_logit != CP_PER_LOGIT:
+            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: --fit-scale finds that scale itself; choose one")
         self.optimiser.check()
         for name, weight in (("lambda", self.lambda_), ("lambda-end", self.lambda_end)):
             if weight is not None and not 0 <= weight <= 1:

@@ -463,11 +463,11 @@ class Run:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
         epoch, place = divmod(self.step, self.steps_an_epoch)
         scores, results = batch.score.astype(np.int64), batch.result
+        saved = f", or --resume from the last saved state in {self.options.output}" * self.folder.state.is_file()
         raise ValueError(
             f"{what} in epoch {epoch + 1}, batch {place + 1} (step {self.step + 1}; scores {scores.min()}.."
             f"{scores.max()}, results {results.min()}..{results.max()}): stopped before the weights were touched. "
-            f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again, or --resume from "
-            f"the last saved state in {self.options.output}"
+            f"Lower --learning-rate, or look at the data with `liteshogi stat`; then train again{saved}"
         )
 
 

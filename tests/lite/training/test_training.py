@@ -127,6 +127,12 @@ def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path)
     assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
 
 
+def test_a_scale_is_fitted_or_told(options, records, tmp_path):
+    with pytest.raises(ValueError, match=r"--cp-per-logit 300\.0: --fit-scale finds that scale itself; choose one"):
+        train_value(options(records, tmp_path / "run", fit_scale=True, cp_per_logit=300.0))
+    options(records, tmp_path / "run", fit_scale=True, net_cp_per_logit=300.0).check()
+
+
 def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
     played = np.fromfile(records, hcpe_dtype)
     others = played.copy()
@@ -221,11 +227,19 @@ def test_a_nan_stops_before_the_weights_and_names_the_batch(options, records, tm
 
     blend = running.blend
     monkeypatch.setattr(running, "blend", poisoned)
-    with pytest.raises(ValueError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*learning-rate"):
+    with pytest.raises(ValueError, match=r"loss nan.*epoch 1, batch 8 \(step 8; scores .*learning-rate.*, or --resume"):
         train_value(run)
     _, data = load_state(run.output / "state.safetensors")
     assert data["step"] == 7
     assert all(torch.isfinite(value).all() for value in load_model(run.output)[0].state_dict().values())
+
+
+def test_a_nan_before_the_first_save_points_at_no_saved_state(options, records, tmp_path, monkeypatch):
+    run = options(records, tmp_path / "run")
+    monkeypatch.setattr(running, "blend", lambda result, *_: np.full(len(result), np.nan, np.float32))
+    with pytest.raises(ValueError, match=r"then train again$"):
+        train_value(run)
+    assert not (tmp_path / "run" / "state.safetensors").exists()
 
 
 def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, monkeypatch):
