@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
+EMA_DECAY, SWA_START = 0.998, 0.75
 WARM_UP = {"cosine": 0.03, "one_cycle": 0.3}
 START_DIVISOR, END_DIVISOR = 25, 25e4
 """one_cycle begins and ends at the highest rate over these, as PyTorch's OneCycleLR does."""
@@ -40,10 +41,15 @@ class OptimiserConfig:
     """Longest gradient over all weights together; longer ones are shortened to it. 0 switches it off."""
     average: Literal["ema", "swa", "none"] = "ema"
     """Weights that are tested and saved: exponential average, mean over the run's last part, or the last ones."""
-    ema_decay: float = 0.998
+    ema_decay: float = EMA_DECAY
     """ema: share of the old average kept at each step."""
-    swa_start: float = 0.75
+    swa_start: float = SWA_START
     """swa: share of the run after which the average begins."""
+
+    @property
+    def rate_schedule(self) -> str:
+        """The schedule asked for, or the preset's."""
+        return self.schedule or ("steps" if self.optimiser == "source" else "cosine")
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
@@ -56,6 +62,12 @@ class OptimiserConfig:
             if share is not None and not 0 <= share <= 1:
                 of = "average" if name == "ema-decay" else "run"
                 raise ValueError(f"--{name} {share}: a share of the {of} from 0 to 1 is needed")
+        if self.warm_up is not None and self.rate_schedule == "steps":
+            raise ValueError(f"--warm-up {self.warm_up}: the schedule is steps, which has none; leave it out")
+        if self.ema_decay != EMA_DECAY and self.average != "ema":
+            raise ValueError(f"--ema-decay {self.ema_decay}: the average is {self.average}; leave it out, or take ema")
+        if self.swa_start != SWA_START and self.average != "swa":
+            raise ValueError(f"--swa-start {self.swa_start}: the average is {self.average}; leave it out, or take swa")
 
 
 def make_optimiser(config: OptimiserConfig, model: nn.Module) -> torch.optim.Optimizer:
@@ -82,7 +94,7 @@ def highest_rate(config: OptimiserConfig) -> float:
 def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
     """The learning rate of step 0 .. steps-1: a function of the step alone, so that a resumed run needs no more."""
     rate = highest_rate(config)
-    schedule = config.schedule or ("steps" if config.optimiser == "source" else "cosine")
+    schedule = config.rate_schedule
     if schedule == "steps":
         return rate * 0.1 ** min(3 * step // steps, 2)
     rise = (WARM_UP[schedule] if config.warm_up is None else config.warm_up) * steps

@@ -192,7 +192,24 @@ def test_senseless_optimisers_are_refused(name, bad):
     for value in bad:
         with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
             OptimiserConfig(**{name: value}).check()
-    OptimiserConfig(**{name: 0.5}).check()
+    OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
+
+
+@pytest.mark.parametrize(
+    ("without_effect", "words", "remedy"),
+    [
+        ({"schedule": "steps", "warm_up": 0.03}, "--warm-up 0.03: the schedule is steps", {"schedule": "one_cycle"}),
+        ({"optimiser": "source", "warm_up": 0.1}, "--warm-up 0.1: the schedule is steps", {"schedule": "cosine"}),
+        ({"average": "swa", "ema_decay": 0.9}, "--ema-decay 0.9: the average is swa", {"average": "ema"}),
+        ({"swa_start": 0.5}, "--swa-start 0.5: the average is ema", {"average": "swa"}),
+        ({"average": "none", "swa_start": 0.5}, "--swa-start 0.5: the average is none", {"average": "swa"}),
+    ],
+)
+def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
+    config = OptimiserConfig(**without_effect)
+    with pytest.raises(ValueError, match=words):
+        config.check()
+    dataclasses.replace(config, **remedy).check()
 
 
 @pytest.mark.parametrize(
