@@ -111,6 +111,15 @@ class Reader:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="files") as threads:
             return list(threads.map(function, values))
 
+    @property
+    def lost(self) -> Refusals:
+        """What opening the files has shown to be unreadable: a last game that is cut short, and what follows a broken
+        one."""
+        found = Refusals()
+        for file in self.files:
+            found.add(file.lost)
+        return found
+
     def state_dict(self) -> dict[str, Any]:
         """The place behind the last batch, and what the files and options were; for JSON."""
         return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity}

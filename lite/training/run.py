@@ -113,8 +113,10 @@ class Run:
         self.last_valid: dict[str, Any] = {}
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
-        if options.valid:
-            self.read(options.valid, shuffle=False)  # refuses what could not be tested on when an epoch is trained
+        self.lost = self.reader.lost
+        """What cannot be read of the data and of the held-out records."""
+        if options.valid:  # what could not be tested on is refused before an epoch is trained
+            self.lost.add(self.read(options.valid, shuffle=False).lost)
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
         self._forgotten = False
@@ -417,6 +419,9 @@ class Run:
             yield f"starts from {options.init_from}, sha256 {self.initial['sha256'][:16]}"
         if self._forgotten:
             yield f"{self.folder.best}: the best on other held-out games than these; the next epoch's takes its place"
+        if self.lost.refused:
+            more = self.lost.refused - len(self.lost.named)
+            yield f"left out: {'; '.join(self.lost.named)}" + (f"; and {more:,} more" if more else "")
         if self.reader.unscored and (options.lambda_ or options.lambda_end):
             share = self.reader.unscored
             which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"

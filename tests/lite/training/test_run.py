@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -302,6 +303,18 @@ def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path
     assert " %, where a coin has 50 %. Take more games, or --batch-size 32, which makes 270 steps\n" in said
     train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
     assert "warning: 45 steps teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
+
+
+def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, tmp_path, capfd):
+    cut, valid = tmp_path / "cut.hcpe3", tmp_path / "valid.hcpe"
+    cut.write_bytes(sample_games.read_bytes()[:-20])
+    valid.write_bytes(records.read_bytes() + b"rest")
+    train_value(options(cut, tmp_path / "run", valid=(valid,), max_steps=1))
+    assert re.search(
+        r"left out: \S*cut\.hcpe3 game 300 at byte \d+ \(\d+ bytes\): the file ends inside it; "
+        r"\S*valid\.hcpe record \d+: the file ends inside it\n",
+        capfd.readouterr().err,
+    )
 
 
 def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
