@@ -312,8 +312,9 @@ class Run:
         for group in self.optimiser.param_groups:
             group["lr"] = rate_at(options.optimiser, self.step, self.steps)
         self.optimiser.zero_grad(set_to_none=True)
-        losses = self.losses(batch)
-        losses["loss"].backward()  # type: ignore[no-untyped-call]
+        with np.errstate(all="ignore"):  # what overflows ends in a loss or a gradient that is refused below
+            losses = self.losses(batch)
+            losses["loss"].backward()  # type: ignore[no-untyped-call]
         self.workers.total(*losses.values(), *(p.grad for p in self.model.parameters() if p.grad is not None))
         length = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.optimiser.clip or float("inf"))
         if not (torch.isfinite(losses["loss"]) and torch.isfinite(length)):

@@ -259,6 +259,15 @@ def test_a_nan_before_the_first_save_points_at_no_saved_state(options, records, 
     assert not (tmp_path / "run" / "state.safetensors").exists()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_diverging_run_ends_in_its_error_alone(options, records, tmp_path, threads):
+    """A warning of NumPy's on the way would be raised here."""
+    far = OptimiserConfig(learning_rate=1e30, clip=0)
+    net = DenseConfig(width=8, hidden=(8,), perspectives=2)
+    with pytest.raises(ValueError, match=r"^loss .*stopped before the weights were touched"):
+        train_value(options(records, tmp_path / "run", network=net, optimiser=far, threads=threads))
+
+
 def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, monkeypatch):
     run = Run(options(records, tmp_path / "run"))
     batch = next(iter(run._batches()))
