@@ -26,6 +26,16 @@ def _read_from(paths: Iterable[Path]) -> set[Path]:
     return {path.resolve() for path in inside | (set(paths) - folders)}
 
 
+def difference(name: str, before: Any, value: Any) -> str:
+    """`name before, not value`; of two dictionaries, as the options of a network are, the first entry that differs."""
+    if isinstance(before, dict) and isinstance(value, dict):
+        for entry in (*value, *before):
+            one, other = (options.get(entry, "the default") for options in (before, value))
+            if one != other:
+                return difference(entry, one, other)
+    return f"{name} {before}, not {value}"
+
+
 @dataclass(frozen=True)
 class TrainingOptions:
     """What every kind of training is told."""

@@ -42,7 +42,7 @@ from lite.training.log import Progress, RunLog
 from lite.training.made import describe_training
 from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
-from lite.training.options import TrainingOptions
+from lite.training.options import TrainingOptions, difference
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.machine.files import write_atomically
@@ -273,7 +273,7 @@ class Run:
             if name == "epochs" and before[name] < value:
                 self.extended.append({"step": step, "epochs": int(before[name])})
             elif before[name] != value and not (name == "init_from" and self._began_from(initial)):
-                raise ValueError(f"it was begun with {name} {before[name]}, not {value}; resume it with that")
+                raise ValueError(f"it was begun with {difference(name, before[name], value)}; resume it with that")
 
     def _began_from(self, initial: dict[str, str] | None) -> bool:
         """Whether `--init-from` holds the network of that digest, wherever it may lie by now."""

@@ -153,6 +153,14 @@ def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, 
         train_value(run)
     with pytest.raises(ValueError, match=r"begun with lambda_ 0\.7, not 0\.2"):
         train_value(dataclasses.replace(run, resume=True, lambda_=0.2))
+    for changes, words in (
+        ({"network": LiteConfig(dims=(8, 2, 8))}, r"dims \[4, 2, 8\], not \[8, 2, 8\]"),
+        ({"network": LiteConfig(dims=(4, 2, 8), king="mirrored")}, "king the default, not mirrored"),
+        ({"network": DenseConfig(8)}, "network lite, not dense"),
+        ({"optimiser": OptimiserConfig(clip=2.0)}, r"clip 1\.0, not 2\.0"),
+    ):
+        with pytest.raises(ValueError, match=rf"it was begun with {words}; resume it with that$"):
+            train_value(dataclasses.replace(run, resume=True, **changes))
     with pytest.raises(FileNotFoundError, match="no such file"):
         train_value(dataclasses.replace(run, output=tmp_path / "none", resume=True))
     with pytest.raises(ValueError, match="no data"):
