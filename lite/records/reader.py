@@ -83,6 +83,7 @@ class Reader:
         self.mark_entered = mark_entered
         self.read_visits = read_visits
         self.pool_positions = pool_positions
+        self.block_positions = block_positions
         self.threads = threads
         self.files = self._at_once(
             lambda path: RecordFile(path, check_moves, block_positions, mark_entered, read_visits),
@@ -164,7 +165,7 @@ class Reader:
             "mark_entered": self.mark_entered,
             "read_visits": self.read_visits,
             "pool_positions": self.pool_positions,
-            "blocks": len(self._blocks),
+            "block_positions": self.block_positions,
         }
 
     def _pools(self, epoch: int) -> list[list[int]]:

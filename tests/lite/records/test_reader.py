@@ -158,6 +158,15 @@ def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: 
     small(files, **{option: True}).load_state_dict(state)
 
 
+def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
+    """Blocks of two sizes, as many of either, are other positions."""
+    state = Reader(files, 64, block_positions=500).state_dict()
+    other = Reader(files, 64, block_positions=520)
+    assert len(other._blocks) == len(Reader(files, 64, block_positions=500)._blocks)
+    with pytest.raises(ValueError, match="block_positions was 500, is 520"):
+        other.load_state_dict(state)
+
+
 def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
     """The name, the size and the records are the same; only one label in the middle is not."""
     state = json.loads(json.dumps(small(files).state_dict()))
