@@ -21,8 +21,9 @@
 #include <immintrin.h>
 #elif defined(__aarch64__) && defined(__ARM_NEON)
 #include <arm_neon.h>
-#elif defined(_MSC_VER)
-#include <intrin.h>
+#endif
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>  // _BitScanForward64
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -327,6 +328,7 @@ class Accumulator {
     }
 
     void do_move(const Change& change) {
+        assert(top_ != nullptr);  // set_up comes first
         assert(top_ - plies_.data() < MAX_PLIES);
         const Ply& before = *top_++;
         top_->change = change;
@@ -348,6 +350,7 @@ class Accumulator {
 
     // Outputs of the position, from the mover's view (0 black, 1 white).
     Outputs evaluate(int mover, bool in_check) {
+        assert(top_ != nullptr);
         update(mover);
         if constexpr (PERSPECTIVES == 2) update(1 - mover);
         return network_.forward(top_->sums[mover], top_->sums[1 - mover], in_check, BUCKETS > 1 ? men_in_hand() : 0);

@@ -241,6 +241,41 @@ def test_strict_engines_on_windows_include_it_in_many_files(compiler: str, tmp_p
     assert subprocess.run([tmp_path / "program"]).returncode == 0
 
 
+_EARLY = """
+#include "lite_eval.h"
+int main(int count, char**) {
+    const lite_eval::Network network;
+    lite_eval::Accumulator accumulator(network);
+    if (count > 1) accumulator.do_move(lite_eval::Change{});
+    accumulator.evaluate(0, false);
+}
+"""
+
+
+@pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
+@pytest.mark.parametrize("words", [[], ["move"]])
+def test_a_debug_build_asks_for_set_up_first(words: list[str], tmp_path: Path) -> None:
+    write_header(NETWORKS["lite"], "net.safetensors", tmp_path / "lite_eval.h")
+    (tmp_path / "early.cpp").write_text(_EARLY)
+    subprocess.run([*COMPILER, "-std=c++17", "early.cpp", "-o", "early"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "early", *words], capture_output=True, text=True)
+    assert "Assertion `top_ != nullptr' failed" in done.stderr
+
+
+@pytest.mark.parametrize("flags", [FLAGS["AVX2"], FLAGS["plain"]])
+@pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
+def test_what_msvc_declares_is_included_for_every_kernel(flags: str, tmp_path: Path) -> None:
+    """Read by another compiler in its stead: its own header declares what the branch for it calls."""
+    if flags and KERNEL in ("neon", "plain"):
+        pytest.skip("this machine is not known to run the kernels of x86")
+    write_header(NETWORKS["lite"], "net.safetensors", tmp_path / "lite_eval.h")
+    (tmp_path / "intrin.h").write_text("unsigned char _BitScanForward64(unsigned long*, std::uint64_t);\n")
+    (tmp_path / "caller.cpp").write_text('#include "lite_eval.h"\n')
+    words = ["-std=c++17", "-D_MSC_VER=1940", *flags.split(), "-I.", "-fsyntax-only", "caller.cpp"]
+    done = subprocess.run([*COMPILER, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def judge_neon(net: EvalNetwork, script: Script, folder: Path, compiler: str, cpu: str) -> None:
     words = ARM_COMPILERS[compiler]
     if not (ARM_EMULATOR and shutil.which("aarch64-linux-gnu-g++") and shutil.which(words[0])):
