@@ -34,6 +34,8 @@ class Command(Analysing):
         print(json.dumps(found, ensure_ascii=False) if self.json else as_text(found))
         if found["interrupted"]:
             raise KeyboardInterrupt
+        if found["refused"] and not (found["games"] or found["skipped"]):
+            raise ValueError("no game can be read")
 
 
 def as_text(found: dict[str, Any]) -> str:

@@ -27,3 +27,5 @@ class Command(Sweep):
             print(json.dumps(report))
         else:
             print(Path(report["table"]).read_text(encoding="utf-8"), end="")
+        if report["failed"] and not report["points"]:
+            raise ValueError(f"{self.output}: every point has failed; {report['table']} tells why")

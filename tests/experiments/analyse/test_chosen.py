@@ -13,6 +13,7 @@ from experiments.analyse.analyse import Analysing, analyse_games
 from experiments.analyse.annotated_kif import Judgement
 from experiments.analyse.chosen import choose
 from lite.notation.game import GameError
+from liteshogi.commands.analyse import Command
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -104,6 +105,17 @@ def test_a_folder_goes_on_where_it_was_cut(folder: Path, searched: list[str]) ->
     assert len(searched) == 13
     for end in ("kif", "html", "png"):
         assert len(list(folder.rglob(f"*.analysed.{end}"))) == 6
+
+
+def test_where_no_game_is_good_the_verb_fails(
+    folder: Path, searched: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = (folder / "broken.kif", folder / "empty.usi")
+    with pytest.raises(ValueError, match="no game can be read"):
+        Command("default", bad).run()
+    assert "broken.kif" in capsys.readouterr().out
+    Command("default", (*bad, folder / "wcsc28.csa")).run()  # done already
+    assert searched == []
 
 
 def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:

@@ -29,6 +29,7 @@ from experiments.sweep.work import SweepWorker
 from experiments.timing import sizes
 from experiments.verb import Verbs
 from lite.datasets.provenance import sha256_of
+from liteshogi.commands.sweep import Command
 from search.evaluation.bench import random_network
 from search.evaluation.shipped import network_file
 from search.machine.folder_lock import FolderLock
@@ -95,6 +96,22 @@ def test_a_point_whose_positions_cannot_be_cut_is_told_of(tmp_path: Path, capfd:
     assert "d.hcpe" in why
     assert why in (tmp_path / "out" / "table.md").read_text()
     assert f"dense width 8, seed 0: {why}\n" in capfd.readouterr().err
+
+
+def test_a_sweep_whose_every_point_fails_has_failed(
+    tmp_path: Path, invented: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that has measured something has not."""
+    for widths in ("[64]", "[32, 64]"):
+        path = described(tmp_path, TRAIN + MEASURE + f"[[space]]\nwidth = {widths}\n")
+        command = Command(path, output=tmp_path / "out", workers=1, json=True)
+        if widths == "[64]":
+            with pytest.raises(ValueError, match=r"out: every point has failed; .*table\.md tells why"):
+                command.run()
+        else:
+            command.run()
+        report = json.loads(capsys.readouterr().out)
+        assert list(report["failed"]) == ["dense width 64"]
 
 
 def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
