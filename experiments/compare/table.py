@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.arena.strength import in_words
+from lite.amounts import amount
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ def as_markdown(report: dict[str, Any]) -> str:
         f"# {report['preset']}: {', '.join(row['variant'] for row in rows)}",
         "",
         f"Learnt from {report['data']}, judged on the {report['valid_positions']:,} positions of {report['valid']}; "
-        f"seeds {', '.join(map(str, report['seeds']))}; residual networks {options['epochs']} epochs, value networks "
-        f"{options['value_epochs']}. ± is the standard error over the seeds; Δ is the difference to the first row, "
-        f"seed by seed.",
+        f"seeds {', '.join(map(str, report['seeds']))}; residual networks {amount(options['epochs'], 'epoch')}, "
+        f"value networks {options['value_epochs']}. ± is the standard error over the seeds; Δ is "
+        "the difference to the first row, seed by seed.",
         "",
         "| | " + " | ".join(row["variant"] for row in rows) + " |",
         "|---|" + "---|" * len(rows),

@@ -17,6 +17,7 @@ from experiments.factory.jobs import Product, Task, run_jobs
 from experiments.factory.ledger import Counts
 from experiments.factory.shards import SHARD_BYTES, Shards
 from experiments.progress import Progress
+from lite.amounts import amount
 from search.machine.interrupt import interrupt_flag
 
 DESCRIBE_SECONDS = 10.0
@@ -211,7 +212,7 @@ class _Work:
     def measure(self) -> tuple[int, str]:
         """For the progress line: how much of the goal is reached, or how many jobs are done, and the words."""
         totals, seconds = self.totals(), max(time.monotonic() - self._begun, 1e-9)
-        words = [f"{totals['jobs']:,} jobs"]
+        words = [amount(int(totals["jobs"]), "job")]
         for name in ("games", "positions"):
             if name in totals:
                 words.append(f"{totals[name]:,} {name}")

@@ -20,6 +20,7 @@ from experiments.games.openings import read_openings
 from experiments.games.options import NamedPlayer
 from experiments.games.pairs import PairTask, openings_of
 from experiments.games.player import Ending, PuctPlayer
+from lite.amounts import amount
 from lite.records.formats import HCPE3
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 
@@ -93,8 +94,9 @@ class CountedGames:
             lines = tuple(dict.fromkeys(read_openings(self.openings)))
         if not self.plies()[1] and 2 * len(lines) < self.games:
             raise ValueError(
-                f"{self.openings or '--random-plies 0 0'}: {len(lines)} openings are good for {2 * len(lines)} games, "
-                f"for equal openings give equal games; ask for so few --games, or add --random-plies 2 4"
+                f"{self.openings or '--random-plies 0 0'}: {amount(len(lines), 'opening')}, good for "
+                f"{2 * len(lines)} games, for equal openings give equal games; ask for so few "
+                "--games, or add --random-plies 2 4"
             )
         if (share := self._repeated(lines)) > REPEATED:
             least, most = self.plies()

@@ -17,6 +17,7 @@ from experiments.factory.jobs import Product
 from experiments.judge.crew import product_of, work_through
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judge, Judging
+from lite.amounts import amount
 from lite.datasets.chunks import ChunkReader, data_files, holds_games
 from search.machine.bounds import check_numbers
 from search.machine.files import check_output, write_atomically
@@ -93,7 +94,7 @@ def select_positions(selection: Selection, judging: Judging) -> dict[str, Any]:
     )
     lines = [line for line in found if line is not None][: selection.count]
     if not lines:
-        raise ValueError(f"{selection.games[0]}: of {len(games)} games none has such a position")
+        raise ValueError(f"{selection.games[0]}: of {amount(len(games), 'game')} none has such a position")
     kind = "a threatmate against the mover" if selection.attack else "balanced"
     head = f"# {kind}, at most {selection.balance} cp by {judging.judge_nodes:,} nodes of {judge.engine.id_name}"
     write_atomically(selection.output, "\n".join([head, *lines, ""]).encode())

@@ -8,6 +8,7 @@ from typing import Any
 from experiments.arena import strength
 from experiments.loop.generation import AGAINST, GAMES, POSITIONS
 from experiments.loop.ledger import Ledger
+from lite.amounts import amount
 
 
 def describe_generation(ledger: Ledger, number: int) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def describe_generation(ledger: Ledger, number: int) -> dict[str, Any]:
 def in_words(row: dict[str, Any]) -> str:
     """A generation after the first in a line."""
     gate = row["gate"]
-    parts = [f"{row['games']:,} games, {row['positions']:,} positions"]
+    parts = [f"{amount(row['games'], 'game')}, {amount(row['positions'], 'position')}"]
     if "loss" in row:
         parts.append(f"held-out loss {row['loss']:.4f}")
     if "d1_rmse" in row:

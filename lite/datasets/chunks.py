@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lite.amounts import amount
 from lite.notation.game import Game
 from lite.notation.games import GameError, game_format, is_game_name, read_games
 from lite.records.decode import labelled_dtype
@@ -116,7 +117,7 @@ class ChunkReader:
         self._progress.close()
         if self._notations.refused * 2 > self._notations.read:
             raise RecordError(
-                f"{self._notations.refused:,} of {self._notations.read:,} games cannot be used, the first: "
+                f"{self._notations.refused:,} of {amount(self._notations.read, 'game')} cannot be used, the first: "
                 f"{self._notations.named[0]}; nothing is written"
             )
 

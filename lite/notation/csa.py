@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -217,7 +218,9 @@ class _Reader:
             self._header(line[1:])
         elif line.rstrip() in ("'+", "'-") and self.builder is not None:
             if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
-                raise _disagrees(f"after {len(self.builder.moves)} moves {line.rstrip()!r} is the other side's")
+                raise _disagrees(
+                    f"after {amount(len(self.builder.moves), 'move')} {line.rstrip()!r} is the other side's"
+                )
         elif match := _SUMMARY.match(line):
             reason, black = match.group(1), match.group(3)
             self.winner = {"win": BLACK_WINS, "lose": WHITE_WINS, "draw": DRAW}[black]
@@ -237,7 +240,9 @@ class _Reader:
             builder.comments[0] = self.early_comments + builder.comments.get(0, [])
         game = builder.finish(self.ending, self.outcome, unfinished)
         if self.winner is not None and game.result & WINNER_MASK != self.winner:
-            raise _disagrees(f"its summary names another winner than {self.ending!r} after {len(game.moves)} moves")
+            raise _disagrees(
+                f"its summary names another winner than {self.ending!r} after {amount(len(game.moves), 'move')}"
+            )
         return game
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from cshogi import KIF
 
+from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -221,9 +222,11 @@ class _Reader:
         builder, verdict = self.start(), self.verdict
         plies = builder.plies_told
         if self.ending_number not in (None, plies + 1):
-            raise _disagrees(f"its ending is line {self.ending_number} ({self.ending}) and it has {plies} moves")
+            raise _disagrees(
+                f"its ending is line {self.ending_number} ({self.ending}) and it has {amount(plies, 'move')}"
+            )
         if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
-            raise _disagrees(f"it says {verdict.plies} moves and has {plies}")
+            raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
         for colour, keys in enumerate(_NAME_KEYS):
             builder.names[colour] = next((self.headers[key] for key in keys if key in self.headers), "")
         builder.headers = {key: value for key, value in self.headers.items() if key not in _POSITION_KEYS}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lite.amounts import amount
 from lite.records.decode import (
     RECORD_ERRORS,
     TRUNCATED,
@@ -65,9 +66,9 @@ class Refusals:
     def __str__(self) -> str:
         """One line: how many, why, and the first of them."""
         if not self.refused:
-            return f"{self.read:,} records read, none refused"
+            return f"{amount(self.read, 'record')} read, none refused"
         why = ", ".join(f"{count:,} {reason}" for reason, count in self.reasons.most_common())
-        return f"{self.read:,} records read, {self.refused:,} refused ({why}); first: {'; '.join(self.named)}"
+        return f"{amount(self.read, 'record')} read, {self.refused:,} refused ({why}); first: {'; '.join(self.named)}"
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ class RecordFile:
             illegal = " (positions replaced after the search? convert it with --no-check-moves first)"
             moves = refusals.reasons.most_common(1)[0][0] == "an illegal move" and self.format != HCPE3
             raise RecordError(
-                f"{self.path}: {refusals.refused:,} of {refusals.read:,} records are bad, the first: "
+                f"{self.path}: {refusals.refused:,} of {amount(refusals.read, 'record')} cannot be used, the first: "
                 f"{refusals.named[0]}; is it really {self.format}{illegal if moves else ''}? Nothing of it is used"
             )
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lite.amounts import amount
 from lite.records.decode import BATCH_FIELDS, Batch, Visits, as_batch, empty_batch, labelled_dtype
 from lite.records.file import BLOCK_POSITIONS, Block, RecordFile, Refusals
 from lite.records.formats import record_files
@@ -130,8 +131,8 @@ class Reader:
         was, identity = state["of"], self._identity
         if len(was["files"]) != len(identity["files"]):
             raise ValueError(
-                f"cannot resume the data: it was {len(was['files'])} files, is {len(identity['files'])}; name the "
-                "files that the run began with"
+                f"cannot resume the data: it was {amount(len(was['files']), 'file')}, is {len(identity['files'])}; "
+                "name the files that the run began with"
             )
         for before, here, file in zip(was["files"], identity["files"], self.files, strict=True):
             if before["digest"] != here["digest"]:

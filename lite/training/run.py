@@ -430,8 +430,9 @@ class Run:
         if self.extended and self.extended[-1]["step"] == self.step:
             rate = rate_at(options.optimiser, self.step, self.steps)
             yield (
-                f"{self.extended[-1]['epochs']} epochs become {options.epochs}: the learning rate goes to where a run "
-                f"of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, and falls from there"
+                f"extended from {amount(self.extended[-1]['epochs'], 'epoch')} to {options.epochs}: the learning rate "
+                f"goes to where a run of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, "
+                "and falls from there"
             )
 
     def _conclusion(self, speed: float, waiting: float) -> Iterator[str]:
@@ -451,7 +452,7 @@ class Run:
         accuracy = self.last_valid.get("accuracy")
         found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, where a coin has 50 %"
         if self.steps < FEW_STEPS:
-            yield f"warning: {self.steps} steps teach little{found}. {self._more_steps()}"
+            yield f"warning: {amount(self.steps, 'step')} can teach little{found}. {self._more_steps()}"
         elif accuracy is not None and accuracy < CHANCE:
             yield f"warning: nothing was learnt{found}. Lower --learning-rate, or look at the data: liteshogi stat"
 
@@ -462,7 +463,7 @@ class Run:
         batch_size = max(32, 1 << int(math.log2(max(positions / ENOUGH_STEPS, 1))))
         if batch_size < min(options.batch_size, self.reader.positions):
             steps = self.reader.positions // batch_size * options.epochs
-            return f"Take more games, or --batch-size {batch_size}, which makes {steps} steps"
+            return f"Take more games, or --batch-size {batch_size}, which makes {amount(steps, 'step')}"
         return f"Take more games, or --epochs {math.ceil(ENOUGH_STEPS / self.steps_an_epoch)}"
 
     def _stop_on_nan(self, batch: Batch, what: str) -> None:

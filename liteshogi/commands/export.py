@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.nets import export
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
 
 
@@ -40,11 +41,11 @@ class Command:
             print(json.dumps(found))
             return
         if found["format"] == "onnx":
-            text = f"equals it to {found['max_error']:.1e} on {found['positions']:,} positions"
+            text = f"equals it to {found['max_error']:.1e} on {amount(found['positions'], 'position')}"
         elif found["format"] == "C++":
             text = f"with {found['weights']}, which goes where the program finds it"
         elif found["format"] == "test vectors":
-            text = f"{found['positions']} positions"
+            text = amount(found["positions"], "position")
         else:
             text = f"{found['architecture']}; set YaneuraOu's FV_SCALE to {found['fv_scale']}"
         print(f"{self.output}: {found['bytes']:,} bytes, {text}")

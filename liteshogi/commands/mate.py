@@ -9,6 +9,7 @@ from typing import Any
 
 import tyro
 
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateStatus
@@ -67,7 +68,7 @@ def _figures(problem: MateProblem, result: MateResult) -> dict[str, Any]:
 
 def in_words(result: MateResult) -> str:
     """What the solver found, in one line."""
-    effort = f"({result.nodes} nodes, {1000 * result.seconds:.1f} ms)"
+    effort = f"({amount(result.nodes, 'node')}, {1000 * result.seconds:.1f} ms)"
     if result.status is MateStatus.MATE:
         shortest = "" if result.shortest else ", perhaps not the shortest"
         return f"mate in {result.plies}{shortest}: {' '.join(result.moves)} {effort}"

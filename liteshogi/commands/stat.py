@@ -9,6 +9,7 @@ from typing import Any
 
 import tyro
 
+from lite.amounts import amount
 from lite.datasets.stat import SCORE_BOUNDS, describe
 from lite.training.log import clock
 from liteshogi.commands.arguments import Json
@@ -36,7 +37,7 @@ def as_text(report: dict[str, Any]) -> str:
     score = report["abs_score"]
     lines = [
         f"files      {len(report['files']):,} ({', '.join(report['formats'])}), {report['bytes']:,} bytes",
-        f"refused    {sum(report['refused'].values()):,} of {report['records_read']:,} records"
+        f"refused    {sum(report['refused'].values()):,} of {amount(report['records_read'], 'record')}"
         + "".join(f", {count:,} {reason}" for reason, count in report["refused"].items()),
         *(f"           {line}" for line in report["first_refused"]),
         *(line for folder, found in report["descriptions"].items() for line in _description(folder, found)),
@@ -63,7 +64,7 @@ def as_text(report: dict[str, Any]) -> str:
         lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
     if report["without_score"]:
         share = report["without_score"] / report["positions"]
-        lines.append(f"no score   {report['without_score']:,} positions ({share:.1%})")
+        lines.append(f"no score   {amount(report['without_score'], 'position')} ({share:.1%})")
     lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
     return "\n".join(lines)
 

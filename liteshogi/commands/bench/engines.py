@@ -9,6 +9,7 @@ from typing import Any
 import tyro
 
 from experiments.speed import SpeedOptions, measure_speeds
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 
 
@@ -35,8 +36,8 @@ def as_text(found: dict[str, Any]) -> str:
     width = max(len("player"), *(len(one["name"]) for one in found["players"]))
     lines = [
         f"CPU {found['cpu']}, kernel {found['kernel']}",
-        f"go {found['go']}: {found['turns']} searches of each player, {found['positions']} positions in "
-        f"{found['rounds']} rounds, by CPU time",
+        f"go {found['go']}: {found['turns']} searches of each player, {amount(found['positions'], 'position')} in "
+        f"{amount(found['rounds'], 'round')}, by CPU time",
         f"{'player':{width}}    nodes/s  of all time  a node's time    error  depth",
     ]
     for number, one in enumerate(found["players"]):

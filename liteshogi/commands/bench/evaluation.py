@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 from search.evaluation.bench import bench_evaluation
 
@@ -35,7 +36,7 @@ class Command:
 
 def as_text(figures: dict[str, Any]) -> str:
     """The figures for a reader."""
-    counts = f"{figures['positions']:,} positions of {figures['games']} games ({figures['source']})"
+    counts = f"{amount(figures['positions'], 'position')} of {amount(figures['games'], 'game')} ({figures['source']})"
     lines = [
         f"{counts}, kernel {figures['kernel']}",
         f"{'nanoseconds a position':34}   update   layers     both  refresh (a perspective)",

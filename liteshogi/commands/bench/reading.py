@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tyro
 
+from lite.amounts import amount
 from lite.records.bench import bench_reading, measure_epoch
 from liteshogi.commands.arguments import Json
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
@@ -50,7 +51,10 @@ class Command:
         if self.json:
             print(json.dumps(report))
             return
-        print(f"{report['positions']:,} positions of {report['files']} files, opened in {report['opening_s']:.1f} s")
+        print(
+            f"{amount(report['positions'], 'position')} of {amount(report['files'], 'file')}, "
+            f"opened in {report['opening_s']:.1f} s"
+        )
         for number, tenth in enumerate(report["tenths"]):
             memory = tenth["resident_bytes"]
             held = "" if memory is None else f", {memory / 1e9:.2f} GB of memory"

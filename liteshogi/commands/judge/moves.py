@@ -11,6 +11,7 @@ import tyro
 
 from experiments.judge.judge import Judging
 from experiments.judge.losses import OVER, LossOptions, measure_losses
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json
 
 
@@ -35,7 +36,8 @@ def as_text(report: dict[str, Any]) -> str:
     over = "  ".join(f"over {limit}" for limit in OVER)
     lines = [
         f"{report['engine']}, {report['earlier']} of its turns before searched first, by {report['judge']} "
-        f"({report['judge_nodes']:,} nodes), {len(report['positions'])} positions, scores cut at {report['clip']} cp",
+        f"({report['judge_nodes']:,} nodes), {amount(len(report['positions']), 'position')}, "
+        f"scores cut at {report['clip']} cp",
         f"{'':30s}  loss a move       {over}  as the judge",
     ]
     for row in report["variants"]:

@@ -11,6 +11,7 @@ import tyro
 
 from experiments.judge.effects import EffectOptions, measure_effects
 from experiments.judge.judge import Judging
+from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output
 
 
@@ -37,7 +38,7 @@ def as_text(report: dict[str, Any]) -> str:
     """The report for a reader, what is told best first."""
     base, doubled = report["base"], report["doubled"]
     lines = [
-        f"{report['player']}, {report['positions']} positions, {report['pairs']:,} pairs of searches, by "
+        f"{report['player']}, {amount(report['positions'], 'position')}, {report['pairs']:,} pairs of searches, by "
         f"{report['judge']} ({report['judge_nodes']:,} nodes)",
         f"win rates off by {base['error']:.4f}, with twice the nodes by {doubled['error']:.4f}; another move than the "
         f"judge's {100 * base['disagreed']:.1f} and {100 * doubled['disagreed']:.1f} %; moves lose {base['lost']:.4f} "

@@ -97,7 +97,7 @@ def test_what_cannot_be_measured_is_said(options, judging):
         ({"change": ("USI_Hash=32",)}, "changes no number and no step"),
         ({"change": (*CHANGES, "skip_probcut=true")}, "--pairs 4: too few for 3"),
         ({"plies": 0}, "--plies"),
-        ({"pairs": 5}, "4 openings are good for 8 games"),
+        ({"pairs": 5}, "4 openings, good for 8 games"),
         ({"seed": -1}, "--seed -1"),
         ({"openings": Path("none.sfen")}, "none.sfen"),
     ):

@@ -355,7 +355,7 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
     with pytest.raises(ValueError, match=r"5 of 6 games cannot be used, the first: .*0\.csa game 1: no moves"):
         run(tmp_path / "a.hcpe", tmp_path / "bad", data_directory / "wcsc28.csa")
     (tmp_path / "bad.hcpe").write_bytes(bytes(1000))
-    with pytest.raises(RecordError, match="records are bad"):
+    with pytest.raises(RecordError, match="records cannot be used"):
         run(tmp_path / "a.hcpe", games, tmp_path / "bad.hcpe")
     with pytest.raises(ValueError, match="is an input too"):
         run(games, games)

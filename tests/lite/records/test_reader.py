@@ -212,7 +212,7 @@ def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Pa
     path = tmp_path / "late.hcpe"
     path.write_bytes(bytes(raw))
     reader = Reader([path], 64, block_positions=14_000 // 4)
-    with pytest.raises(RecordError, match="records are bad, the first"):
+    with pytest.raises(RecordError, match="records cannot be used, the first"):
         scores(reader)
 
 

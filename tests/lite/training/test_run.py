@@ -299,10 +299,14 @@ def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, recor
 def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path, capfd):
     train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
     said = capfd.readouterr().err
-    assert "warning: 6 steps teach little; held-out accuracy " in said
+    assert "warning: 6 steps can teach little; held-out accuracy " in said
     assert " %, where a coin has 50 %. Take more games, or --batch-size 32, which makes 270 steps\n" in said
     train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
-    assert "warning: 45 steps teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
+    assert "warning: 45 steps can teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
+    train_value(options(records, tmp_path / "c", batch_size=100_000, epochs=1))
+    assert "warning: 1 step can teach little. Take more games, or --batch-size 32, which makes 45 steps\n" in (
+        capfd.readouterr().err
+    )
 
 
 def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, tmp_path, capfd):
@@ -359,7 +363,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert "positions/s" not in said
     assert train_value(dataclasses.replace(whole, resume=True, epochs=5))["steps"] == 55
     said = capfd.readouterr().err
-    assert "3 epochs become 5: the learning rate goes to where a run of that length has it now, " in said
+    assert "extended from 3 epochs to 5: the learning rate goes to where a run of that length has it now, " in said
     assert f"{rate_at(changes['optimiser'], 33, 55):.2g} of 0.02" in said
     rates = {line["step"]: line["rate"] for line in read_log(whole.output / "log.jsonl") if line["kind"] == "train"}
     assert rates[44] == rate_at(changes["optimiser"], 43, 55)
