@@ -47,10 +47,12 @@ class Description:
     def begin(self, folder: Path, empty: bool) -> None:
         """Write it into a folder that this process works in, or go on with the one there.
 
-        Raises ValueError if the data there were made otherwise. `empty`: no job has landed there."""
+        Raises ValueError if the data there were made otherwise. `empty`: nothing has landed in the ledger that this
+        verb keeps; others may keep another, as a loop does of its stages."""
         self._path = folder / DESCRIPTION
         kept = read_description(folder)
-        if empty:
+        is_others = kept is not None and kept["verb"] != self._fixed["verb"] and _has_ledger(folder)
+        if empty and not is_others:
             kept = None
         elif kept is None:
             raise ValueError(f"{self._path}: is missing, so how the data here were made is unknown; use another -o")
@@ -86,6 +88,11 @@ class Description:
         inside = f"{folder.absolute()}{os.sep}"
         files = {name.removeprefix(inside): digest for name, digest in self._files.items()}
         write_atomically(folder / FILES, (json.dumps(files, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _has_ledger(folder: Path) -> bool:
+    """Whether something has landed, whichever verb kept the ledger."""
+    return any(path.stat().st_size for path in folder.glob("ledger.json*"))
 
 
 def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -56,6 +56,18 @@ def test_it_tells_what_data_are_made_from(tmp_path, source):
     assert files == {"default": digest, str(source): found["sources"][0]["sha256"]}
 
 
+def test_another_verb_s_data_keep_their_description(tmp_path):
+    """A loop keeps another ledger than its fellows, in whose folders it finds nothing of its own, and they in its."""
+    begun(tmp_path, Description("match", {"nodes": 1}))
+    (tmp_path / "ledger.jsonl").write_text("{}\n")
+    before = (tmp_path / DESCRIPTION).read_bytes()
+    for empty in (True, False):
+        with pytest.raises(ValueError, match="its data were made with liteshogi match, not loop; go on with that"):
+            Description("loop", {}).begin(tmp_path, empty)
+    assert (tmp_path / DESCRIPTION).read_bytes() == before
+    assert begun(tmp_path, Description("match", {"nodes": 2}))["options"] == {"nodes": 2}
+
+
 def test_what_lies_in_its_folder_is_told_from_there(tmp_path, source):
     begun(tmp_path, Description("relabel", {}, [source]))
     assert list(json.loads((tmp_path / FILES).read_text(encoding="utf-8"))) == [source.name]
