@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +33,19 @@ def run_of(row: Row, seed: int, folder: Path) -> Path:
     return folder / "nets" / f"{row.name}-{seed}"
 
 
-def train(row: Row, shape: list[str], seed: int, folder: Path) -> dict[str, Any]:
-    """Train a row's net as far as it is not, and fold it: {seconds, cpu_seconds, samples seen, epochs, rounding}."""
+def run_alone(words: list[str], place: Path, folder: Path) -> tuple[str, dict[str, float]]:
+    """What a verb that works at `place` prints in the folder, and {seconds, cpu_seconds}.
+
+    One that a killed run has left at work there is waited for: what it does is not lost."""
+    verbs = Verbs()
+    with verbs.alone_in(place):
+        pass
+    return verbs.run(words, folder)
+
+
+def train(row: Row, shape: list[str], seed: int, valid: str, folder: Path) -> dict[str, Any]:
+    """Train a row's net as far as it is not, and fold it: {seconds, cpu_seconds, samples seen, epochs, rounding, on the
+    held-out games}."""
     run = run_of(row, seed, folder)
     figures_file = run / "figures.json"  # is there once all is done
     if figures_file.exists():
@@ -45,16 +55,14 @@ def train(row: Row, shape: list[str], seed: int, folder: Path) -> dict[str, Any]
     words += ["--seed", str(seed), "--threads", str(THREADS)]
     if row.after:
         words += ["--init-from", str(folder / "nets" / f"{row.after}-{seed}")]
-    if (run / "state.safetensors").exists():
-        words.append("--resume")
-    elif run.exists():
-        shutil.rmtree(run)
-    resumed = words[-1] == "--resume"
-    _, taken = Verbs().run(words, folder)
+    verbs = Verbs()
+    with verbs.alone_in(run):  # what a killed run has left at work there may save a state yet
+        resumed = (run / "state.safetensors").exists()
+    _, taken = verbs.run([*words, *(["--resume"] if resumed else [])], folder)
     log = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = max(line["step"] for line in log if "step" in line)
     options = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    fold = fold_file(run, Path(net_of(row, seed, folder)), [folder / "valid.hcpe3"], FOLDED_POSITIONS, overwrite=True)
+    fold = fold_file(run, Path(net_of(row, seed, folder)), [folder / valid], FOLDED_POSITIONS, overwrite=True)
     seen = {"samples": steps * options["batch-size"], "epochs": options["epochs"], "rounding": fold["mean_error"]}
     figures = taken | seen | {"resumed": resumed}
     write_atomically(figures_file, json.dumps(figures).encode())
@@ -89,7 +97,7 @@ def play(name: str, net: str, measures: Measures, folder: Path) -> dict[str, Any
     words = ["match", net, measures.opponent, "-o", f"matches/{name}", "--json"]
     words += ["--nodes", str(measures.nodes), "--games", str(measures.games), "--win-score", str(measures.win_score)]
     words += ["--openings", measures.openings, "--parallel", str(THREADS)]
-    printed, taken = Verbs().run(words, folder)
+    printed, taken = run_alone(words, folder / "matches" / name, folder)
     report = json.loads(printed)
     kept = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")
     return {key: report[key] for key in kept} | taken

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.recipe.data import make_cut, make_searched, make_tree
-from experiments.recipe.measure import THREADS, measure, net_of, play, train
+from experiments.recipe.measure import THREADS, measure, net_of, play, run_alone, train
 from experiments.recipe.plan import Plan, Row
 from experiments.results import DATA, NET, Results
-from experiments.verb import Verbs
 from lite.datasets.provenance import describe_data, libraries, program, sha256_of
 from search.evaluation.shipped import network_file
 
@@ -52,7 +51,7 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
         make(source, plan, results, folder)
     begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
     if data.command:
-        _, taken = Verbs().run([*data.command, "-o", name, "--json"], folder)
+        _, taken = run_alone([*data.command, "-o", name, "--json"], folder / name, folder)
         results.add(DATA, name, 0, {"of": describe_data(folder / name)} | taken | program())
         return
     if data.cut:
@@ -73,7 +72,7 @@ def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> No
     if row.shape:
         for name in row.data:
             make(name, plan, results, folder)
-        taken = train(row, plan.shapes[row.shape], seed, folder) | {"data": _digests(row, results)}
+        taken = train(row, plan.shapes[row.shape], seed, plan.measures.valid, folder) | {"data": _digests(row, results)}
     figures = measure(row, seed, plan.measures, folder)
     net = Path(net_of(row, seed, folder))
     made = {"net": net.relative_to(folder).as_posix(), "sha256": sha256_of(net)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tyro
 
+from experiments.arena.process import ends_as_interrupts
 from experiments.recipe.plan import read_plan
 from experiments.recipe.work import work_through
 from experiments.results import Results
@@ -33,7 +34,7 @@ class Command:
 
     def run(self) -> None:
         plan = read_plan(self.plan)
-        with FolderLock(self.folder), hold(self.results, "name other --results"):
+        with ends_as_interrupts(), FolderLock(self.folder), hold(self.results, "name other --results"):
             results = Results(self.results)
             known = set(results.lines)
             work_through(plan, results, self.folder.resolve(), self.only, self.games)

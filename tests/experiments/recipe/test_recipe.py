@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import signal
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
 
 from experiments.factory.study import SEARCH, STATIC, Studio
-from experiments.recipe import work
+from experiments.recipe import measure, work
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import Data, Measures, Plan, Row, read_plan
 from experiments.recipe.tables import correlation, measured, write_tables
 from experiments.results import Results
+from experiments.verb import Verbs
 from lite.datasets.provenance import digest_of, libraries, program
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
+from liteshogi.commands.recipe import run as verb
 from liteshogi.commands.recipe.run import Command
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
-from search.machine.folder_lock import hold
+from search.machine.folder_lock import FolderLock, hold
 from search.rules.huffman import HCP
 
 ROOT = Path(__file__).parents[3]
@@ -160,6 +164,39 @@ def test_a_row_keeps_what_it_is_of(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert net.items() >= (program() | libraries()).items()
     given = {name: line["sha256"] for (kind, name, _), line in results.lines.items() if kind == "file"}
     assert given == {name: digest_of(network_file("default")) for name in ("net.safetensors", "default")}
+
+
+def test_a_training_that_a_killed_run_has_left_is_waited_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it saves meanwhile is gone on with, and the net is folded on the plan's held-out games."""
+    row, said = Row("a", (), shape="dense", data=("positions.hcpe",)), []
+    run = folder / "nets" / "a-0"
+    lock = FolderLock(run)
+    lock.take()
+
+    def end() -> None:
+        (run / "state.safetensors").touch()
+        lock.release()
+
+    def trained(_: Verbs, words: list[str], where: Path) -> tuple[str, dict[str, float]]:
+        said.append(words)
+        (run / "log.jsonl").write_text('{"step": 9}\n')
+        (run / "config.json").write_text('{"batch-size": 8, "epochs": 1}')
+        return "", {"seconds": 1.0}
+
+    monkeypatch.setattr(Verbs, "run", trained)
+    monkeypatch.setattr(measure, "fold_file", lambda run, net, data, *_, **__: {"mean_error": data[0].name})
+    Timer(0.2, end).start()
+    figures = measure.train(row, ["dense"], 0, "held-out.hcpe3", folder)
+    assert [words[-1] for words in said] == ["--resume"]
+    assert figures == {"seconds": 1.0, "samples": 72, "epochs": 1, "rounding": "held-out.hcpe3", "resumed": True}
+
+
+def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what is under way is told to end, too."""
+    handlers = []
+    monkeypatch.setattr(verb, "work_through", lambda *_: handlers.append(signal.getsignal(signal.SIGTERM)))
+    Command(tmp_path / "work", plan=PAGE / "plan.toml", results=tmp_path / "results.jsonl").run()
+    assert handlers == [signal.default_int_handler]
 
 
 def invented(plan: Plan, path: Path) -> Results:
