@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import torch
 
+from experiments.arena.process import ends_as_interrupts
 from experiments.compare.comparison import (
     choose_positions,
     finish_run,
@@ -279,11 +280,12 @@ class Comparison:
 def compare(comparison: Comparison) -> dict[str, Any]:
     """Train and measure what is not done yet, write table, figures and picture; the figures.
 
-    Raises OSError or ValueError in words, KeyboardInterrupt if a training was stopped.
+    Raises OSError or ValueError in words, KeyboardInterrupt if it was stopped.
     """
     comparison.check()
     torch.set_num_threads(comparison.threads)
-    report = comparison.report()
+    with ends_as_interrupts():
+        report = comparison.report()
     place = comparison.output / comparison.preset
     place.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(place.with_suffix(".json"), json.dumps(report, indent=1).encode())

@@ -24,6 +24,7 @@ from lite.datasets.provenance import digest_of
 from lite.records.decode import scan_games
 from lite.records.formats import HCPE, HCPE3, record_files, record_format
 from lite.records.reader import Reader
+from lite.training.checkpoint import named_errors
 from lite.training.log import read_log
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json
@@ -39,8 +40,10 @@ def finish_run(variant: Variant) -> dict[str, Any]:
     path = options.output / "result.json"
     made_with = {"options": options.fixed_options(), "data": [file.name for file in options.data]}
     if path.is_file():
-        result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if {name: result[name] for name in made_with} != made_with:
+        with named_errors(path, "no result of a run; remove it"):
+            result: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+            before = {name: result[name] for name in made_with}
+        if before != made_with:
             raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
         return result
     started = (options.output / "state.safetensors").exists()

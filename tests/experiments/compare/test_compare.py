@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from experiments.compare import variants
-from experiments.compare.compare import SAMPLE
+from experiments.compare.compare import SAMPLE, Comparison
 from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
@@ -99,6 +100,22 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
     assert resumed["log"] == whole["log"]
     assert finish_run(cut) == json.loads((cut.options.output / "result.json").read_text())
     assert not (cut.options.output / "state.safetensors").exists()
+    for content in ("{}", "[1]", '{"options":'):
+        (cut.options.output / "result.json").write_text(content)
+        with pytest.raises(ValueError, match=r"result\.json: no result of a run; remove it: "):
+            finish_run(cut)
+
+
+def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the bench under way in a process of its own is told to end, too."""
+
+    def stopped(_: Comparison) -> None:
+        assert signal.getsignal(signal.SIGTERM) == signal.default_int_handler
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Comparison, "report", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        tiny("nets", tmp_path).run()
 
 
 def test_games_are_drawn_whole(tmp_path: Path) -> None:
