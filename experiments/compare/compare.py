@@ -121,6 +121,8 @@ class Comparison:
         learnt, judged = ({path.resolve() for path in record_files(files)} for files in (self.data, self.valid))
         if learnt & judged:
             raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
+        if self.yardstick and self.preset != "nets":
+            raise ValueError("--yardstick: is for value networks, which are in the preset nets alone")
         if self.yardstick:
             record_files(self.yardstick)
         self.play.check()

@@ -17,7 +17,10 @@ from search.evaluation.shipped import network_file
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
     """Make, train and measure what has no result yet, in the plan's order, `only` the rows of some tables if any are
-    named; `games` come after all trainings, second seeds last."""
+    named; `games` come after all trainings, second seeds last. ValueError names a table that is none."""
+    tables = dict.fromkeys(table for row in plan.rows for table in row.tables)
+    if unknown := [name for name in only if name not in tables]:
+        raise ValueError(f"--only {unknown[0]}: the plan has no such table; there are {', '.join(tables)}")
     (folder / "nets").mkdir(exist_ok=True)
     for name in _given(plan):
         results.describe(name, folder / name)

@@ -26,6 +26,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
+        if not self.results.is_file():  # an empty page would be drawn of none
+            raise FileNotFoundError(f"{self.results}: there is no such file; liteshogi recipe run writes it")
         plan, results = read_plan(self.plan), Results(self.results)
         write_tables(self.page, plan, results)
         pictures = [str(path) for path in draw_all(plan, results, self.results.parent)]

@@ -215,7 +215,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"epochs": 0}, "--epochs 0: must be at least 1"),
         ({"valid": (VALID,)}, "both to learn from and to judge on"),
         ({"valid": (none,)}, "none.hcpe3: no such file"),
-        ({"yardstick": (none,)}, "none.hcpe3: no such file"),
+        ({"preset": "nets", "yardstick": (none,)}, "none.hcpe3: no such file"),
+        ({"yardstick": (VALID,)}, "--yardstick: is for value networks"),
         ({"play": GameOptions(games=3)}, "--games 3: an even number is needed"),
         ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such network"),
         ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
@@ -223,7 +224,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     )
     for changes, words in options:
         with pytest.raises((ValueError, OSError), match=words):
-            tiny("draw", place, **changes).run()
+            tiny(output=place, **{"preset": "draw"} | changes).run()  # type: ignore[arg-type]
     assert not place.exists()
 
 

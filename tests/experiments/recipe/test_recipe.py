@@ -24,6 +24,7 @@ from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files
 from liteshogi.commands.recipe import run as verb
+from liteshogi.commands.recipe.draw import Command as Draw
 from liteshogi.commands.recipe.run import Command
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network_file import load_network
@@ -189,6 +190,17 @@ def test_a_training_that_a_killed_run_has_left_is_waited_for(folder: Path, monke
     figures = measure.train(row, ["dense"], 0, "held-out.hcpe3", folder)
     assert [words[-1] for words in said] == ["--resume"]
     assert figures == {"seconds": 1.0, "samples": 72, "epochs": 1, "rounding": "held-out.hcpe3", "resumed": True}
+
+
+def test_what_would_do_nothing_is_refused(tmp_path: Path) -> None:
+    results, page = tmp_path / "results.jsonl", tmp_path / "page.md"
+    with pytest.raises(ValueError, match=r"--only kind: the plan has no such table; there are .*kinds"):
+        Command(tmp_path / "work", plan=PAGE / "plan.toml", results=results, only=("kinds", "kind")).run()
+    results.unlink()
+    page.write_text("<!-- table kinds -->\nkept\n<!-- end -->\n")
+    with pytest.raises(FileNotFoundError, match=r"results\.jsonl: there is no such file; liteshogi recipe run"):
+        Draw(page=page, plan=PAGE / "plan.toml", results=results).run()
+    assert "kept" in page.read_text()
 
 
 def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
