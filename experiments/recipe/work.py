@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from search.evaluation.shipped import network_file
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
     """Make, train and measure what has no result yet, in the plan's order, `only` the rows of some tables if any are
-    named; `games` come after all trainings, second seeds last. ValueError names a table that is none."""
+    named; `games` come after all trainings, second seeds last. Raises ValueError for a table that is none, and
+    FileNotFoundError before anything is made where a file that all nets are measured by is not there."""
     tables = dict.fromkeys(table for row in plan.rows for table in row.tables)
     if unknown := [name for name in only if name not in tables]:
         raise ValueError(f"--only {unknown[0]}: the plan has no such table; there are {', '.join(tables)}")
+    rows = [row for row in plan.rows if not only or set(only) & set(row.tables)]
+    _require(plan, rows, results, folder, games)
     (folder / "nets").mkdir(exist_ok=True)
     for name in _given(plan):
         results.describe(name, folder / name)
@@ -28,13 +31,25 @@ def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ..
         results.describe_file(name, folder / network_file(name))
     for name in plan.measures.kinds.values():
         make(name, plan, results, folder)
-    rows = [row for row in plan.rows if not only or set(only) & set(row.tables)]
     for number in range(max((len(row.seeds) for row in rows), default=0)):
         for row in rows:
             for seed in row.seeds[number : number + 1]:
                 learn(row, seed, plan, results, folder)
     for row in rows if games else ():
         compete(row, plan, results, folder)
+
+
+def _require(plan: Plan, rows: Sequence[Row], results: Results, folder: Path, games: bool) -> None:
+    """Refuse what would fail when the first net has been trained."""
+    measures = plan.measures
+    wanted: list[str] = []
+    if any(results.find(NET, row.name, seed) is None for row in rows for seed in row.seeds):
+        wanted += [measures.residual, measures.yardstick, measures.valid, *measures.kinds.values()]
+    if games and any(row.games and results.find("games", row.name, row.seeds[0]) is None for row in rows):
+        wanted += [str(network_file(measures.opponent)), measures.openings]
+    for name in wanted:
+        if name not in plan.data and not (folder / name).exists():
+            raise FileNotFoundError(f"{folder / name}: there is no such file, by which the plan measures")
 
 
 def _given(plan: Plan) -> Iterator[str]:

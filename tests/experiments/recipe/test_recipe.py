@@ -192,6 +192,21 @@ def test_a_training_that_a_killed_run_has_left_is_waited_for(folder: Path, monke
     assert figures == {"seconds": 1.0, "samples": 72, "epochs": 1, "rounding": "held-out.hcpe3", "resumed": True}
 
 
+@pytest.mark.parametrize("missing", ["residual", "yardstick", "valid", "opponent", "openings"])
+def test_what_is_measured_by_must_be_there(folder: Path, missing: str) -> None:
+    """Before anything is made."""
+    there = {"residual": "games.hcpe3", "yardstick": "games.hcpe3", "valid": "games.hcpe3", "openings": "games.hcpe3"}
+    named = there | {"teacher": "net.safetensors", "opponent": "default"} | {missing: "none.safetensors"}
+    plan = Plan(Measures(**named, nodes=1, games=2, win_score=9), {}, {}, (Row("a", ("t",), net="none", games=True),))
+    results = Results(folder / "results.jsonl")
+    with pytest.raises(
+        FileNotFoundError, match=r"none\.safetensors: there is no such file, by which the plan measures"
+    ):
+        work.work_through(plan, results, folder, (), True)
+    assert not (folder / "nets").exists()
+    assert not results.lines
+
+
 def test_what_would_do_nothing_is_refused(tmp_path: Path) -> None:
     results, page = tmp_path / "results.jsonl", tmp_path / "page.md"
     with pytest.raises(ValueError, match=r"--only kind: the plan has no such table; there are .*kinds"):
