@@ -79,7 +79,7 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
             raise FileNotFoundError(f"{program}: there is no such network")
         raise ValueError(
             f"{command}: --nodes and --depth are for networks, named by their files, and this is {kind}; "
-            "play it by the clock: --byoyomi MILLISECONDS"
+            "liteshogi match plays it by the clock: --byoyomi MILLISECONDS"
         )
     values, given = OptionValues(OPTIONS), set()
     for setting in (*settings, *options):
