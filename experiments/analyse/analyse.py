@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from search.alphabeta.paging import back_table
 from search.engine import Analysis, Engine
 from search.machine.bounds import MOST_THREADS, check_numbers
 from search.machine.files import check_output, write_atomically
+from search.machine.interrupt import interrupt_flag
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
 from search.warmup import warm_up
@@ -66,7 +67,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
 
     Of several games, those whose KIF is there are skipped, and those that cannot be read refused; of one, either is an
     error. Ctrl-C ends it early: of one game what is done is written (KeyboardInterrupt if nothing is), of several only
-    whole games. Raises OSError or ValueError in words.
+    whole games; a second one waits for the files. Raises OSError or ValueError in words.
     """
     check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
     check_numbers(options, "threads", most=MOST_THREADS)
@@ -86,7 +87,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
             _check(one, options)
             chosen.append(one)
     reports: list[dict[str, Any]] = []
-    interrupted = False
+    stopped = False
     if chosen:
         engine = AlphaBetaEngine(options.net, options.hash, options.threads)
         engine.multipv = options.multipv
@@ -94,19 +95,28 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
         warm_up()
         if options.nodes is None:
             back_table(engine.table).wait()
-        for number, one in enumerate(chosen, 1):
-            assert isinstance(one.game, Game)
-            if len(chosen) > 1:
-                print(f"game {number} of {len(chosen)}: {one.game.place}", file=sys.stderr, flush=True)
-            engine.new_game()
-            limits = (None if options.nodes else options.milliseconds, options.nodes)
-            judgements, interrupted = judge(one.game, engine, *limits)
-            if interrupted and (not judgements or not one.alone):
-                break
-            reports.append(_write(one.game, judgements, one.output, options))
-        if interrupted and not reports:
+        with interrupt_flag(patient=True) as interrupted:
+            for number, one in enumerate(chosen, 1):
+                assert isinstance(one.game, Game)
+                if len(chosen) > 1:
+                    print(f"game {number} of {len(chosen)}: {one.game.place}", file=sys.stderr, flush=True)
+                engine.new_game()
+                limits = (None if options.nodes else options.milliseconds, options.nodes)
+                judgements = judge(one.game, engine, *limits, interrupted)
+                positions = len(one.game.moves) + 1
+                if len(judgements) < positions:
+                    kept = bool(judgements) and one.alone
+                    writing = "; writing its files" if kept else ""
+                    print(f"\nstopped after {len(judgements)} of {positions} positions{writing}", file=sys.stderr)
+                    if not kept:
+                        break
+                reports.append(_write(one.game, judgements, one.output, options))
+                if interrupted():
+                    break
+            stopped = interrupted()
+        if stopped and not reports:
             raise KeyboardInterrupt
-    return {"games": reports, "skipped": skipped, "refused": refused, "interrupted": interrupted}
+    return {"games": reports, "skipped": skipped, "refused": refused, "interrupted": stopped}
 
 
 def _check(one: Chosen, options: Analysing) -> None:
@@ -140,8 +150,10 @@ def _write(game: Game, judgements: list[Judgement], output: Path, options: Analy
     return report | {"kif": str(output), "page": str(page), "picture": str(picture)}
 
 
-def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | None) -> tuple[list[Judgement], bool]:
-    """Search the positions of a game, the first one and that after each move, and whether Ctrl-C ended it early.
+def judge(
+    game: Game, engine: Engine, milliseconds: int | None, nodes: int | None, interrupted: Callable[[], bool]
+) -> list[Judgement]:
+    """Search the positions of a game, the first one and that after each move; fewer where `interrupted` says so.
 
     Every position takes so long, or so many nodes, and has as many lines as the engine's `multipv`.
     """
@@ -152,27 +164,22 @@ def judge(game: Game, engine: Engine, milliseconds: int | None, nodes: int | Non
     def search(ply: int) -> list[Analysis]:
         return engine.analyse(game.start_sfen, moves[:ply], nodes=nodes, time_ms=milliseconds, multipv=engine.multipv)
 
-    # Compiled code hears no signal: it runs in a thread of its own while this one waits for Ctrl-C.
+    # Compiled code hears no signal: it runs in a thread of its own while this one looks for Ctrl-C.
     with ThreadPoolExecutor(1) as worker:
-        try:
-            for ply in range(len(moves) + 1):
-                searching = worker.submit(search, ply)
-                while not searching.done():
-                    try:
-                        searching.result(PATIENCE)
-                    except NotYet:
-                        continue
-                black = (ply % 2 == 0) == black_first
-                best, *others = (_judgement(found, black) for found in searching.result())
-                done.append(Judgement(best.score, best.win_rate, best.depth, best.nodes, best.line, tuple(others)))
-                _tell(ply, len(moves), names[ply - 1] if ply else "", done[-1])
-        except KeyboardInterrupt:
-            engine.stop()
-            print(f"\nstopped after {len(done)} of {len(moves) + 1} positions", file=sys.stderr)
-            return done, True
+        for ply in range(len(moves) + 1):
+            searching = worker.submit(search, ply)
+            while wait([searching], PATIENCE).not_done and not interrupted():
+                pass
+            if interrupted():
+                engine.stop()
+                return done
+            black = (ply % 2 == 0) == black_first
+            best, *others = (_judgement(found, black) for found in searching.result())
+            done.append(Judgement(best.score, best.win_rate, best.depth, best.nodes, best.line, tuple(others)))
+            _tell(ply, len(moves), names[ply - 1] if ply else "", done[-1])
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    return done, False
+    return done
 
 
 def _judgement(found: Analysis, black: bool) -> Judgement:

@@ -9,15 +9,16 @@ from typing import Any
 
 
 @contextmanager
-def interrupt_flag(*others: signal.Signals) -> Iterator[Callable[[], bool]]:
+def interrupt_flag(*others: signal.Signals, patient: bool = False) -> Iterator[Callable[[], bool]]:
     """Turns Ctrl-C, and other signals, into a flag that the loop looks at between two steps; a second one stops at
-    once, with KeyboardInterrupt."""
+    once, with KeyboardInterrupt, or if `patient`, where no step is long, changes nothing."""
     pressed: list[bool] = []
 
     def press(*_: Any) -> None:
         pressed.append(True)
-        for number in before:
-            signal.signal(number, signal.default_int_handler)
+        if not patient:
+            for number in before:
+                signal.signal(number, signal.default_int_handler)
 
     before: dict[signal.Signals, Any] = {}
     try:

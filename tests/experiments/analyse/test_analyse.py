@@ -349,7 +349,7 @@ def test_what_cannot_be_done_is_said(options, complaint):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_keeps_what_is_done(tmp_path):
+def test_ctrl_c_keeps_what_is_done_and_another_waits_for_the_files(tmp_path):
     output = tmp_path / "game.kif"
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
     command += ["--json"]
@@ -360,6 +360,11 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
         assert process.stdout is not None
         for line in process.stderr:
             if line.lstrip().startswith("5/49"):
+                break
+        process.send_signal(signal.SIGINT)
+        for line in process.stderr:
+            if line.startswith("stopped after"):
+                assert line.endswith("of 50 positions; writing its files\n")
                 break
         process.send_signal(signal.SIGINT)
         out, complaints = process.stdout.read(), process.stderr.read()

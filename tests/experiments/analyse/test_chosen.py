@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +76,11 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Whose positions were searched; every search finds nothing, and the fourth game is cut by Ctrl-C."""
     places: list[str] = []
 
-    def found(game: Any, *_: Any) -> tuple[list[Judgement], bool]:
+    def found(game: Any, *_: Any) -> list[Judgement]:
         places.append(Path(game.place.split()[0]).name)
-        return [Judgement(0, 0.5, 1, 1, ())] * (len(game.moves) + 1), len(places) == 4
+        if cut := len(places) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return [Judgement(0, 0.5, 1, 1, ())] * (len(game.moves) + 1 - cut)
 
     monkeypatch.setattr(analyse, "judge", found)
     monkeypatch.setattr(analyse, "warm_up", lambda: None)
