@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -89,6 +89,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
     reports: list[dict[str, Any]] = []
     stopped = False
     if chosen:
+        fonts = _fonts(name for one in chosen if isinstance(one.game, Game) for name in one.game.names)
         engine = AlphaBetaEngine(options.net, options.hash, options.threads)
         engine.multipv = options.multipv
         # The clock of the first positions must not pay for compiling, nor for the table's memory.
@@ -110,7 +111,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
                     print(f"\nstopped after {len(judgements)} of {positions} positions{writing}", file=sys.stderr)
                     if not kept:
                         break
-                reports.append(_write(one.game, judgements, one.output, options))
+                reports.append(_write(one.game, judgements, one.output, options, fonts))
                 if interrupted():
                     break
             stopped = interrupted()
@@ -129,19 +130,26 @@ def _check(one: Chosen, options: Analysing) -> None:
         check_output(one.output.with_suffix(suffix), overwrite=options.overwrite or not one.alone)
 
 
-def _write(game: Game, judgements: list[Judgement], output: Path, options: Analysing) -> dict[str, Any]:
+def _fonts(names: Iterable[str]) -> list[str]:
+    """The fonts of the pictures. Says if they cannot write one of the players' names."""
+    fonts = japanese_fonts()
+    if not all(can_be_drawn(name, fonts) for name in names):
+        print(
+            "Black and White stand for players' names in pictures, since the system has no Japanese font; "
+            "install one (Debian, Ubuntu: apt install fonts-noto-cjk), which a later run will find",
+            file=sys.stderr,
+        )
+    return fonts
+
+
+def _write(
+    game: Game, judgements: list[Judgement], output: Path, options: Analysing, fonts: list[str]
+) -> dict[str, Any]:
     """The files of a game; its figures with their names."""
     report = figures(game, judgements)
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
     losses = [move["loss"] for move in report["moves"]]
     picture, page = output.with_suffix(".png"), output.with_suffix(".html")
-    fonts = japanese_fonts()
-    if not all(can_be_drawn(name, fonts) for name in game.names):
-        print(
-            f"{picture}: Black and White stand for the players' names, since the system has no Japanese font; "
-            "install one (Debian, Ubuntu: apt install fonts-noto-cjk) and draw again",
-            file=sys.stderr,
-        )
     draw_analysis(report, picture, fonts)
     limit = f"{options.nodes:,} nodes" if options.nodes else f"{options.milliseconds:,} ms"
     searched = f"LiteShogi, {Path(options.net).stem}, {limit} a position"

@@ -121,6 +121,17 @@ def test_where_no_game_is_good_the_verb_fails(
     assert searched == []
 
 
+def test_names_that_cannot_be_drawn_are_told_of_once(
+    folder: Path, searched: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "two"):
+        (folder / f"{name}.kif").write_text("先手：羽生\n   1 ７六歩(77)\n   2 投了\n", encoding="utf-8")
+    monkeypatch.setattr(analyse, "japanese_fonts", lambda: ["DejaVu Sans"])
+    analyse_games(Analysing("default", (folder / "one.kif", folder / "two.kif"), nodes=100, hash=4))
+    assert searched == ["one.kif", "two.kif"]
+    assert capsys.readouterr().err.count("no Japanese font") == 1
+
+
 def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: list[str]) -> None:
     with pytest.raises(GameError, match=r"broken\.kif"):
         analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
