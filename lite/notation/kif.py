@@ -73,7 +73,7 @@ ENDINGS = {
     "不詰": None,
 }
 """What the words for an ending say. A line that begins with one is one."""
-_HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
+HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
     "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
@@ -133,7 +133,7 @@ class _Reader:
             return self._diagram()
         if handicap in ("", "平手"):
             return START_SFEN
-        sfen = _HANDICAPS.get(handicap)
+        sfen = HANDICAPS.get(handicap)
         if sfen is None:
             raise GameError(f"the handicap {handicap[:30]!r} without a board diagram")
         return str(sfen)

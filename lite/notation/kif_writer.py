@@ -12,7 +12,7 @@ import cshogi
 from cshogi import KIF
 
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
-from lite.notation.kif import ENDINGS
+from lite.notation.kif import ENDINGS, HANDICAPS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
@@ -83,7 +83,7 @@ def score_comment(score: int, whose: str) -> str:
 def handicap_name(sfen: str) -> str | None:
     """`平手`, `香落ち` and the like; None of a first position that has no such name."""
     placed = sfen.split()[:3]
-    for name, start in KIF.Parser.HANDYCAP_SFENS.items():
+    for name, start in HANDICAPS.items():
         if start is not None and start.split()[:3] == placed:
             return str(name)
     return None
@@ -95,9 +95,14 @@ def sides_of(sfen: str) -> tuple[str, str]:
 
 
 def _position(sfen: str) -> list[str]:
-    """The lines for the first position: a handicap's name, or a diagram."""
+    """The lines for the first position: a handicap's name that every program knows, or a diagram."""
     name = handicap_name(sfen)
-    return KIF.board_to_bod(cshogi.Board(sfen)).split("\n") if name is None else [f"手合割：{name}"]
+    if name in KIF.Parser.HANDYCAP_SFENS:
+        return [f"手合割：{name}"]
+    diagram = KIF.board_to_bod(cshogi.Board(sfen))
+    for word, side in zip(("先手", "後手"), sides_of(sfen), strict=True):
+        diagram = diagram.replace(word, side)
+    return diagram.split("\n")
 
 
 def _move_text(replay: GameBuilder, move: int, before: int | None) -> str:
