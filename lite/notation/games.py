@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,11 @@ _SUFFIXES = {
     ".sfen": USI,
     ".txt": USI,
 }
-_ENCODINGS = ("utf-8-sig", "cp932", "euc_jp")
+_SHIFT_JIS_ALONE = re.compile(rb"[\x80-\xa0]")
+"""Nearly every character of Shift JIS but half-width kana has such a byte, and EUC has none that one meets."""
+_HALF_WIDTH = re.compile("[｡-ﾟ]")
+_HALF_WIDTH_WORDS = re.compile(r"(?:[\0-\x7f]|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-ﾝ])[ｧ-ｮ]?[ｯｰ]*|(?<=[ｧ-ﾟ])･(?=[ｱ-ﾝ]))*+")
+"""ASCII, and half-width kana in an order that can be spoken, as `ﾎﾞﾅﾝｻﾞ`."""
 ANALYSED = ".analysed"
 """What the stem of a game ends in that `liteshogi analyse` has written beside the one it read."""
 MAX_TEXT = 1 << 28
@@ -66,12 +71,27 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
 
 
 def _decoded(raw: bytes) -> str | None:
-    for encoding in _ENCODINGS:
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return None
+    """The text of UTF-8, Shift JIS or EUC.
+
+    EUC may be Shift JIS by its bytes, then of half-width kana as nobody writes them: of `みさき` they make `､ﾟ､ｵ､ｭ`.
+    """
+    text = _decoded_as(raw, "utf-8-sig")
+    if text is not None:
+        return text
+    text = _decoded_as(raw, "cp932")
+    if text is not None and (
+        _SHIFT_JIS_ALONE.search(raw) or not _HALF_WIDTH.search(text) or _HALF_WIDTH_WORDS.fullmatch(text)
+    ):
+        return text
+    euc = _decoded_as(raw, "euc_jp")
+    return text if euc is None else euc
+
+
+def _decoded_as(raw: bytes, encoding: str) -> str | None:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError:
+        return None
 
 
 def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:

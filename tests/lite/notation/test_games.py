@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import cshogi
 import numpy as np
 import pytest
 from cshogi import CSA, KI2, KIF
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
@@ -334,6 +335,51 @@ def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "d.doc").touch()
     with pytest.raises(ValueError, match="not a game file"):
         next(iter(read_games(tmp_path / "d.doc")))
+
+
+def kanji_of_level_1() -> str:
+    """The 2,965 common ones of JIS X 0208."""
+    cells = (bytes((row, cell)) for row in range(0xB0, 0xD0) for cell in range(0xA1, 0xFF))
+    return "".join(cell.decode("euc_jp", "ignore") for cell in cells)
+
+
+HIRAGANA = "".join(map(chr, range(0x3041, 0x3094)))
+KATAKANA = "".join(map(chr, range(0x30A1, 0x30F7)))
+WORDS = st.text(HIRAGANA + KATAKANA + kanji_of_level_1() + "ー", min_size=1, max_size=8)
+SPOKEN = st.builds(
+    str.__add__,
+    st.sampled_from("ｱｲｳｴｵﾅﾆﾇﾈﾉﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜﾝ"),
+    st.lists(st.sampled_from([*"ｱｶｻﾀﾊﾝｰｯ", "ｶﾞ", "ｷｬ", "ｼﾞｮ", "ﾌｧ", "ﾊﾟ", "ｳﾞｧ", "･ﾏ"]), max_size=8).map("".join),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.tuples(WORDS, st.text(HIRAGANA, min_size=1, max_size=4)).map("".join), WORDS | st.just("gps_l"))
+def test_names_with_hiragana_are_read_of_every_encoding(
+    tmp_path_factory: pytest.TempPathFactory, one: str, other: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "names.csa"
+    for encoding in ("utf-8", "cp932", "euc_jp"):
+        path.write_bytes(f"N+{one}\nN-{other}\n{CSA_HEAD}%TORYO".encode(encoding))
+        assert only(path).names == (one, other)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SPOKEN, SPOKEN | WORDS | st.just("gps_l"))
+def test_half_width_names_are_shift_jis(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "names.csa"
+    raw = f"N+{one}\nN-{other}\n{CSA_HEAD}%TORYO".encode("cp932")
+    with contextlib.suppress(UnicodeDecodeError):
+        raw.decode()
+        reject()  # ﾈｺ are the bytes of a Latin letter
+    path.write_bytes(raw)
+    assert only(path).names == (one, other)
+
+
+@pytest.mark.parametrize("name", ["ひふみん", "ツツカナ", "羽生善治", "激指"])
+def test_euc_that_could_be_half_width_kana(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csa").write_bytes(f"N+{name}\n{CSA_HEAD}%TORYO".encode("euc_jp"))
+    assert only(tmp_path / "a.csa").names == (name, "")
 
 
 @settings(max_examples=100, deadline=None)
