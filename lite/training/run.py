@@ -332,7 +332,10 @@ class Run:
         return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played)
 
     def train(self) -> dict[str, Any]:
-        """Take the steps that remain; {step, steps} and the last figures of the held-out games."""
+        """Take the steps that remain; {step, steps} and the last figures of the held-out games, if there are any.
+
+        Ctrl-C saves and ends it early, as `max_steps` does: then `step` is less than `steps`.
+        """
         try:
             if self.step >= self.steps:
                 self._progress().say(

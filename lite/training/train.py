@@ -25,8 +25,9 @@ in the way of the parts of a batch."""
 
 
 def train_value(options: ValueTraining) -> dict[str, Any]:
-    """Train a value network; {step, steps} and the last figures of the held-out games.
+    """Train a value network; {step, steps} and the last figures of the held-out games, if there are any.
 
+    Ctrl-C saves and ends it early, as `max_steps` does: then `step` is less than `steps`, and `resume` goes on.
     Raises OSError or ValueError in words: bad options, files that cannot be read.
     """
     options.check()

@@ -6,6 +6,7 @@ not give.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 MOST = (1 << 31) - 1
@@ -17,12 +18,17 @@ MOST_AT_ONCE = 1024
 
 
 def check_number(name: str, number: int | None, least: int = 1, most: int | None = MOST) -> None:
-    """Raises ValueError, in the command line's words, for an option that is below `least` or above `most`, which None
-    leaves open; a number that is None was not given."""
-    if number is not None and number < least:
-        raise ValueError(f"--{name.replace('_', '-')} {number}: must be at least {least}")
-    if number is not None and most is not None and number > most:
-        raise ValueError(f"--{name.replace('_', '-')} {number}: must be at most {most:,}")
+    """Raises ValueError, in the command line's words, for an option that is no whole number (a script may give any
+    object), below `least`, or above `most`, which None leaves open; a number that is None was not given."""
+    if number is None:
+        return
+    option = f"--{name.replace('_', '-')} {number}"
+    if not isinstance(number, Integral):
+        raise ValueError(f"{option}: a whole number is needed, not a {type(number).__name__}")
+    if number < least:
+        raise ValueError(f"{option}: must be at least {least}")
+    if most is not None and number > most:
+        raise ValueError(f"{option}: must be at most {most:,}")
 
 
 def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = MOST) -> None:

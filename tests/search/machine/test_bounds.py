@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,13 @@ def test_a_number_passes_just_if_it_is_within(number, least, most):
     else:
         with pytest.raises(ValueError, match=f"^--tree-nodes {number}: must be at "):
             check_number("tree_nodes", number, least, most)
+
+
+@pytest.mark.parametrize("number", [1.5, 1e6, "20"])
+def test_what_is_no_whole_number_is_refused(number):
+    check_number("positions", np.int64(20))
+    with pytest.raises(ValueError, match=f"^--positions {re.escape(str(number))}: a whole number is needed, not a "):
+        check_number("positions", number)
 
 
 def test_every_number_that_was_given_is_looked_at():
