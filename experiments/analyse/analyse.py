@@ -21,7 +21,7 @@ from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import Analysis, Engine
 from search.machine.bounds import MOST_THREADS, check_numbers
-from search.machine.files import check_output, write_atomically
+from search.machine.files import WholeFile, check_output
 from search.machine.interrupt import interrupt_flag
 from search.rules.sfen import move_to_usi
 from search.score import is_mate, mate_plies
@@ -150,11 +150,15 @@ def _write(
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
     losses = [move["loss"] for move in report["moves"]]
     picture, page = output.with_suffix(".png"), output.with_suffix(".html")
-    draw_analysis(report, picture, fonts)
     limit = f"{options.nodes:,} nodes" if options.nodes else f"{options.milliseconds:,} ms"
     searched = f"LiteShogi, {Path(options.net).stem}, {limit} a position"
-    write_atomically(page, as_page(game, report, every, searched).encode())
-    write_atomically(output, write_kif(game, every, losses, "LiteShogi").encode())
+    # On a full disk there is none of them, and the same command may be given again.
+    with WholeFile(output) as kif_file, WholeFile(page) as page_file:
+        kif_file.write(write_kif(game, every, losses, "LiteShogi").encode())
+        page_file.write(as_page(game, report, every, searched).encode())
+        kif_file.finish()
+        page_file.finish()
+        draw_analysis(report, picture, fonts)
     return report | {"kif": str(output), "page": str(page), "picture": str(picture)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,22 @@ def test_where_no_game_is_good_the_verb_fails(
     assert "broken.kif" in capsys.readouterr().out
     Command("default", (*bad, folder / "wcsc28.csa")).run()  # done already
     assert searched == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_a_full_disk_leaves_nothing_in_the_way(folder: Path, searched: list[str], tmp_path: Path) -> None:
+    import resource
+
+    options = Analysing("default", (folder / "wcsc28.csa",), tmp_path / "out" / "game.kif", nodes=100, hash=4)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # the KIF is smaller, the page larger
+    try:
+        with pytest.raises(OSError, match=r"game\.html"):
+            analyse_games(options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list((tmp_path / "out").iterdir()) == []
+    assert analyse_games(options)["games"]
 
 
 def test_names_that_cannot_be_drawn_are_told_of_once(
