@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from search.machine.threads import started
 from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
 from search.mate.problems import set_problem
@@ -119,7 +120,8 @@ class MateSolver:
 
         `position` is an SFEN or a record of `position_dtype`, which is left alone (repetition with the game so far is
         not looked at). `shorten` searches again for shorter mates, with about as much work as the first took.
-        Any of `milliseconds`, `nodes`, `stop` may end the search. ValueError for an SFEN that cannot be read.
+        Any of `milliseconds`, `nodes`, `stop` may end the search, `milliseconds` at once where the system has no thread
+        for a timer. ValueError for an SFEN that cannot be read.
         """
         self.prepare()
         begun = time.perf_counter()
@@ -127,9 +129,9 @@ class MateSolver:
         flag = StopFlag() if stop is None else stop
         timer = None
         if milliseconds is not None:
-            timer = threading.Timer(min(max(milliseconds / 1000, 0.0), _LONGEST_WAIT), flag.set)
-            timer.daemon = True
-            timer.start()
+            timer = started(threading.Timer(min(max(milliseconds / 1000, 0.0), _LONGEST_WAIT), flag.set))
+            if timer is None:  # no answer is better than one too late
+                flag.set()
         try:
             if threading.current_thread() is threading.main_thread():
                 found = self._interruptible(flag, nodes, shorten)
@@ -151,8 +153,9 @@ class MateSolver:
             except BaseException as error:
                 errors.append(error)
 
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
+        worker = started(threading.Thread(target=work))
+        if worker is None:
+            return self._search(flag, nodes, shorten)
         try:
             worker.join()
         except KeyboardInterrupt:

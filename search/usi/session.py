@@ -214,9 +214,9 @@ class Session:
         self._thinking.end()
         try:
             self._ready_engine().set_position(rest)
-        except ValueError as error:
+        except Exception as error:
             # The GUI's board is another one than ours: a move for the old position would be illegal there.
-            self._refused = str(error)
+            self._refused = _in_words(error)
             raise
         self._refused = ""
 

@@ -196,6 +196,14 @@ def test_it_stops_when_it_is_told():
     assert MateSolver(1).solve(MATE_IN_ELEVEN, nodes=50).status is MateStatus.UNKNOWN
 
 
+def test_a_system_without_threads_to_give_gets_its_mates(monkeypatch, solver):
+    """Without a timer a search that has a clock ends before it could be late."""
+    solver.prepare()
+    monkeypatch.setattr("search.mate.solver.started", lambda thread: None)
+    assert solver.solve(MATE_IN_ELEVEN).plies == 11
+    assert MateSolver(1).solve(MATE_IN_ELEVEN, milliseconds=1000).status is MateStatus.UNKNOWN
+
+
 def test_what_is_no_position_is_refused_in_words(solver, tmp_path):
     with pytest.raises(ValueError, match="SFEN"):
         solver.solve("nonsense")

@@ -12,6 +12,7 @@ from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.usi.alphabeta import AlphaBetaAdapter
 from tests.usi_session import InProcess
 
 REFUSED = (
@@ -63,13 +64,16 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
     assert len(said) == (3 if broken == "search" else 1)
 
 
-def no_thread(thread):
+def no_thread(*_):
     raise RuntimeError("can't start new thread")
 
 
 @pytest.mark.parametrize("ready", [False, True])
-def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, ready):
+def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, tmp_path, ready):
     """Another program's may be all that there are, from the start or in the midst of a game."""
+    # As at the first start of all, when what the search never calls is compiled, too.
+    monkeypatch.setattr("search.warmup.CACHE_DIRECTORY", tmp_path)
+    monkeypatch.setattr("search.warmup._start_second", lambda: None)
     session = InProcess()
     if ready:
         session.send("isready").until("readyok")
@@ -82,7 +86,17 @@ def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, ready):
     for go in ("go btime 0 wtime 0 byoyomi 5000", "go infinite", "go depth 3"):
         move = session.send("position startpos", go, "stop").bestmove()
         assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(move)))
-    assert session.send("go mate 1000").until("checkmate")[-1] == "checkmate timeout"
+    assert session.send("go mate 1000").until("checkmate")[-1] == "checkmate nomate"  # no move gives check
+    session.usi.close()
+
+
+def test_no_move_is_played_for_a_position_that_came_before_there_was_an_engine(monkeypatch):
+    session, make = InProcess(), AlphaBetaAdapter.make
+    monkeypatch.setattr(AlphaBetaAdapter, "make", no_thread)
+    session.send("position startpos moves 7g7f")
+    monkeypatch.setattr(AlphaBetaAdapter, "make", make)
+    assert session.send("go depth 1").bestmove() == "resign"
+    assert session.send("position startpos moves 7g7f", "go depth 1").bestmove() != "resign"
     session.usi.close()
 
 
