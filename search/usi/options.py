@@ -122,6 +122,12 @@ class OptionValues:
         self._options = {option.name.lower(): option for option in declared}
         self._values: dict[str, int | bool | str] = {option.name: option.default for option in declared}
 
+    def copy(self) -> OptionValues:
+        """The values as they stand, whatever is set from here on."""
+        found = OptionValues(self.declared)
+        found._values.update(self._values)
+        return found
+
     def set(self, name: str, text: str) -> str:
         """Read a value; returns the option's declared name. ValueError in words."""
         option = self._options.get(name.lower())

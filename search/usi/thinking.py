@@ -35,6 +35,8 @@ class Thinking:
         self, options: OptionValues, adapter: Adapter, write: Callable[[str], None], say: Say, say_once: Say
     ) -> None:
         self._options = options
+        self._in_force = options
+        """Those of the search under way: a GUI may set others meanwhile."""
         self._adapter = adapter
         self._write = write
         self._say = say
@@ -46,7 +48,8 @@ class Thinking:
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
         self._book: Book | None = None
-        self._book_path: Path | None = None
+        self._book_asked = False
+        """Whether a GUI has asked for a book, or for none, since one was opened."""
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
         self.punctuality = Punctuality()
@@ -88,20 +91,19 @@ class Thinking:
 
             with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
-        name = self._options.text("BookFile")
-        path = None if name == NO_BOOK else Path(self._options.text("BookDir"), name)
-        if path != self._book_path:
-            self._book, self._book_path = None, path
+        if self._book_asked:
+            self._book_asked, self._book = False, None
+            name = self._options.text("BookFile")
             with self._beside("BookFile", "a book"):
-                if path is not None:
+                if name != NO_BOOK:
                     from search.usi.book import Book
 
-                    self._book = Book(path)
+                    self._book = Book(Path(self._options.text("BookDir"), name))
 
     def option_set(self, name: str) -> None:
-        """A GUI has set this option: the same path may hold another book by now."""
+        """A GUI has set this option: the same path may hold another book by now. The search under way keeps its own."""
         if name in ("BookFile", "BookDir"):
-            self._book = self._book_path = None
+            self._book_asked = True
 
     @contextlib.contextmanager
     def _beside(self, what: str, name: str) -> Iterator[None]:
@@ -115,6 +117,7 @@ class Thinking:
 
     def begin(self, engine: Engine | None, said: Go) -> None:
         """Search the engine's position, which is `ready`; without an engine or a position the answer is to resign."""
+        self._in_force = self._options.copy()
         self._release = threading.Event()
         if not (said.ponder or said.infinite):
             self._release.set()
@@ -144,11 +147,11 @@ class Thinking:
 
     def _book_move(self, engine: Engine) -> Analysis | None:
         """The book's move for the position that was set, its candidates told as lines; None if it has none."""
-        if self._book is None or not self._options.flag("USI_OwnBook"):
+        if self._book is None or not self._in_force.flag("USI_OwnBook"):
             return None
         from search.usi.book_choice import BookRules, choose
 
-        found = choose(self._book, engine.position, BookRules.from_options(self._options), self._say_once)
+        found = choose(self._book, engine.position, BookRules.from_options(self._in_force), self._say_once)
         if found is None:
             return None
         engine.limit(None)
@@ -160,7 +163,7 @@ class Thinking:
         """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
         from search.engine import Limits
 
-        solver, nodes = self._root_mate, self._options.number("Mate_Root_Search")
+        solver, nodes = self._root_mate, self._in_force.number("Mate_Root_Search")
         if said.searchmoves or engine.multipv > 1 or not nodes:
             solver = None
         limits = Limits(
@@ -196,7 +199,7 @@ class Thinking:
 
     def _limited(self, asked: int | None, name: str) -> int | None:
         """The smaller of what `go` asked for and what an option allows every search, whose 0 is no limit."""
-        allowed = self._options.number(name) or None
+        allowed = self._in_force.number(name) or None
         return min(filter(None, (asked, allowed)), default=None)
 
     def _bestmove(self, best: Analysis | None) -> str:
@@ -204,15 +207,15 @@ class Thinking:
             return "bestmove resign"
         if best.best_move == "win":
             return "bestmove win"
-        if best.depth and best.score <= -self._options.number("ResignValue"):
+        if best.depth and best.score <= -self._in_force.number("ResignValue"):
             return "bestmove resign"
-        ponder = self._options.flag("USI_Ponder") and best.ponder_move
+        ponder = self._in_force.flag("USI_Ponder") and best.ponder_move
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
 
     def _info(self, found: Analysis, lines: int) -> None:
         multi = f" multipv {found.rank}" if lines > 1 else ""
         chances = ""
-        if self._options.flag("UCI_ShowWDL"):
+        if self._in_force.flag("UCI_ShowWDL"):
             chances = " wdl {} {} {}".format(*self._adapter.chances(found))
         line = " ".join(("", "pv", *found.pv)) if found.pv else ""
         self._write(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.rules.shogi import START_SFEN
 from search.usi.book import Book, BookMove
 from search.usi.book_choice import BookRules, choose, flip_move, flip_sfen
+from search.usi.thinking import Thinking
 
 HEADER = "#YANEURAOU-DB2016 1.00\n"
 ALL = BookRules(moves=10_000, value_difference=99_999, value_limits=(-99_999, -99_999))
@@ -287,3 +289,22 @@ def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, told)
     assert hit is not None
     assert (hit.analysis.best_move, hit.analysis.score_text) == ("7g7f", f"cp {told}")  # chosen by the book's own
     assert hit.lines[0] == f"multipv 1 depth 20 score cp {told} pv 7g7f"
+
+
+@pytest.mark.parametrize(
+    "option", ["BookFile value no_book", "BookDir value elsewhere", "USI_OwnBook value false", "BookMoves value 0"]
+)
+def test_an_option_that_is_set_during_a_search_counts_from_the_next_on(session, tmp_path, monkeypatch, option):
+    make(tmp_path, "9g9f none 0 20 1")
+    options_set, look = threading.Event(), Thinking._book_move
+
+    def look_late(thinking, engine):
+        assert options_set.wait(60)
+        return look(thinking, engine)
+
+    monkeypatch.setattr(Thinking, "_book_move", look_late)
+    session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value book.db")
+    session.send("position startpos", "go depth 2", f"setoption name {option}")
+    options_set.set()
+    assert session.bestmove() == "9g9f"
+    assert session.send("go depth 2").bestmove() != "9g9f"
