@@ -36,7 +36,7 @@ def deepen(pos, thread, accumulators, network, last):
     is_short = 0 < thread.node_limit <= SHORT_NODES
     thread.parameters = thread.numbers.short if is_short else thread.numbers.long
     begun = np.int64(thread.nodes)
-    if thread.depth == 0 and thread.root_first == 0:
+    if thread.nodes == 0:  # a search begins, with several threads not each at the first depth
         for index in range(thread.root_count):
             thread.root_nodes[thread.root_moves[index]] = 0
     for depth in range(np.int64(thread.depth) + 1, last + 1):
