@@ -46,7 +46,9 @@ def search_once(pos, thread, accumulators, network, node_limit, depth):
     if begin_search(pos, thread, node_limit) == 0:
         return np.int64(0), np.int64(0)
     deepen(pos, thread, accumulators, network, min(depth, np.int64(MAX_PLY - 1)) if depth else np.int64(MAX_PLY - 1))
-    return best_found(thread), np.int64(thread.score)
+    move = best_found(thread)
+    better = thread.line_length != 0 and move != thread.line[0]  # of a depth that was cut
+    return move, np.int64(thread.pv_score if better else thread.score)
 
 
 @jit
