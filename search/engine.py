@@ -27,6 +27,8 @@ from search.score import CP_PER_LOGIT, MATE, MAX_PLY, is_mate, mate_plies
 LONGEST_GAME = STACK - MAX_PLY - 8
 """Moves of a game that a position record holds, with room for the search on top."""
 DEFAULT_DEPTH = 12
+HIGHEST_LIMIT = (1 << 63) - 1
+"""Compiled code counts in 64 bits."""
 DECLARE = "win"
 """The move that declares a win."""
 
@@ -96,7 +98,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a search besides its clock and `stop`, and what it may play. ValueError for a number below 1."""
+    """What ends a search besides its clock and `stop`, and what it may play. ValueError for a number below 1 or above
+    `HIGHEST_LIMIT`."""
 
     nodes: int | None = None
     """Nodes of alpha-beta, playouts of PUCT."""
@@ -106,8 +109,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, number in (("nodes", self.nodes), ("depth", self.depth)):
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}, but a limit is at least 1")
+            if number is not None and not 1 <= number <= HIGHEST_LIMIT:
+                raise ValueError(f"{name} is {number}, but a limit is at least 1 and at most {HIGHEST_LIMIT}")
 
 
 OnInfo = Callable[[Analysis], None]
@@ -199,8 +202,8 @@ class Engine(ABC):
         """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
 
         The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
-        ValueError for a position or move that is not legal, and for `nodes`, `depth` or `multipv` below 1; RuntimeError
-        while another thread searches with this engine.
+        ValueError for a position or move that is not legal, for `nodes` or `depth` that are no `Limits`, and for
+        `multipv` below 1; RuntimeError while another thread searches with this engine.
         """
         if multipv is not None and multipv < 1:
             raise ValueError(f"multipv is {multipv}, but at least one line is to be looked for")

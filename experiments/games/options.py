@@ -14,6 +14,7 @@ from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import network_file
+from search.machine.bounds import MOST_MEGABYTES
 from search.usi.alphabeta import DEFAULT_FV_SCALE
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -23,7 +24,7 @@ HASH_MB = 16
 _PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
 _STEPS = tuple(Check(re.sub(r"\W", "_", f"skip_{name}"), False) for name in STEPS)
 OPTIONS: tuple[Option, ...] = (
-    Spin("USI_Hash", HASH_MB, 1, 1 << 20),
+    Spin("USI_Hash", HASH_MB, 1, MOST_MEGABYTES),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
     Spin("Draw_Value_Black", 500, 0, 1000),

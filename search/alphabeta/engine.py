@@ -27,6 +27,7 @@ from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
+from search.machine.bounds import check_threads
 from search.machine.clock import READABLE, ticks_at
 from search.machine.threads import started
 from search.rules.position import copy_position
@@ -62,15 +63,15 @@ class AlphaBetaEngine(Engine):
         return self.network.cp_per_logit
 
     def set_threads(self, count: int) -> None:
-        """Use so many threads (1 or more); ValueError below 1."""
-        if count < 1:
-            raise ValueError(f"threads are {count}, but one at least is needed")
+        """Use so many threads; ValueError for fewer than 1 or more than 64."""
+        check_threads(count)
         while len(self._threads) < count:
             self._threads.append(SearchThread(self.network, self.table))
         del self._threads[count:]
 
     def set_hash(self, megabytes: int) -> None:
-        """Another table; if it does not fit, MemoryError and the old one stays."""
+        """Another table; if it does not fit, MemoryError (ValueError if none can have that size) and the old one
+        stays."""
         self.use_table(TranspositionTable(megabytes))
 
     def use_table(self, table: TranspositionTable) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from search.machine.bounds import check_megabytes
 from search.machine.jit import jit
 from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
 from search.score import MATE_BOUND
@@ -43,7 +44,9 @@ class TranspositionTable:
     """A table of `megabytes` MiB; `.record` (table_dtype) is what jitted code takes."""
 
     def __init__(self, megabytes: int) -> None:
-        """Reserve the memory, which the system hands out as it is touched; MemoryError in words if it does not fit."""
+        """Reserve the memory, which the system hands out as it is touched; MemoryError in words if it does not fit,
+        ValueError for a size that no table has."""
+        check_megabytes("a table", megabytes)
         size = megabytes << 20
         left = _memory_left()
         if left is not None and size > left:

@@ -15,6 +15,8 @@ MOST_THREADS = 64
 """Of one search."""
 MOST_AT_ONCE = 1024
 """Of other work that is done side by side."""
+MOST_MEGABYTES = 1 << 20
+"""Of one table."""
 
 
 def check_number(name: str, number: int | None, least: int = 1, most: int | None = MOST) -> None:
@@ -37,3 +39,15 @@ def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = 
         value = getattr(options, name)
         for number in value if isinstance(value, tuple) else (value,):
             check_number(name, number, least, most)
+
+
+def check_threads(count: int) -> None:
+    """Raises ValueError for threads of a search that are too few or too many."""
+    if not 1 <= count <= MOST_THREADS:
+        raise ValueError(f"threads are {count}: choose 1 to {MOST_THREADS}")
+
+
+def check_megabytes(table: str, megabytes: int) -> None:
+    """Raises ValueError, which names the table, for a size that is too small or too large for any."""
+    if not 1 <= megabytes <= MOST_MEGABYTES:
+        raise ValueError(f"{table} of {megabytes} MB: choose 1 to {MOST_MEGABYTES}")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from search.machine.bounds import check_megabytes
 from search.machine.threads import started
 from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
@@ -87,8 +88,7 @@ class MateSolver:
 
     def __init__(self, megabytes: int = 64) -> None:
         """`megabytes` bound the table; about 6 MB of scratch come on top. MemoryError in words."""
-        if not 1 <= megabytes <= 1 << 20:
-            raise ValueError(f"a mate table of {megabytes} MB: choose 1 to {1 << 20}")
+        check_megabytes("a mate table", megabytes)
         self.table = MateTable(megabytes)
         self._memory = np.zeros(1, mate_dtype)
         self._record = self._memory[0]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
+from search.machine.bounds import check_threads
 from search.machine.threads import started
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
@@ -116,15 +117,15 @@ class PuctEngine(Engine):
     # What an engine can be told
 
     def set_threads(self, count: int) -> None:
-        """Gather and evaluate batches in so many threads (1 or more); ValueError below 1."""
-        if count < 1:
-            raise ValueError(f"threads are {count}, but one at least is needed")
+        """Gather and evaluate batches in so many threads; ValueError for fewer than 1 or more than 64."""
+        check_threads(count)
         while len(self._workers) < count:
             self._workers.append(_Worker(self.settings.batch_size))
         del self._workers[count:]
 
     def set_hash(self, megabytes: int) -> None:
-        """Another tree; if it does not fit, MemoryError and the old one stays."""
+        """Another tree; if it does not fit, MemoryError (ValueError if none can have that size) and the old one
+        stays."""
         self.tree = Tree(megabytes)
         self._tree_game = None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from search.machine.bounds import check_megabytes
 from search.machine.memory import aligned_zeros
 from search.puct.compaction import compact, mark
 from search.puct.playout import prove
@@ -41,7 +42,8 @@ class Tree:
     """A tree of `megabytes` MiB, touched as it grows; `record`, `nodes` and `edges` are what jitted code takes."""
 
     def __init__(self, megabytes: int) -> None:
-        """MemoryError in words if it does not fit."""
+        """MemoryError in words if it does not fit, ValueError for a size that no tree has."""
+        check_megabytes("a tree", megabytes)
         size = megabytes << 20
         nodes, edges = size // NODE_SHARE, size - size // NODE_SHARE
         try:

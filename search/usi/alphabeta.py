@@ -6,7 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from search.machine.bounds import MOST_THREADS
+from search.machine.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
@@ -19,7 +19,7 @@ DEFAULT_FV_SCALE = 16
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
 OPTIONS: tuple[Option, ...] = (
-    Spin("USI_Hash", 64, 1, 1 << 20),
+    Spin("USI_Hash", 64, 1, MOST_MEGABYTES),
     Spin("Threads", 1, 1, MOST_THREADS),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.machine.bounds import MOST_THREADS
+from search.machine.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Say
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -27,7 +27,7 @@ FALLBACK_HASH = 16
 SHOWN_MOVES = 10
 BENCH_PLAYOUTS = 2000
 OPTIONS: tuple[Option, ...] = (
-    Spin("USI_Hash", 256, 1, 1 << 20),  # megabytes of the tree
+    Spin("USI_Hash", 256, 1, MOST_MEGABYTES),  # megabytes of the tree
     Spin("Threads", 1, 1, MOST_THREADS),
     FileName("DNN_Model", GIVEN),
     Spin("DNN_Batch_Size", 8, 1, 256),

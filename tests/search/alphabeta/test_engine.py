@@ -49,9 +49,10 @@ def as_it_was(engine):
     engine.new_game()
 
 
-def test_no_threads_are_refused(engine):
-    with pytest.raises(ValueError, match="threads are 0, but one at least is needed"):
-        engine.set_threads(0)
+@pytest.mark.parametrize(("megabytes", "threads"), [(1, 0), (1, 100_000), (-5, 1), (0, 1), (10**30, 1)])
+def test_threads_and_tables_beyond_reason_are_refused(megabytes, threads):
+    with pytest.raises(ValueError, match=r"^(threads are|a table of) \S+( MB)?: choose 1 to (64|1048576)$"):
+        AlphaBetaEngine(material_network(), megabytes, threads)
 
 
 def test_another_table_begins_with_nothing_learnt(engine):
@@ -111,8 +112,8 @@ def test_nodes_are_a_limit(engine):
 
 
 @pytest.mark.parametrize("limit", ["nodes", "depth"])
-@pytest.mark.parametrize("number", [0, -1])
-def test_a_limit_below_one_is_refused(engine, limit, number):
+@pytest.mark.parametrize("number", [0, -1, 10**30])
+def test_a_limit_that_nobody_counts_to_is_refused(engine, limit, number):
     with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
         engine.analyse(MIDDLE, **{limit: number})
 

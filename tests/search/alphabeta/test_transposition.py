@@ -151,7 +151,7 @@ def test_two_threads_never_read_a_mixture(table):
 
 def test_a_size_that_does_not_fit_is_refused_in_words():
     with pytest.raises(MemoryError, match="does not fit"):
-        TranspositionTable(1 << 24)
+        TranspositionTable(1 << 20)
 
 
 def test_hashfull_counts_the_current_search(table):

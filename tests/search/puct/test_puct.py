@@ -215,10 +215,15 @@ def test_cutting_keeps_the_root_and_gives_room(engine: PuctEngine) -> None:
     check_tree(engine.tree)
 
 
-def test_memory_that_is_not_there_is_said_in_words(engine: PuctEngine) -> None:
+def test_memory_that_is_not_there_is_said_in_words(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = engine.tree
-    with pytest.raises(MemoryError, match="a tree of 1000000000 MB does not fit"):
-        engine.set_hash(1_000_000_000)
+
+    def none(count: int, dtype: np.dtype) -> np.ndarray:
+        raise MemoryError
+
+    monkeypatch.setattr(memory, "aligned_zeros", none)
+    with pytest.raises(MemoryError, match="a tree of 1048576 MB does not fit"):
+        engine.set_hash(1 << 20)
     assert engine.tree is tree
 
 
@@ -234,6 +239,14 @@ def test_a_tree_has_no_more_than_its_indices_reach(monkeypatch: pytest.MonkeyPat
         Tree(megabytes)
         assert asked[-1] == pytest.approx(edges, abs=2)
         assert max(asked) < 2**31
+
+
+@pytest.mark.parametrize(
+    ("tree_mb", "threads", "words"), [(0, 1, "^a tree of 0 MB: choose 1 to "), (1, 65, "^threads are 65: choose 1 to ")]
+)
+def test_threads_and_trees_beyond_reason_are_refused(tree_mb: int, threads: int, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        PuctEngine(even_network, tree_mb, threads)
 
 
 def _mates(plies: int, count: int, seed: int) -> list[str]:
