@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
 from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import load_network
 from search.machine.jit import jit
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
@@ -39,15 +41,17 @@ def set_game_with_kings(pos: np.void, sfen: str) -> None:
         raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
 
 
-def evaluate_sfens(net: EvalNetwork, sfens: Sequence[str]) -> list[Evaluation]:
+def evaluate_sfens(net: EvalNetwork | Path | str, sfens: Sequence[str]) -> list[Evaluation]:
     """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
 
-    Raises ValueError in words for what is none, and for a board without both kings: a network has learnt from games,
-    and what it says of others means nothing (a mate problem of one king is the mate solver's). TypeError for a position
-    that is in no list.
+    `net` is a loaded network, a path, or `default`. Raises OSError or ValueError in words where it cannot be read,
+    ValueError for what is no position, and for a board without both kings: a network has learnt from games, and what it
+    says of others means nothing (a mate problem of one king is the mate solver's). TypeError for a position that is in
+    no list.
     """
     if isinstance(sfens, str):
         raise TypeError(f"{sfens!r} is one position: a list of such is needed")
+    net = net if isinstance(net, EvalNetwork) else load_network(net)
     accumulators, pos = Accumulators(net), new_position()
     record, weights = accumulators.record, accumulators.network
     found = []

@@ -229,6 +229,7 @@ def test_sfens_and_the_verb(nets: dict[str, EvalNetwork], play_random, tmp_path,
     assert [one.score_cp for one in evaluate_sfens(net, walks)] == expected
     assert all(0 < one.win_rate < 1 and one.draw is not None and 0 <= one.draw <= 1 for one in found)
     save_network(net, tmp_path / "net.safetensors")
+    assert evaluate_sfens(tmp_path / "net.safetensors", sfens) == found
     (tmp_path / "sfens.txt").write_text("\n".join(sfens[1:]) + "\n\n")
     Evaluate(str(tmp_path / "net.safetensors"), (sfens[0],), tmp_path / "sfens.txt", json=True).run()
     printed = json.loads(capsys.readouterr().out)["positions"]
