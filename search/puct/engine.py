@@ -205,11 +205,15 @@ class PuctEngine(Engine):
         known = self._tree_game
         rules_now = (rules.declaration, rules.max_moves)
         start, moves = self.game
+        wanted = {move_from_usi(move) for move in searchmoves}
+        # The playouts of some moves alone would have one of these played for ever.
+        is_narrow = bool(self._wanted) and wanted != self._wanted and known == self.game
         reusable = (
             known is not None
             and known[0] == start
             and known[1] == moves[: len(known[1])]
             and rules_now == self._tree_rules
+            and not is_narrow
             and tree.advance([move_from_usi(move) for move in moves[len(known[1]) :]])
         )
         if not reusable:
@@ -223,7 +227,7 @@ class PuctEngine(Engine):
         record["visits"] = record["deepest"] = 0
         for worker in self._workers:
             worker.leaves.begin_search()
-        self._wanted = {move_from_usi(move) for move in searchmoves}
+        self._wanted = wanted
         tree.allow(self._wanted)
 
     def _assist(self, worker: _Worker, nodes: int | None) -> None:

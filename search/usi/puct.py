@@ -99,6 +99,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
     def evaluate(self, engine: PuctEngine) -> list[str]:
         from search.engine import Limits
 
+        engine.new_game()  # the tree has more to say than the network
         engine.ready()
         found = engine.search(Limits(nodes=1))
         lines = [f"eval = {found.score}", f"win rate of the side to move {100 * found.win_rate:.1f} %"]

@@ -87,6 +87,13 @@ def test_limits(session: InProcess) -> None:
     assert lines[-1] in ("bestmove 1g1f", "bestmove 9g9f")
 
 
+def test_moves_that_were_looked_at_alone_are_not_preferred_afterwards(session: InProcess) -> None:
+    expected = session.send("position startpos", "go nodes 200").bestmove()
+    assert expected != "9i9h"
+    session.send("usinewgame", "go nodes 200 searchmoves 9i9h").bestmove()
+    assert session.send("go nodes 200").bestmove() == expected
+
+
 def test_a_line_of_the_tree_that_is_kept_is_within_the_selective_depth(session: InProcess) -> None:
     best = session.send("position startpos", "go nodes 300").until("bestmove")[-1].split()[1]
     session.send(f"position startpos moves {best}", "go nodes 1")
@@ -138,7 +145,7 @@ def test_bench_leaves_the_position_as_it_was(session: InProcess) -> None:
     assert lines[-1] == before
 
 
-def test_eval_lists_the_moves_of_no_other_position(session: InProcess) -> None:
+def test_eval_tells_of_the_position_and_the_network_alone(session: InProcess) -> None:
     def policies() -> list[str]:
         lines = session.send("eval", "isready").until("readyok")
         assert [line for line in lines if line.startswith("eval = ")]
@@ -146,6 +153,9 @@ def test_eval_lists_the_moves_of_no_other_position(session: InProcess) -> None:
 
     session.send("position startpos")
     assert policies()
+    said = session.send("eval").settle()[:-1]
+    session.send("go nodes 300").bestmove()
+    assert session.send("eval").settle()[:-1] == said  # not what the search has found
     session.send("position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1")
     assert not policies()
 
