@@ -14,7 +14,7 @@ def as_text(report: dict[str, Any]) -> str:
         f"{report['folder']}: {amount(report.get('positions', 0), 'position')} of {amount(report['jobs'], 'job')}, "
         f"{amount(report['bytes'], 'byte')}"
     ]
-    lines += [f"  {name}: {amount:,}" for name, amount in sorted(report.items()) if name not in told]
+    lines += [f"  {name}: {count:,}" for name, count in sorted(report.items()) if name not in told]
     if called := report.get("called and played out"):
         wrong = report["called wrongly"] / called
         error = (wrong * (1 - wrong) / called) ** 0.5

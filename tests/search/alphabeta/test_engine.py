@@ -148,27 +148,29 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
         replay(MIDDLE, line.pv)
 
 
-def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
-    cut = 0
-    for nodes in range(1000, 21_000, 1000):
+def cut_searches(engine, position, counts):
+    """What searches of so many nodes have come to, each from nothing, and what each told last."""
+    for nodes in counts:
         told: list[Analysis] = []
         engine.new_game()
-        found = engine.analyse(MIDDLE, nodes=nodes, on_info=told.append)
-        if found.depth == told[-1].depth:
+        yield engine.analyse(position, nodes=nodes, on_info=told.append), told[-1]
+
+
+def test_a_depth_that_was_cut_leaves_the_last_one_as_it_was_told(engine):
+    cut = 0
+    for found, told in cut_searches(engine, MIDDLE, range(1000, 21_000, 1000)):
+        if found.depth == told.depth:
             cut += 1
-            assert (found.seldepth, found.score, found.pv) == (told[-1].seldepth, told[-1].score, told[-1].pv)
+            assert (found.seldepth, found.score, found.pv) == (told.seldepth, told.score, told.pv)
     assert cut > 10
 
 
 def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(engine):
     bettered = 0
-    for nodes in range(3000, 5000, 100):
-        told: list[Analysis] = []
-        engine.new_game()
-        found = engine.analyse(MATE_IN_FIVE, nodes=nodes, on_info=told.append)
-        if found.pv[0] != told[-1].pv[0]:
+    for found, told in cut_searches(engine, MATE_IN_FIVE, range(3000, 5000, 100)):
+        if found.pv[0] != told.pv[0]:
             bettered += 1
-            assert found.score > told[-1].score
+            assert found.score > told.score
             assert is_mate(found.score) == (not list_moves(replay(MATE_IN_FIVE, found.pv)))
     assert bettered > 1
 
