@@ -17,6 +17,7 @@ from typing import overload
 import numpy as np
 
 from search.clock import Budget, SearchClock
+from search.machine.interrupt import ended_by_interrupt
 from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.rules.movegen import QUIET, TACTICAL, list_moves
 from search.rules.play import set_game, split_moves
@@ -269,7 +270,8 @@ class Engine(ABC):
         try:
             decided = self._decided()
             if decided is None:
-                return self._search(limits or Limits(), on_info, on_progress)
+                with ended_by_interrupt(self.stop):
+                    return self._search(limits or Limits(), on_info, on_progress)
             if on_info is not None:
                 on_info(decided)
             return [decided]

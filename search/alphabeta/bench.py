@@ -31,7 +31,7 @@ HASH_MB = 16
 
 
 def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
-    """{signature, nodes, seconds, nps} of a fresh engine on every position, by this thread's CPU time;
+    """{signature, nodes, seconds, nps} of a fresh engine on every position, by this process's CPU time;
     nps is 0 where the system counted none (Windows counts in 64ths of a second).
 
     depth: 1 to 60, else ValueError; depths other than DEPTH have other signatures.
@@ -45,8 +45,8 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
     nodes, seconds = 0, 0.0
     for sfen in POSITIONS:
         engine.new_game()
-        begun = time.thread_time()
+        begun = time.process_time()
         nodes += engine.analyse(sfen, depth=depth).nodes
-        seconds += time.thread_time() - begun
+        seconds += time.process_time() - begun
     nps = round(nodes / seconds) if seconds else 0
     return {"signature": nodes, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.machine.bounds import check_threads
 from search.machine.clock import READABLE, ticks_at
+from search.machine.interrupt import run_beside
 from search.machine.threads import started
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
@@ -36,7 +38,8 @@ from search.score import MAX_PLY, is_mate, mate_plies, win_rate
 
 PROGRESS_SECONDS = 1.0
 QUIET_SECONDS = 0.01
-"""A search that is younger has no need of a thread that tells how far it is: the depth that it is at ends soon."""
+"""A search that is younger has no need of a thread that tells how far it is, and one whose last depth took no longer
+of none that lets Ctrl-C through: the depth that it is at ends soon."""
 TOLD_NODES = 2000
 """Depths of fewer nodes are told together, after a millisecond or two."""
 
@@ -54,6 +57,7 @@ class AlphaBetaEngine(Engine):
         self.steps, self.numbers = EVERY_STEP, make_numbers()
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
+        self._took_long = False
         self._searched = False
         self._searched_rules = self.rules
 
@@ -131,10 +135,8 @@ class AlphaBetaEngine(Engine):
             thread.record["depth"] = number % 2  # other depths at other times
         if self._stopped.is_set():
             self.stop()
-        helpers = [
-            started(threading.Thread(target=deepen, args=(*_arguments(thread), np.int64(MAX_PLY - 1))))
-            for thread in self._threads[1:]
-        ]
+        helpers = [started(threading.Thread(target=_deepening(thread, MAX_PLY - 1))) for thread in self._threads[1:]]
+        self._took_long = False
         teller = _Teller(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
             lines = min(self.multipv, len(roots))
@@ -189,7 +191,7 @@ class AlphaBetaEngine(Engine):
         before, told = 0, Analysis(None, 0)
         while True:
             record["pause"] = TOLD_NODES if self.clock.read()[0] is None else 1
-            deepen(*_arguments(thread), np.int64(last))
+            self._deepen(last)
             depth = int(record["depth"])
             if depth == before:
                 break
@@ -202,6 +204,15 @@ class AlphaBetaEngine(Engine):
             before = depth
             teller.begin()
         return self._outcome(begun, thread)
+
+    def _deepen(self, last: int) -> None:
+        """On with the first thread's search, to this depth at most."""
+        begun, work = time.perf_counter(), _deepening(self._threads[0], last)
+        if self._took_long:
+            run_beside(work, self.stop)
+        else:
+            work()
+        self._took_long = time.perf_counter() - begun > QUIET_SECONDS
 
     def _outcome(self, begun: float, thread: SearchThread) -> Analysis:
         """What a thread's search has come to."""
@@ -253,7 +264,7 @@ class AlphaBetaEngine(Engine):
             found = []
             for index in range(lines):
                 record["root_first"], record["depth"], record["score"] = index, depth - 1, scores[index]
-                deepen(*_arguments(thread), np.int64(depth))
+                self._deepen(depth)
                 if record["depth"] < depth:
                     break
                 found.append(self._finished(begun, record))
@@ -352,10 +363,10 @@ def _since(begun: float) -> int:
     return int((time.perf_counter() - begun) * 1000)
 
 
-def _arguments(thread: SearchThread) -> tuple[np.void, np.void, np.void, np.void]:
-    """What every step of the search takes."""
+def _deepening(thread: SearchThread, last: int) -> Callable[[], None]:
+    """A thread's search to this depth, to be called."""
     sums = thread.accumulators
-    return thread.position, thread.record, sums.record, sums.network
+    return partial(deepen, thread.position, thread.record, sums.record, sums.network, np.int64(last))
 
 
 def _put_first(record: np.void, firsts: list[str]) -> None:

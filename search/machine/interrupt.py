@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from search.machine.threads import started
+
+WAIT_SECONDS = 0.1
+"""Windows lets no signal end a wait: after so long it is begun again."""
 
 
 @contextmanager
@@ -32,3 +39,64 @@ def interrupt_flag(*others: signal.Signals, patient: bool = False) -> Iterator[C
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def ended_by_interrupt(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls `stop`, and becomes KeyboardInterrupt when what that ends has come back: amid it, it would leave
+    threads at work behind. A second one is raised at once. Where somebody has a handler of his own, he alone hears it.
+    """
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[bool] = []
+
+    def press(*_: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        pressed.append(True)
+        stop()
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
+
+
+def run_beside(work: Callable[[], None], stop: Callable[[], None]) -> None:
+    """Run compiled code, which `stop` ends soon, so that signals are heard meanwhile.
+
+    Their handlers run in the main thread, and not before compiled code has come back to it: there the work is done in
+    another thread, if the system has one to give.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return
+    errors: list[BaseException | None] = []
+    """What the work has ended with, once it has."""
+
+    def do() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        else:
+            errors.append(None)
+
+    worker = started(threading.Thread(target=do))
+    if worker is None:
+        work()
+        return
+    try:
+        while not errors:
+            worker.join(WAIT_SECONDS)
+    except BaseException:  # of a handler
+        stop()
+        while not errors:  # Python 3.11 takes a thread for ended whose `join` an exception has cut
+            time.sleep(0.001)
+        raise
+    if errors[0] is not None:
+        raise errors[0]

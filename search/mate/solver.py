@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from search.machine.bounds import check_megabytes
+from search.machine.interrupt import ended_by_interrupt, run_beside
 from search.machine.threads import started
 from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
@@ -127,44 +128,19 @@ class MateSolver:
         begun = time.perf_counter()
         set_problem(self._position, position if isinstance(position, str) else get_sfen(position))
         flag = StopFlag() if stop is None else stop
+        found: list[MateResult] = []
         timer = None
         if milliseconds is not None:
             timer = started(threading.Timer(min(max(milliseconds / 1000, 0.0), _LONGEST_WAIT), flag.set))
             if timer is None:  # no answer is better than one too late
                 flag.set()
         try:
-            if threading.current_thread() is threading.main_thread():
-                found = self._interruptible(flag, nodes, shorten)
-            else:
-                found = self._search(flag, nodes, shorten)
+            with ended_by_interrupt(flag.set):
+                run_beside(lambda: found.append(self._search(flag, nodes, shorten)), flag.set)
         finally:
             if timer is not None:
                 timer.cancel()
-        return replace(found, nodes=int(self._record["nodes"]), seconds=time.perf_counter() - begun)
-
-    def _interruptible(self, flag: StopFlag, nodes: int | None, shorten: bool) -> MateResult:
-        """`_search` in another thread: Ctrl-C cannot reach the main thread inside compiled code."""
-        found: list[MateResult] = []
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                found.append(self._search(flag, nodes, shorten))
-            except BaseException as error:
-                errors.append(error)
-
-        worker = started(threading.Thread(target=work))
-        if worker is None:
-            return self._search(flag, nodes, shorten)
-        try:
-            worker.join()
-        except KeyboardInterrupt:
-            flag.set()
-            worker.join()
-            raise
-        if errors:
-            raise errors[0]
-        return found[0]
+        return replace(found[0], nodes=int(self._record["nodes"]), seconds=time.perf_counter() - begun)
 
     def _search(self, flag: StopFlag, nodes: int | None, shorten: bool) -> MateResult:
         """What there is to say but effort and time."""

@@ -1,0 +1,89 @@
+"""Ctrl-C: a search that it cuts has ended before KeyboardInterrupt is raised, and soon."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from search.alphabeta.engine import AlphaBetaEngine
+from search.evaluation.material import material_network
+from search.machine.interrupt import ended_by_interrupt, run_beside
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to this process alone there")
+MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
+
+
+def press(times: int = 1) -> None:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def pressed():
+    """pressed(seconds): Ctrl-C is pressed after so long."""
+    timers = []
+
+    def begin(seconds: float, times: int = 1) -> None:
+        timers.append(threading.Timer(seconds, press, (times,)))
+        timers[-1].start()
+
+    yield begin
+    for timer in timers:
+        timer.join()
+
+
+@pytest.mark.parametrize(("threads", "multipv"), [(1, None), (1, 3), (3, None)])
+def test_a_search_ends_in_the_midst_of_a_depth(pressed, threads, multipv):
+    engine = AlphaBetaEngine(material_network(), 4, threads)
+    pressed(0.5)
+    with pytest.raises(KeyboardInterrupt):
+        engine.analyse(MIDDLE, depth=100, multipv=multipv)
+    record = engine._threads[0].record
+    assert record["depth"] < record["root_depth"]
+    assert engine.analyse(MIDDLE, depth=2).depth == 2
+
+
+def test_whoever_has_a_handler_hears_ctrl_c_alone(pressed):
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    try:
+        pressed(0.05)
+        with ended_by_interrupt(pytest.fail):
+            run_beside(lambda: time.sleep(0.3), pytest.fail)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [1]
+
+
+def test_a_second_one_is_raised_at_once(pressed):
+    stopped = []
+    pressed(0.05, times=2)
+    with pytest.raises(KeyboardInterrupt), ended_by_interrupt(lambda: stopped.append(1)):
+        time.sleep(60)
+    assert stopped == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_work_has_ended_when_an_exception_leaves(pressed):
+    stop, ended = threading.Event(), []
+
+    def work() -> None:
+        assert stop.wait(60)
+        time.sleep(0.3)
+        ended.append(1)
+
+    pressed(0.05)
+    with pytest.raises(KeyboardInterrupt):
+        run_beside(work, stop.set)
+    assert ended == [1]
+
+
+def test_what_the_work_raises_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        run_beside(lambda: 1 // 0, pytest.fail)
