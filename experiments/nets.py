@@ -24,6 +24,7 @@ from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
 from search.machine.bounds import MOST_AT_ONCE, check_number
 from search.machine.files import check_output
+from search.machine.paths import PathLike, as_paths
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES
 from search.rules.view import view_position
@@ -77,8 +78,8 @@ def kind_of(net: str) -> Kind:
 
 
 def judge(
-    net: str,
-    data: tuple[Path, ...],
+    net: PathLike,
+    data: PathLike | Sequence[PathLike],
     positions: int | None = None,
     batch_size: int | None = None,
     precision: Precision = "float32",
@@ -90,6 +91,7 @@ def judge(
     positions: stop after about so many. batch_size: positions at a time, what suits the kind where None. precision: of
     a policy-value network. Raises OSError or ValueError in words.
     """
+    net, data = os.fspath(net), as_paths(data)
     if not data:
         raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
     check_number("threads", threads, most=MOST_AT_ONCE)

@@ -21,6 +21,7 @@ from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
 from search.evaluation.nnue_file import NNUE_FEATURES
 from search.machine.files import check_output
+from search.machine.paths import PathLike, as_paths
 from search.score import CP_PER_LOGIT
 
 TOLERANCE = 1e-9
@@ -29,9 +30,9 @@ CHECKED = 10_000
 
 
 def fold_file(
-    checkpoint: Path,
-    output: Path,
-    data: Sequence[Path] = (),
+    checkpoint: PathLike,
+    output: PathLike,
+    data: PathLike | Sequence[PathLike] = (),
     positions: int = 50_000,
     cp_per_logit: float | None = None,
     keep_float: bool = False,
@@ -47,6 +48,7 @@ def fold_file(
         raise ValueError(f"--positions {positions}: at least one position is needed")
     if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
         raise ValueError(f"--cp-per-logit {cp_per_logit}: must be more than 0")
+    checkpoint, output, data = Path(checkpoint), Path(output), as_paths(data)
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):
         check_output(path, (SUFFIX,), overwrite, (checkpoint, checkpoint / NETWORK_NAME))

@@ -6,9 +6,10 @@
 
 A verb of the command line is here one function, with one dataclass of its options where there are many: `convert`
 (`Conversion`), `train_value` (`ValueTraining` of a `LiteConfig`, a `DenseConfig` or another network), `judge`,
-`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`). Each returns its figures, raises OSError
-or ValueError with a line that names the file and the remedy, and has its units in its docstring. A notebook that goes
-through them is `docs/first_net.ipynb`.
+`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`). Files are named by a str or by any path,
+and one file will do where several may be named. Each function returns its figures, raises OSError or ValueError with a
+line that names the file and the remedy, and has its units in its docstring. A notebook that goes through them is
+`docs/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """

@@ -25,6 +25,7 @@ from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_ga
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
 from search.machine.bounds import check_numbers
+from search.machine.paths import take_paths
 
 NODES_A_JOB = 3_000_000
 """Nodes that the moves of a job take at most, about: a few seconds, which is what a kill costs."""
@@ -61,6 +62,9 @@ class SelfPlay:
     seed: int = 1
     """Of the random moves, and of those that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)
+
+    def __post_init__(self) -> None:
+        take_paths(self)
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""

@@ -23,6 +23,7 @@ from experiments.games.player import Ending, PuctPlayer
 from lite.amounts import amount
 from lite.records.formats import HCPE3
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.paths import take_paths
 
 FROM_START = (6, 12)
 """Random plies where no file of openings is given."""
@@ -58,6 +59,9 @@ class CountedGames:
     """Order of the openings, and the random moves."""
     output: Path = Path("runs/match")
     """Folder of the run: called again, it goes on."""
+
+    def __post_init__(self) -> None:
+        take_paths(self)
 
     def limits(self) -> tuple[tuple[int, int], ...]:
         """Nodes and depth of each player that has its own."""

@@ -27,6 +27,7 @@ from lite.records.formats import (
     record_format,
 )
 from search.machine.files import WholeFile, check_output
+from search.machine.paths import take_paths
 from search.rules import huffman
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
@@ -75,6 +76,9 @@ class Conversion:
     were replaced after the search)."""
     overwrite: bool = False
     """Replace files that are there."""
+
+    def __post_init__(self) -> None:
+        take_paths(self)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.paths import take_paths
 from search.score import CP_PER_LOGIT
 
 
@@ -83,6 +84,9 @@ class TrainingOptions:
     """Begin anew where a run is in the output directory, and remove that one."""
     max_steps: int | None = None
     """Save and stop after so many steps of this call."""
+
+    def __post_init__(self) -> None:
+        take_paths(self)
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""

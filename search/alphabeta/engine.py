@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from search.evaluation.network_file import load_network
 from search.machine.bounds import check_threads
 from search.machine.clock import READABLE, ticks_at
 from search.machine.interrupt import run_beside
+from search.machine.paths import PathLike
 from search.machine.threads import started
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
@@ -49,7 +49,7 @@ class AlphaBetaEngine(Engine):
 
     reads_clock = READABLE
 
-    def __init__(self, network: EvalNetwork | Path | str = "default", hash_mb: int = 64, threads: int = 1) -> None:
+    def __init__(self, network: EvalNetwork | PathLike = "default", hash_mb: int = 64, threads: int = 1) -> None:
         """`network` is a loaded one, a path, or `default`. Raises OSError, ValueError or MemoryError in words."""
         super().__init__()
         self.network = network if isinstance(network, EvalNetwork) else load_network(network)
@@ -88,7 +88,7 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.use_table(table)
 
-    def set_network(self, network: EvalNetwork | Path | str, fv_scale: int | None = None) -> None:
+    def set_network(self, network: EvalNetwork | PathLike, fv_scale: int | None = None) -> None:
         """Another network, with this divisor for an nn.bin; if it cannot be read, OSError or ValueError and the old
         one stays."""
         self.network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)

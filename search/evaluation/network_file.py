@@ -20,6 +20,7 @@ from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
+from search.machine.paths import PathLike
 
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"
@@ -120,7 +121,7 @@ def _build(tensors: dict[str, np.ndarray], data: dict[str, Any]) -> EvalNetwork:
     return net
 
 
-def load_network(path: Path | str = "default", fv_scale: int | None = None) -> EvalNetwork:
+def load_network(path: PathLike = "default", fv_scale: int | None = None) -> EvalNetwork:
     """The network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
     fv_scale: the divisor of an nn.bin's output, see `nnue_file.read_nnue`; other files hold their own.

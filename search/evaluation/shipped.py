@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from search.machine.paths import PathLike
 
 _FOLDER = Path(__file__).parents[1] / "networks"
 DEFAULT = "default"
@@ -13,12 +16,12 @@ def shipped_names() -> list[str]:
     return sorted((file.stem for file in _FOLDER.glob("*.safetensors")), key=lambda name: (name != DEFAULT, name))
 
 
-def network_file(net: Path | str) -> Path:
+def network_file(net: PathLike) -> Path:
     """The file of a network, given by path or by the name of a shipped one, which no file of that name hides."""
-    name = str(net)
+    name = os.fspath(net)
     return _FOLDER / f"{name}.safetensors" if name == DEFAULT or name in shipped_names() else Path(net)
 
 
-def is_shipped(net: Path | str) -> bool:
+def is_shipped(net: PathLike) -> bool:
     """Whether this is the name of a shipped network."""
     return network_file(net) != Path(net)

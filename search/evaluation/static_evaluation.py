@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from search.evaluation.accumulator import Accumulators, centipawns, evaluate_out
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.machine.jit import jit
+from search.machine.paths import PathLike
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, PIECES_IN_BOX, SQUARES
@@ -41,7 +41,7 @@ def set_game_with_kings(pos: np.void, sfen: str) -> None:
         raise ValueError(f"{sfen!r}: no {' and no '.join(missing)} king: a network evaluates positions of games")
 
 
-def evaluate_sfens(net: EvalNetwork | Path | str, sfens: Sequence[str]) -> list[Evaluation]:
+def evaluate_sfens(net: EvalNetwork | PathLike, sfens: Sequence[str]) -> list[Evaluation]:
     """The static evaluation of each position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there.
 
     `net` is a loaded network, a path, or `default`. Raises OSError or ValueError in words where it cannot be read,

@@ -6,6 +6,7 @@ without (onnxruntime holds no Python lock), and takes it up under the lock again
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ import numpy as np
 
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
 from search.machine.bounds import check_threads
+from search.machine.paths import PathLike
 from search.machine.threads import started
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
@@ -88,7 +90,7 @@ class PuctEngine(Engine):
 
     def __init__(
         self,
-        model: PolicyValueFunction | Path | str,
+        model: PolicyValueFunction | PathLike,
         tree_mb: int = 64,
         threads: int = 1,
         settings: Settings | None = None,
@@ -96,7 +98,7 @@ class PuctEngine(Engine):
         """`model` is a loaded network or an ONNX file's path. Raises OSError, ValueError or MemoryError in words."""
         super().__init__()
         self.settings = settings or Settings()
-        self.model: PolicyValueFunction = OnnxNetwork(Path(model)) if isinstance(model, (Path, str)) else model
+        self.model: PolicyValueFunction = OnnxNetwork(Path(model)) if isinstance(model, str | os.PathLike) else model
         self.tree = Tree(tree_mb)
         self.on_listing: Callable[[list[RootMove]], None] | None = None
         """Called with the root's moves, best first, at the end of a search."""
@@ -129,9 +131,9 @@ class PuctEngine(Engine):
         self.tree = Tree(megabytes)
         self._tree_game = None
 
-    def set_model(self, model: PolicyValueFunction | Path | str) -> None:
+    def set_model(self, model: PolicyValueFunction | PathLike) -> None:
         """Another network; if it cannot be read, OSError or ValueError and the old one stays."""
-        self.model = OnnxNetwork(Path(model)) if isinstance(model, (Path, str)) else model
+        self.model = OnnxNetwork(Path(model)) if isinstance(model, str | os.PathLike) else model
         self._pace = 0.0
         self._tree_game = None
 

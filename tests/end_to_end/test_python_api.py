@@ -1,0 +1,68 @@
+"""The names of the package take files as callers name them: by a str or by any object that stands for a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import liteshogi
+from experiments.factory.workforce import Workforce
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "experiments" / "sample" / "valid_sample.hcpe3")
+NET = str(ROOT / "search" / "networks" / "lite-16-4-32.safetensors")
+
+
+class Entry:
+    """Stands for a path and is none, as what `os.scandir` gives."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __fspath__(self) -> str:
+        return self._name
+
+
+@pytest.fixture(params=[str, Path, Entry])
+def named(request):
+    """What a name becomes before it is handed over."""
+    return request.param
+
+
+def test_networks_and_engines(named, tiny_onnx):
+    (found,) = liteshogi.evaluate_sfens(named(NET), ["startpos"])
+    assert liteshogi.evaluate_sfens(liteshogi.load_network(named(NET)), ["startpos"]) == [found]
+    assert liteshogi.load_network(named("default")).width == liteshogi.load_network().width
+    assert liteshogi.AlphaBetaEngine(named(NET)).analyse("startpos", depth=1).depth == 1
+    assert liteshogi.PuctEngine(named(str(tiny_onnx))).analyse("startpos", nodes=2).best_move
+
+
+def test_games_to_a_folded_net_and_its_figures(named, tmp_path):
+    data, run, net = (named(str(tmp_path / name)) for name in ("all.psv", "run", "net.safetensors"))
+    made = liteshogi.convert(
+        liteshogi.Conversion((named(SAMPLE),), data, test_output=named(str(tmp_path / "test.psv")))
+    )
+    assert [out["path"] for out in made["outputs"]] == [str(tmp_path / "all.psv"), str(tmp_path / "test.psv")]
+    tiny = liteshogi.LiteConfig((2, 1, 4))
+    liteshogi.train_value(liteshogi.ValueTraining((data,), run, network=tiny, batch_size=512, max_steps=1))
+    further = named(str(tmp_path / "further"))
+    liteshogi.train_value(
+        liteshogi.ValueTraining(data, further, init_from=run, network=tiny, batch_size=512, max_steps=1)
+    )
+    figures = liteshogi.fold_file(further, net, data=(data,), positions=50, keep_float=True)
+    assert figures["positions"] == 50
+    report = liteshogi.judge(net, data, positions=50)
+    assert report == liteshogi.judge(str(tmp_path / "net.safetensors"), (data,), positions=50)
+
+
+def test_games_of_a_net(named, tmp_path):
+    openings = tmp_path / "openings.txt"
+    openings.write_text("startpos\nstartpos moves 7g7f\n")
+    options = {"nodes": 5, "openings": named(str(openings))}
+    folder = named(str(tmp_path / "games"))
+    played = liteshogi.SelfPlay(named(NET), folder, positions=20, workforce=Workforce(1), **options)
+    assert liteshogi.self_play(played)["positions"] >= 20
+    folder = named(str(tmp_path / "match"))
+    match = liteshogi.CountedMatch(first=named(NET), second="default", games=2, parallel=1, output=folder, **options)
+    assert liteshogi.play_counted_match(match)["games"] == 2
