@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -30,7 +31,7 @@ from search.warmup import warm_up
 MOVE_COLUMNS = 14
 """`▲５五銀左不成` on the terminal."""
 PATIENCE = 0.2
-"""Seconds between looks for Ctrl-C."""
+"""Seconds between looks for a request to end."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
     skipped: [path], refused: [why], interrupted}.
 
     Of several games, those whose KIF is there are skipped, and those that cannot be read refused; of one, either is an
-    error. Ctrl-C ends it early: of one game what is done is written (KeyboardInterrupt if nothing is), of several only
-    whole games; a second one waits for the files. Raises OSError or ValueError in words.
+    error. Ctrl-C or SIGTERM ends it early: of one game what is done is written (KeyboardInterrupt if nothing is), of
+    several only whole games; a second one waits for the files. Raises OSError or ValueError in words.
     """
     check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
     check_numbers(options, "threads", most=MOST_THREADS)
@@ -96,7 +97,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
         warm_up()
         if options.nodes is None:
             back_table(engine.table).wait()
-        with interrupt_flag(patient=True) as interrupted:
+        with interrupt_flag(signal.SIGTERM, patient=True) as interrupted:
             for number, one in enumerate(chosen, 1):
                 assert isinstance(one.game, Game)
                 if len(chosen) > 1:

@@ -349,7 +349,8 @@ def test_what_cannot_be_done_is_said(options, complaint):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_ctrl_c_keeps_what_is_done_and_another_waits_for_the_files(tmp_path):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_request_to_end_keeps_what_is_done_and_another_waits_for_the_files(name, tmp_path):
     output = tmp_path / "game.kif"
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]
     command += ["--json"]
@@ -361,12 +362,12 @@ def test_ctrl_c_keeps_what_is_done_and_another_waits_for_the_files(tmp_path):
         for line in process.stderr:
             if line.lstrip().startswith("5/49"):
                 break
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, name))
         for line in process.stderr:
             if line.startswith("stopped after"):
                 assert line.endswith("of 50 positions; writing its files\n")
                 break
-        process.send_signal(signal.SIGINT)
+        process.send_signal(getattr(signal, name))
         out, complaints = process.stdout.read(), process.stderr.read()
         assert process.wait(60) == 130
     found = json.loads(out)
@@ -378,3 +379,4 @@ def test_ctrl_c_keeps_what_is_done_and_another_waits_for_the_files(tmp_path):
     assert "Traceback" not in complaints
     assert find_game(output, 1).scored.sum() == searched + 1
     assert output.with_suffix(".png").stat().st_size > 1000
+    assert {path.name for path in tmp_path.iterdir()} == {"game.kif", "game.html", "game.png"}
