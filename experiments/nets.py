@@ -23,7 +23,7 @@ from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
 from search.machine.bounds import MOST_AT_ONCE, check_number
-from search.machine.files import check_output
+from search.machine.files import check_output, require_file
 from search.machine.paths import PathLike, as_paths
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES
@@ -68,6 +68,7 @@ def kind_of(net: str) -> Kind:
     if Path(net).is_dir() and not path.is_file():
         raise FileNotFoundError(f"{net}: holds no network.safetensors: it is no directory of a training run")
     if path.suffix == ".safetensors" and path.is_file():
+        require_file(path)
         try:
             with safe_open(path, "numpy") as file:
                 return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)

@@ -20,7 +20,7 @@ from safetensors.torch import save
 
 from lite.networks.build import network_from_config
 from lite.networks.value_network import ValueNetwork
-from search.machine.files import write_atomically
+from search.machine.files import require_file, write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
 
 NETWORK = "liteshogi network"
@@ -33,9 +33,8 @@ Module = TypeVar("Module", bound=torch.nn.Module)
 
 
 def file_format(path: Path) -> str:
-    """What a safetensors file says it is; empty where it says nothing. Raises FileNotFoundError or ValueError."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
+    """What a safetensors file says it is; empty where it says nothing. Raises OSError or ValueError."""
+    require_file(path)
     try:
         with safe_open(path, "pt") as file:
             return str((file.metadata() or {}).get("format", ""))

@@ -18,7 +18,7 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
-from search.machine.files import write_atomically
+from search.machine.files import require_file, write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
 from search.machine.paths import PathLike
 
@@ -125,13 +125,10 @@ def load_network(path: PathLike = "default", fv_scale: int | None = None) -> Eva
     """The network of a file, an nn.bin of YaneuraOu too, or a shipped one by its name (`default`).
 
     fv_scale: the divisor of an nn.bin's output, see `nnue_file.read_nnue`; other files hold their own.
-    Raises FileNotFoundError or ValueError, one line that names the file and says what is wrong with it.
+    Raises OSError or ValueError, one line that names the file and says what is wrong with it.
     """
     path = network_file(path)
-    if path.is_dir():
-        raise FileNotFoundError(f"{path}: a directory; if it is a training run, `liteshogi fold {path} -o NET`")
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such network file")
+    require_file(path, f"if it is a training run, `liteshogi fold {path} -o NET`")
     if is_nnue(path):
         return read_nnue(path, fv_scale)
     try:

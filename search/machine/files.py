@@ -78,6 +78,20 @@ class WholeFile:
             self.discard()
 
 
+def require_file(path: Path, directory: str = "name a file in it") -> None:
+    """Raises OSError in words unless a file can be read at `path`, to be asked before others open it: whoever opens a
+    pipe waits for its writer, and libraries complain falsely of what may not be read. `directory`: what to do with one.
+    """
+    if path.is_dir():
+        raise FileNotFoundError(f"{path}: a directory; {directory}")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: a pipe or a device; name a regular file")
+    with open(path, "rb"):
+        pass
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, with or without a byte order mark. Raises OSError, or ValueError that names it."""
     try:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from search.machine.files import require_file
+
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 1, 7, 11
 _NODE_OPERATOR, _NODE_ATTRIBUTE = 4, 5
@@ -20,10 +22,14 @@ _ATTRIBUTE_GRAPHS = (6, 11)
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
 
+def require_onnx(path: Path) -> None:
+    """Raises OSError in words unless a file can be read at `path`, whatever it holds."""
+    require_file(path, f"if it is a training run, `liteshogi export {path} -o NET.onnx`")
+
+
 def open_session(path: Path, threads: int = 1) -> Any:
-    """An onnxruntime session of the file on the CPU. Raises FileNotFoundError, or ValueError in one line."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
+    """An onnxruntime session of the file on the CPU. Raises OSError, or ValueError in one line."""
+    require_onnx(path)
     try:
         import onnxruntime
     except ImportError:

@@ -31,7 +31,7 @@ _CHECKED = (
 class OnnxNetwork:
     """A network in a file of this format, run by onnxruntime; calling it gives policy, win rate and perhaps draw.
 
-    Raises FileNotFoundError, or ValueError that says in words how the file differs from the format.
+    Raises OSError, or ValueError that says in words how the file differs from the format.
     """
 
     def __init__(self, path: Path, threads: int = 1) -> None:

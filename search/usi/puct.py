@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.machine.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.puct.onnx_file import require_onnx
 from search.usi.adapter import Adapter, Say
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -151,10 +152,10 @@ def _list(moves: list[RootMove], say: Say) -> None:
 def load_beside(path: Path) -> Callable[[], OnnxNetwork]:
     """Begin to read a model while a GUI says hello; what waits for it and returns it.
 
-    Raises FileNotFoundError. A file that is no model ends the process, as without one there is nothing to play with.
+    Raises OSError in words where no file can be read. One that is no model ends the process, as without one there is
+    nothing to play with.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
+    require_onnx(path)
     loaded: Future[OnnxNetwork] = Future()
     threading.Thread(target=_load, args=(path, loaded), daemon=True).start()
     return loaded.result

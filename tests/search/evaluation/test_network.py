@@ -243,7 +243,7 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
     save_file({"rows": np.zeros(3, np.float32)}, path, {"format": "liteshogi network"})
     with pytest.raises(ValueError, match="fold it first"):
         load_network(path)
-    with pytest.raises(FileNotFoundError, match="no such network file"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         load_network(tmp_path / "nowhere.safetensors")
     with pytest.raises(FileNotFoundError, match="liteshogi fold"):
         load_network(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from search.machine.files import WholeFile, check_output, refuse_unwritable, write_atomically
+from search.machine.files import WholeFile, check_output, refuse_unwritable, require_file, write_atomically
 
 
 @contextlib.contextmanager
@@ -135,3 +135,23 @@ def test_an_output_is_looked_at_before_the_work(tmp_path):
         check_output(tmp_path / "net.kif" / "a.kif")
     assert [path.name for path in tmp_path.iterdir()] == ["net.kif"]
     assert (tmp_path / "net.kif").read_text() == "mine"
+
+
+def test_only_a_file_that_can_be_read_is_one_to_open(tmp_path):
+    file = tmp_path / "net.bin"
+    with pytest.raises(FileNotFoundError, match=r"net\.bin: there is no such file"):
+        require_file(file)
+    file.write_bytes(b"content")
+    require_file(file)
+    with pytest.raises(FileNotFoundError, match=r": a directory; name a file in it"):
+        require_file(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r": a directory; fold it"):
+        require_file(tmp_path, "fold it")
+    with pytest.raises(FileNotFoundError, match=r"below: there is no such file"):
+        require_file(file / "below")
+    with pytest.raises(FileNotFoundError, match=r"/dev/null: a pipe or a device; name a regular file"):
+        require_file(Path("/dev/null"))
+    file.chmod(0)
+    if not os.access(file, os.R_OK):  # root may read everything
+        with pytest.raises(PermissionError, match=r"net\.bin"):
+            require_file(file)

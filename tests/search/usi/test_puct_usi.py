@@ -273,11 +273,13 @@ def test_the_verb_plays(tiny_onnx: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("fault", ["missing", "text", "names"])
+@pytest.mark.parametrize("fault", ["missing", "directory", "text", "names"])
 def test_without_a_usable_model_the_verb_ends_in_one_line(fault: str, tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     if fault == "text":
         path.write_text("this is no network")
+    elif fault == "directory":
+        path.mkdir()
     elif fault == "names":
         _foreign(path, "value")
     done = _front_door(path, "usi\nisready\ngo nodes 10\n")
@@ -285,6 +287,7 @@ def test_without_a_usable_model_the_verb_ends_in_one_line(fault: str, tmp_path: 
     assert done.stderr.count("\n") == 1
     expected = {
         "missing": "there is no such file",
+        "directory": f"a directory; if it is a training run, `liteshogi export {path} -o NET.onnx`",
         "text": "not an ONNX file",
         "names": "no output output_value",
     }
