@@ -1,7 +1,8 @@
 """Iterative deepening in compiled code: depth after depth, with a way back to Python now and then.
 
 `thread` keeps what the last finished depth found, `depth`, `score`, `line`, and what each has found, `found`. An
-iteration that was cut leaves the best move so far at the front of the root's moves and its line in `pv[0]`.
+iteration that was cut leaves the best move so far at the front of the root's moves and its line in `pv[0]`; it counts
+where `cut_found_better` says so.
 """
 
 from __future__ import annotations
@@ -79,6 +80,14 @@ def deepen(pos, thread, accumulators, network, last):
             found.line[place] = thread.pv[0, place]
         if thread.stop or (thread.pause and thread.nodes - begun >= thread.pause):
             return
+
+
+@jit
+def cut_found_better(thread):
+    """Whether an iteration that was cut has found a better first move than the last depth that was finished. Then the
+    search has come to `pv[0]`, `pv_score` and `root_depth`, else to `line`, `score` and `depth`. Where no depth was
+    finished it has not: there is no score yet."""
+    return thread.line_length != 0 and thread.pv_length[0] != 0 and thread.pv[0, 0] != thread.line[0]
 
 
 @jit

@@ -16,7 +16,7 @@ from functools import partial
 
 import numpy as np
 
-from search.alphabeta.deepening import deepen, legal_length
+from search.alphabeta.deepening import cut_found_better, deepen, legal_length
 from search.alphabeta.paging import grow_table
 from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.settling import settling
@@ -217,9 +217,8 @@ class AlphaBetaEngine(Engine):
     def _outcome(self, begun: float, thread: SearchThread) -> Analysis:
         """What a thread's search has come to."""
         record = thread.record
-        line = record["pv"][0][: record["pv_length"][0]]
-        if len(line) and line[0] != record["line"][0]:
-            # An iteration that was cut has found a better first move.
+        if cut_found_better(record):
+            line = record["pv"][0][: record["pv_length"][0]]
             length = legal_length(thread.position, line, np.int64(len(line)))
             depth, seldepth, score = (int(record[name]) for name in ("root_depth", "seldepth", "pv_score"))
             return self._report(begun, depth, seldepth, score, line[:length])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.deepening import deepen
+from search.alphabeta.deepening import cut_found_better, deepen
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY
 from search.alphabeta.transposition import AGES
 from search.machine.jit import jit
@@ -46,22 +46,21 @@ def search_once(pos, thread, accumulators, network, node_limit, depth):
     if begin_search(pos, thread, node_limit) == 0:
         return np.int64(0), np.int64(0)
     deepen(pos, thread, accumulators, network, min(depth, np.int64(MAX_PLY - 1)) if depth else np.int64(MAX_PLY - 1))
-    move = best_found(thread)
-    better = thread.line_length != 0 and move != thread.line[0]  # of a depth that was cut
-    return move, np.int64(thread.pv_score if better else thread.score)
+    score = np.int64(thread.pv_score if cut_found_better(thread) else thread.score)
+    return best_found(thread), score
 
 
 @jit
 def best_found(thread):
     """The best move of the search that has ended, and its line in `thread.pv[0]`.
 
-    An iteration that was cut counts as far as it has found a better move than the one before it. Where the first was
-    cut before it had looked at any, in a quiescence that outran it, it is the first move of the root.
+    Where the first iteration was cut before it had looked at any, in a quiescence that outran it, it is the first move
+    of the root.
     """
     if thread.line_length == 0 and thread.pv_length[0] == 0:
         thread.pv[0, 0] = thread.root_moves[0]
         thread.pv_length[0] = 1
-    elif thread.pv_length[0] == 0 or thread.pv[0, 0] == thread.line[0]:
+    elif thread.line_length != 0 and not cut_found_better(thread):
         for place in range(np.int64(thread.line_length)):
             thread.pv[0, place] = thread.line[place]
         thread.pv_length[0] = thread.line_length

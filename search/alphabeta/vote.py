@@ -11,17 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from search.alphabeta.deepening import cut_found_better
 from search.score import MATE_BOUND
 
 
 def best_move(thread: np.void) -> int:
-    """What a thread, a record of `thread_dtype`, would play; 0 if it has finished no depth: it has no score yet.
-
-    An iteration that was cut counts as far as it has found a better move than the one before it.
-    """
+    """What a thread, a record of `thread_dtype`, would play; 0 if it has finished no depth: it has no score yet."""
     if not thread["line_length"]:
         return 0
-    return int(thread["pv"][0][0] if thread["pv_length"][0] else thread["line"][0])
+    return int(thread["pv"][0][0] if cut_found_better(thread) else thread["line"][0])
 
 
 def believed(threads: Sequence[np.void]) -> int:
