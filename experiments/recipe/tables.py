@@ -95,9 +95,11 @@ Column = tuple[str, Callable[[Measured], str]]
 def write_tables(page: Path, plan: Plan, results: Results) -> None:
     """Put each table of the page, between `<!-- NAME -->` and `<!-- end -->`, in words of what there is by now.
 
-    Raises OSError, or ValueError for a mark without an end or of no table.
+    Raises OSError, or ValueError for a mark without an end or of no table, and for a page without marks.
     """
     parts = page.read_text(encoding="utf-8").split("<!-- ")
+    if all(part.startswith("end -->") for part in parts[1:]):
+        raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
     for number, part in enumerate(parts[1:], 1):
         name, found, _ = part.partition(" -->")
         if name == "end":

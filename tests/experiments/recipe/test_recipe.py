@@ -259,6 +259,10 @@ def test_tables_stand_where_they_are_marked(plan: Plan, tmp_path: Path) -> None:
     page.write_text("<!-- table kinds -->\n")
     with pytest.raises(ValueError, match="closed by"):
         write_tables(page, plan, results)
+    for unmarked in ("", "Kinds\n", "Kinds\n<!-- end -->\n"):
+        page.write_text(unmarked)
+        with pytest.raises(ValueError, match=r"page\.md: has no mark for a table; put `<!-- table NAME -->`"):
+            write_tables(page, plan, results)
 
 
 @pytest.mark.parametrize(
