@@ -24,7 +24,7 @@ from search.evaluation.nnue_file import (
     padded_inputs,
     read_nnue,
 )
-from search.machine.files import check_output, write_atomically
+from search.machine.files import check_output, require_file, write_atomically
 
 
 def nnue_architecture(net: EvalNetwork) -> Architecture:
@@ -79,6 +79,7 @@ def import_nnue(source: Path, output: Path, fv_scale: int | None = None, overwri
     there is replaced. Raises OSError or ValueError in words.
     """
     check_output(output, (SUFFIX,), overwrite, (source,))
+    require_file(source)
     net = read_nnue(source, fv_scale)
     with open(source, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

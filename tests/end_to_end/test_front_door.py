@@ -225,6 +225,8 @@ def test_errors_are_one_line(arguments):
         ("bench reading SAMPLE --threads 2", "--threads 2: is for --together"),
         ("report", "no run: name folders and files of runs"),
         ("export missing.safetensors -o OUT.onnx", "missing.safetensors: there is no such network"),
+        ("import none.bin -o OUT.safetensors", "none.bin: there is no such file"),
+        ("import /dev/null -o OUT.safetensors", "/dev/null: a pipe or a device"),
         ("export default -o OUT.bin", "end the output in .h for a C++ header"),
         ("analyse default -o OUT.kif", "no game: name files of games"),
         ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
@@ -265,7 +267,7 @@ def test_json_is_alone_on_standard_output():
     assert {"signature", "nodes", "nps"} <= set(bench)
 
 
-@pytest.mark.parametrize("arguments", [("import", "none.bin", "-o", "net.safetensors"), ("mate", "--file", "none.bin")])
+@pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
 def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
