@@ -52,8 +52,6 @@ def finish_run(variant: Variant) -> dict[str, Any]:
         run.folder.release()
         raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
     run.train()
-    if run.step < run.steps:
-        raise KeyboardInterrupt
     figures = variant.judge()
     log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]
     kept = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -334,7 +335,8 @@ class Run:
     def train(self) -> dict[str, Any]:
         """Take the steps that remain; {step, steps} and the last figures of the held-out games, if there are any.
 
-        Ctrl-C saves and ends it early, as `max_steps` does: then `step` is less than `steps`.
+        `max_steps` ends it early: then `step` is less than `steps`. Ctrl-C or SIGTERM saves and raises
+        KeyboardInterrupt.
         """
         try:
             if self.step >= self.steps:
@@ -358,7 +360,8 @@ class Run:
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
         begun, saved = self.step, time.monotonic()
         recent: list[dict[str, float]] = []
-        with log, interrupt_flag() as interrupted:
+        ended = False
+        with log, interrupt_flag(signal.SIGTERM) as interrupted:
             for batch in self._batches():
                 try:
                     recent.append(self.take_step(batch))
@@ -382,17 +385,21 @@ class Run:
                     self._test_epoch(epoch, log, progress)
                 if place == 0 and options.keep_epochs:
                     self._keep(self.folder.epoch(epoch), "epoch")
-                stop = options.max_steps is not None and self.step - begun >= options.max_steps
-                stop = self.workers.any(interrupted()) or stop
+                ended = self.workers.any(interrupted())
+                stop = ended or (options.max_steps is not None and self.step - begun >= options.max_steps)
                 if stop or place == 0 or time.monotonic() - saved >= 60 * options.save_minutes:
                     self.save()
                     saved = time.monotonic()
                 if stop and self.step < self.steps:
                     progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
-                    return
-        speed, waiting = progress.positions_per_second(self.step * options.batch_size), self.waited / progress.seconds()
-        for line in self._conclusion(speed, waiting):
-            progress.say(line)
+                    break
+        if self.step == self.steps:
+            speed = progress.positions_per_second(self.step * options.batch_size)
+            for line in self._conclusion(speed, self.waited / progress.seconds()):
+                progress.say(line)
+        if ended:
+            self.workers.meet()  # the first to end ends the others, which may be writing
+            raise KeyboardInterrupt
 
     def _test_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
         self.last_valid = self.test()

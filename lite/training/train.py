@@ -27,8 +27,8 @@ in the way of the parts of a batch."""
 def train_value(options: ValueTraining) -> dict[str, Any]:
     """Train a value network; {step, steps} and the last figures of the held-out games, if there are any.
 
-    Ctrl-C saves and ends it early, as `max_steps` does: then `step` is less than `steps`, and `resume` goes on.
-    Raises OSError or ValueError in words: bad options, files that cannot be read.
+    `max_steps` ends it early: then `step` is less than `steps`, and `resume` goes on. Ctrl-C or SIGTERM saves,
+    too, and raises KeyboardInterrupt. Raises OSError or ValueError in words: bad options, unreadable files.
     """
     options.check()
     return ValueRun(options).train()

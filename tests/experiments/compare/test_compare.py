@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant
 from experiments.report.verify import SAME, verify
 from experiments.resnet.network import ResnetConfig
-from experiments.resnet.train import ResnetTraining
+from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
 from liteshogi.commands.compare import Command as Compare
 
@@ -81,7 +82,8 @@ def test_a_comparison_is_written_shared_and_resumed(
         tiny("draw", tmp_path, epochs=3).run()
 
 
-def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
+def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that was asked to end in its last step."""
     data = choose_positions([VALID], 1500, 0, tmp_path / "train")
     valid = choose_positions([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid")
     options = ResnetTraining(
@@ -90,9 +92,19 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path) -> None:
     variant = ResnetVariant("tiny", options)
     whole = finish_run(variant.seeded(0, tmp_path / "whole"))
     cut = variant.seeded(0, tmp_path / "cut")
-    cut.with_options(max_steps=3).begin().train()
-    with pytest.raises(KeyboardInterrupt):
-        finish_run(cut.with_options(max_steps=2))
+    take_step = ResnetRun.take_step
+
+    def step_and_press(run: ResnetRun, *arguments: Any) -> dict[str, float]:
+        losses = take_step(run, *arguments)
+        if run.step in (3, 5, run.steps):
+            signal.raise_signal(signal.SIGTERM)
+        return losses
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ResnetRun, "take_step", step_and_press)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                finish_run(cut)
     resumed = finish_run(cut)
     for figures in (whole["figures"], resumed["figures"]):
         del figures["net"]

@@ -189,7 +189,7 @@ def test_ctrl_c_within_stages_shows_in_no_bit(uncut, tmp_path, monkeypatch):
         losses = take_step(run, *arguments)
         steps += 1
         if steps % 17 == 0:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM if steps % 2 else signal.SIGINT)
         return losses
 
     monkeypatch.setattr(Shards, "append", land_and_press)

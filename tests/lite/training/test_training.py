@@ -288,7 +288,8 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
-def test_ctrl_c_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_request_to_end_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd, name):
     run = options(records, tmp_path / "run", epochs=10000)
     monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe", "--overwrite"])
 
@@ -296,16 +297,36 @@ def test_ctrl_c_saves_and_says_how_to_resume(options, records, tmp_path, monkeyp
         log = run.output / "log.jsonl"
         while not (log.exists() and any(line["kind"] == "train" for line in read_log(log))):
             time.sleep(0.01)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), getattr(signal, name))
 
     presser = threading.Thread(target=press)
     presser.start()
-    train_value(run)
+    with pytest.raises(KeyboardInterrupt):
+        train_value(run)
     presser.join()
     assert "liteshogi train games.hcpe --resume" in capfd.readouterr().err
     step = load_state(run.output / "state.safetensors")[1]["step"]
     train_value(dataclasses.replace(run, resume=True, max_steps=1))
     assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
+
+
+def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, records, tmp_path, monkeypatch, capfd):
+    """And what trains network after network hears of it."""
+    run = options(records, tmp_path / "run", epochs=1)
+
+    def step_and_press(self, batch, take=Run.take_step):
+        losses = take(self, batch)
+        if self.step == self.steps:
+            signal.raise_signal(signal.SIGTERM)
+        return losses
+
+    monkeypatch.setattr(Run, "take_step", step_and_press)
+    with pytest.raises(KeyboardInterrupt):
+        train_value(run)
+    said = capfd.readouterr().err
+    assert "network.safetensors: trained" in said
+    assert "stopped at step" not in said
+    assert train_value(dataclasses.replace(run, resume=True)) == {"step": 11, "steps": 11}
 
 
 def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
