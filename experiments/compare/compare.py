@@ -55,6 +55,7 @@ from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
+from search.machine.folder_lock import FolderLock
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 
@@ -282,15 +283,15 @@ class Comparison:
 def compare(comparison: Comparison) -> dict[str, Any]:
     """Train and measure what is not done yet, write table, figures and picture; the figures.
 
-    Raises OSError or ValueError in words, KeyboardInterrupt if it was stopped.
+    Raises OSError or ValueError in words, also where another run is at work in its directory; KeyboardInterrupt if it
+    was stopped.
     """
     comparison.check()
     torch.set_num_threads(comparison.threads)
-    with ends_as_interrupts():
+    with ends_as_interrupts(), FolderLock(comparison.output):
         report = comparison.report()
-    place = comparison.output / comparison.preset
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(place.with_suffix(".json"), json.dumps(report, indent=1).encode())
-    write_atomically(place.with_suffix(".md"), (as_markdown(report) + "\n" + bands_as_markdown(report)).encode())
-    draw_comparison(report, place.with_suffix(".png"))
+        place = comparison.output / comparison.preset
+        write_atomically(place.with_suffix(".json"), json.dumps(report, indent=1).encode())
+        write_atomically(place.with_suffix(".md"), (as_markdown(report) + "\n" + bands_as_markdown(report)).encode())
+        draw_comparison(report, place.with_suffix(".png"))
     return report

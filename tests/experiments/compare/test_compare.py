@@ -21,6 +21,7 @@ from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
 from liteshogi.commands.compare import Command as Compare
+from search.machine.folder_lock import FolderLock
 
 VALID = SAMPLE / "valid_sample.hcpe3"
 
@@ -127,6 +128,12 @@ def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Comparison, "report", stopped)
     with pytest.raises(KeyboardInterrupt):
+        tiny("nets", tmp_path).run()
+
+
+def test_two_comparisons_do_not_work_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Comparison, "report", lambda _: pytest.fail("it has begun"))
+    with FolderLock(tmp_path), pytest.raises(ValueError, match="another run is at work here"):
         tiny("nets", tmp_path).run()
 
 
