@@ -122,8 +122,10 @@ class Comparison:
         learnt, judged = ({path.resolve() for path in record_files(files)} for files in (self.data, self.valid))
         if learnt & judged:
             raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
-        if self.yardstick and self.preset != "nets":
-            raise ValueError("--yardstick: is for value networks, which are in the preset nets alone")
+        for name in ("value_epochs", "value_batch_size", "yardstick"):
+            if getattr(self, name) != getattr(Comparison, name) and self.preset != "nets":
+                flag = name.replace("_", "-")
+                raise ValueError(f"--{flag}: is for value networks, which are in the preset nets alone")
         if self.yardstick:
             record_files(self.yardstick)
         self.play.check()

@@ -35,10 +35,10 @@ def tiny(preset: str, output: Path, **changes: object) -> Compare:
         "blocks": 1,
         "channels": 8,
         "epochs": 2,
-        "value_epochs": 1,
         "batch_size": 256,
         "time_rounds": 1,
-    } | changes
+    }
+    options |= ({"value_epochs": 1} if preset == "nets" else {}) | changes
     return Compare(preset=preset, output=output, **options)  # type: ignore[arg-type]
 
 
@@ -236,6 +236,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"valid": (none,)}, "none.hcpe3: no such file"),
         ({"preset": "nets", "yardstick": (none,)}, "none.hcpe3: no such file"),
         ({"yardstick": (VALID,)}, "--yardstick: is for value networks"),
+        ({"value_epochs": 3}, "--value-epochs: is for value networks, which are in the preset nets alone"),
+        ({"value_batch_size": 64}, "--value-batch-size: is for value networks"),
         ({"play": GameOptions(games=3)}, "--games 3: an even number is needed"),
         ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such network"),
         ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
