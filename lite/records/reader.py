@@ -39,7 +39,7 @@ class _Pool:
     raw: np.ndarray
     """u1: the bytes that their visits_at are places of; none where no visits are read."""
     refusals: dict[int, Refusals]
-    """By the number of the file."""
+    """By the number of the block."""
 
 
 class Reader:
@@ -99,8 +99,10 @@ class Reader:
         """The epoch that the next batch belongs to, from 0."""
         self._pool = 0
         self._offset = 0
-        self.refusals = Refusals()
-        """What was refused in the last epoch read (all of it only when the epoch is over)."""
+        self.refusals = self.lost
+        """What has been refused so far, each record once however many epochs are read (all of it when one is over)."""
+        self._looked_through: set[int] = set()
+        """Blocks whose refused records are among them."""
         self.decoded = 0
         """Positions decoded so far, and the seconds that it took."""
         self.decode_seconds = 0.0
@@ -203,7 +205,8 @@ class Reader:
     def _decode_pool(self, numbers: list[int], out: np.ndarray) -> _Pool:
         """All positions of some blocks, in the order of the files, written to the start of `out`."""
         begun = time.perf_counter()
-        blocks = [self._blocks[number] for number in sorted(numbers)]
+        numbers = sorted(numbers)
+        blocks = [self._blocks[number] for number in numbers]
         starts = np.cumsum([0, *(block.positions for _, block in blocks)]).tolist()
 
         def decode(index: int) -> tuple[np.ndarray, np.ndarray | None, Refusals]:
@@ -218,7 +221,7 @@ class Reader:
         filled = before = 0
         with ThreadPoolExecutor(self.threads, thread_name_prefix="decoder") as threads:
             for index, (kept, raw, found) in enumerate(threads.map(decode, range(len(blocks)))):
-                refusals.setdefault(blocks[index][0], Refusals()).add(found)
+                refusals[numbers[index]] = found
                 if raw is not None:
                     kept["visits_at"][kept["visits_at"] >= 0] += before
                     before += len(raw)
@@ -269,9 +272,13 @@ class Reader:
             ahead = self._start(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
             if len(pools) == 1:
                 self._kept = decoded
-            for number, found in decoded.refusals.items():
+            for block, found in decoded.refusals.items():
+                number = self._blocks[block][0]
                 by_file[number].add(found)
                 self.files[number].judge(by_file[number])
+                if block not in self._looked_through:
+                    self._looked_through.add(block)
+                    self.refusals.add(found)
             order = self._pool_order(epoch, pool, len(decoded.positions))
             taken = start
             start = 0
@@ -287,10 +294,6 @@ class Reader:
                     batch.visits = join_visits(visits) if visits else None
                     yield batch
                     batch, filled, visits = empty_batch(self.batch_size), 0, []
-        self.refusals = Refusals()
-        for number, file in enumerate(self.files):
-            by_file[number].add(file.lost)
-            self.refusals.add(by_file[number])
         self.epoch, self._pool, self._offset = epoch + 1, 0, 0
         if filled:
             rest = {name: getattr(batch, name)[:filled] for name in BATCH_FIELDS}

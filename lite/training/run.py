@@ -393,6 +393,8 @@ class Run:
                 if stop and self.step < self.steps:
                     progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
                     break
+        if self.reader.refusals.refused > self.reader.lost.refused:
+            progress.say(f"left out: {self.reader.refusals}")
         if self.step == self.steps:
             speed = progress.positions_per_second(self.step * options.batch_size)
             for line in self._conclusion(speed, self.waited / progress.seconds()):

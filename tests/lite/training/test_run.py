@@ -321,6 +321,24 @@ def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, t
     )
 
 
+@pytest.mark.parametrize("steps", [None, 11])
+def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_path, capfd, steps):
+    """However many epochs are read, also by a run that is cut."""
+    bad = tmp_path / "bad.hcpe"
+    raw = bytearray(records.read_bytes())
+    for record in (3, 400):
+        raw[38 * record] |= 0xFE  # a king off the board
+    bad.write_bytes(bytes(raw) + b"rest")
+    train_value(options(bad, tmp_path / "run", max_steps=steps))
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
+    end, king = len(raw) // 38 + 1, "a king off the board, missing, or two on a square"
+    assert said == [
+        f"left out: {bad} record {end}: the file ends inside it",
+        f"left out: {end:,} records read, 3 refused (2 {king}, 1 the file ends inside it); first: {bad} record {end}: "
+        f"the file ends inside it; {bad} record 4: {king}; {bad} record 401: {king}",
+    ]
+
+
 def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
     figures = {"loss": 0.69, "accuracy": 0.496, "log_loss": 0.69}
     monkeypatch.setattr(ValueRun, "test", lambda self: figures)
