@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_description
-from lite.datasets.provenance import FILES, describe_data, digests_of, program, sha256_of
+from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
 
@@ -22,7 +22,8 @@ class Description:
     verb, options: of the command; of the options those that decide what is made (seeds are among them), as JSON, for
     the same command goes on with them alone. How much is made, where, and by how many workers is none of them.
     sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}. counted: how what
-    is made is read, as by a test of a match; the same command may go on with another.
+    is made is read, as by a test of a match; the same command may go on with another. signature: of this engine's
+    search (`search.alphabeta.bench`), where what another one finds is not to be mixed in.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Description:
         sources: Sequence[Path] = (),
         nets: Mapping[str, Path | str] | None = None,
         counted: Mapping[str, Any] | None = None,
+        signature: int | None = None,
     ) -> None:
         self._fixed: dict[str, Any] = {
             "verb": verb,
@@ -39,6 +41,7 @@ class Description:
             "sources": [describe_data(path) for path in sources],
             "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
             **({} if counted is None else {"counted": dict(counted)}),
+            **({} if signature is None else {"signature": signature}),
         }
         self._files = digests_of((nets or {}).values())
         for path, described in zip(sources, self._fixed["sources"], strict=True):
@@ -108,6 +111,9 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
         was, given = ([(one.get("role"), one.get("sha256")) for one in side[name]] for side in (kept, wanted))
         if was != given:
             return f"other {name}: {_named(kept[name])}, not {_named(wanted[name])}"
+    before, here = (one.get("signature", UNKNOWN) for one in (kept, wanted))
+    if before != here:
+        return f"a search of signature {before}, not {here}"
     return ""
 
 

@@ -31,6 +31,7 @@ from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedTask, JudgedWorker, share_of
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
+from search.alphabeta.bench import signature
 from search.machine.bounds import check_numbers
 
 
@@ -89,7 +90,8 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
     told |= {"option": options.option, "reach": options.reach, "seed": options.seed}
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
-    description = Description("judge effects", told, (options.openings,), {"net": named.net})
+    search = signature()["signature"]
+    description = Description("judge effects", told, (options.openings,), {"net": named.net}, signature=search)
     task = GameEffectTask(named.player, named.player, judge, lines, options.plies, options.seed, design=design)
     place = Place(options.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(options.pairs)), referee=results)

@@ -29,6 +29,7 @@ from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
 from lite.records.formats import HCPE
+from search.alphabeta.bench import signature
 from search.machine.bounds import check_numbers
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
@@ -76,7 +77,9 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     told: dict[str, Any] = {"openings": len(lines), "nodes": match.nodes, "plies": match.plies, "seed": match.seed}
     told |= {"first": first.name(True), "second": second.name(True)}
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
-    description = Description("judge match", told, (match.openings,), {"first": first.net, "second": second.net})
+    nets = {"first": first.net, "second": second.net}
+    search = signature()["signature"]
+    description = Description("judge match", told, (match.openings,), nets, signature=search)
     shares = Shares(match.games // 2)
     place = Place(match.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(match.games // 2)), referee=shares)

@@ -146,6 +146,7 @@ def other_net(tmp_path: Path) -> Path:
             r"other nets: default .*, not other.safetensors \(sha256 e.*\)",
         ),
         ({"sources": []}, r"other sources: games.hcpe \(sha256 [0-9a-f]{12}\), not none"),
+        ({"signature": 8}, "a search of signature 7, not 8"),
     ],
 )
 def test_other_data_are_not_mixed_in(tmp_path, source, monkeypatch, changed, words):
@@ -156,6 +157,7 @@ def test_other_data_are_not_mixed_in(tmp_path, source, monkeypatch, changed, wor
         "options": {"seed": 1, "nodes": (1, 2)},
         "sources": [source],
         "nets": {"player": "default"},
+        "signature": 7,
     }
     folder = tmp_path / "made"
     before = begun(folder, Description(**told))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from experiments.games.options import read_player
+from experiments.judge import effects as judged_effects
 from experiments.judge.effects import (
     MEASURES,
     SIDES,
@@ -25,6 +26,7 @@ from experiments.judge.game_position import read_positions
 from experiments.judge.judge import Judging
 from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.judge.parameters import as_text
+from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import PARAMETERS, SHORT
 from search.engine import Analysis
 
@@ -124,7 +126,7 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
-def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
+def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, monkeypatch):
     options = EffectOptions("default", positions, nodes=NODES, names=NAMES, rounds=2, output=tmp_path / "effects")
     report = measure_effects(options, judging)
     assert report["positions"] == 3
@@ -141,6 +143,10 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path):
     assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
     with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
+    with monkeypatch.context() as patch:
+        patch.setattr(judged_effects, "signature", lambda: {"signature": 1})
+        with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
+            measure_effects(options, judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)
     for one in (*more["parameters"].values(), *again["parameters"].values()):
         assert one.pop("cost_error") > 0

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from experiments.games.player import Player
+from experiments.judge import game_effects
 from experiments.judge.game_effects import Factor, GameDesign, GameEffectOptions, PairResults, measure_game_effects
 from experiments.judge.judge import Judging
 from liteshogi.commands.judge.effects import as_text
+from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, parameters_for
 from search.evaluation.network_file import load_network
 
@@ -70,7 +72,7 @@ def test_effects_are_those_that_the_shares_were_made_from():
         assert abs(row["worth"] - true) < 4 * row["worth_error"]
 
 
-def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path):
+def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monkeypatch):
     report = measure_game_effects(options, judging)
     assert [(row["less"], row["more"]) for row in report["effects"]] == [("as it is", one) for one in CHANGES]
     assert all(one in as_text(report) for one in CHANGES)
@@ -79,6 +81,10 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path):
     assert (options.output / "ledger.jsonl").read_text() == ledger
     with pytest.raises(ValueError, match="--plies 5, not 6"):
         measure_game_effects(replace(options, plies=6), judging)
+    with monkeypatch.context() as patch:
+        patch.setattr(game_effects, "signature", lambda: {"signature": 1})
+        with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
+            measure_game_effects(options, judging)
     moved = replace(options, change=(), names=("futility_margin",), output=tmp_path / "moved")
     centre = {one.name: one.default for one in parameters_for(NODES)}["futility_margin"]
     report = measure_game_effects(moved, judging)

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from experiments.judge import match as judged_match
 from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedMatch, play_judged_match
+from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.match import as_text
+from search.alphabeta.bench import SIGNATURE
+from search.evaluation.shipped import network_file
 from search.score import win_rate
 
 LINES = (
@@ -76,6 +80,27 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     other = replace(judging, judge_option=("Style=wild",), ledger=tmp_path / "other.jsonl")
     with pytest.raises(ValueError, match=r"its data were made with --judge .*, not .*wild"):
         play_judged_match(match, other)
+
+
+def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_path, monkeypatch):
+    scripted.answer({"else": ["resign", "cp 100"]})
+    judging, net = judged_by(scripted, tmp_path), tmp_path / "net.safetensors"
+    net.write_bytes(network_file("default").read_bytes())
+    match = replace(match, second=str(net), games=2)
+    play_judged_match(match, judging)
+    with monkeypatch.context() as patch:
+        patch.setattr(judged_match, "signature", lambda: {"signature": SIGNATURE + 1})
+        with pytest.raises(ValueError, match=rf"search of signature {SIGNATURE}, not {SIGNATURE + 1}; .* another -o"):
+            play_judged_match(match, judging)
+    path = match.output / DESCRIPTION
+    whole = path.read_text()
+    path.write_text(json.dumps({name: value for name, value in json.loads(whole).items() if name != "signature"}))
+    with pytest.raises(ValueError, match=f"search of signature not recorded, not {SIGNATURE}"):
+        play_judged_match(match, judging)
+    path.write_text(whole)
+    net.write_bytes(network_file("dense-64-16").read_bytes())
+    with pytest.raises(ValueError, match=r"other nets: default .*, net\.safetensors .*, not .*; .* another -o"):
+        play_judged_match(match, judging)
 
 
 def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):
