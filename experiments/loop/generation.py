@@ -145,8 +145,6 @@ class Generation:
                 resume=self.run.state.exists(),
             )
         )
-        if figures["step"] < figures["steps"]:
-            raise KeyboardInterrupt
         return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}
 
     def weights(self, training: ValueTraining) -> Path | None:

@@ -30,6 +30,8 @@ def run_loop(loop: Loop, training: ValueTraining) -> dict[str, Any]:
     """
     loop.check()
     replace(training, data=(loop.output,)).check()
+    if training.max_steps is not None or training.overwrite:
+        raise ValueError("max-steps and overwrite are not for a loop, which trains each network to its end")
     told = loop.told(training)
     with FolderLock(loop.output):
         ledger = Ledger(loop.output / LEDGER)

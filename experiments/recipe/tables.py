@@ -11,7 +11,7 @@ import numpy as np
 from experiments.markdown import markdown_table
 from experiments.recipe.plan import Plan, Row
 from experiments.results import NET, Line, Results
-from search.machine.files import write_atomically
+from search.machine.files import read_text, write_atomically
 
 KINDS = {
     "played": "played",
@@ -97,7 +97,7 @@ def write_tables(page: Path, plan: Plan, results: Results) -> None:
 
     Raises OSError, or ValueError for a mark without an end or of no table, and for a page without marks.
     """
-    parts = page.read_text(encoding="utf-8").split("<!-- ")
+    parts = read_text(page).split("<!-- ")
     if all(part.startswith("end -->") for part in parts[1:]):
         raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
     for number, part in enumerate(parts[1:], 1):

@@ -264,6 +264,12 @@ def test_another_training_is_refused_by_name(uncut):
             run_loop(uncut[0], replace(TRAINING, **changes))
 
 
+@pytest.mark.parametrize("changes", [{"max_steps": 3}, {"overwrite": True}])
+def test_a_training_that_would_not_come_to_its_end_is_refused(uncut, changes):
+    with pytest.raises(ValueError, match="trains each network to its end"):
+        run_loop(uncut[0], replace(TRAINING, **changes))
+
+
 def test_a_rejected_candidate_leaves_the_best_in_its_place(tmp_path):
     hard = replace(LOOP, output=tmp_path / "hard", generations=2, sprt=(900, 1000), against=(), held_out=0.0)
     report = run_loop(hard, TRAINING)

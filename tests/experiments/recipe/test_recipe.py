@@ -263,6 +263,9 @@ def test_tables_stand_where_they_are_marked(plan: Plan, tmp_path: Path) -> None:
         page.write_text(unmarked)
         with pytest.raises(ValueError, match=r"page\.md: has no mark for a table; put `<!-- table NAME -->`"):
             write_tables(page, plan, results)
+    page.write_bytes(b"\xff<!-- table kinds -->")
+    with pytest.raises(ValueError, match=r"page\.md"):
+        write_tables(page, plan, results)
 
 
 @pytest.mark.parametrize(
