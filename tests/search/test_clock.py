@@ -7,6 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from search.clock import OWN_DELAY, Budget, Clocks, Margins, Punctuality, SearchClock, after_pondering, plan
@@ -238,11 +239,20 @@ def test_each_side_has_its_own_clock():
 
 
 @pytest.mark.parametrize(
-    ("elapsed", "factor", "enough"), [(599, 1, False), (601, 1, True), (601, 1.5, False), (901, 1.5, True)]
+    ("elapsed", "factor", "enough"), [(899, 1, False), (901, 1, True), (901, 1.5, False), (1351, 1.5, True)]
 )
 def test_no_iteration_is_begun_that_would_lead_far_beyond_the_optimum(elapsed, factor, enough):
     assert Budget(1_000, 3_000).is_enough(elapsed, factor) == enough
     assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # what is left of it would be lost
+
+
+def test_a_move_takes_about_its_optimum_on_average():
+    """Iterations that end at 1, 2, 4, ... times whatever the first one took, a factor as most moves have it."""
+    budget, taken = Budget(1_000, 3_000), []
+    for first in np.geomspace(1, 2, 100, endpoint=False):
+        ends = first * 2.0 ** np.arange(20)
+        taken.append(next(end for end in ends if budget.is_enough(end, 0.75)))
+    assert 0.9 < np.mean(taken) / budget.optimum < 1.1
 
 
 def test_thought_on_the_opponents_time_counts():
