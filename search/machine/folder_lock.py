@@ -60,8 +60,11 @@ class FolderLock:
         self.take()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    def __exit__(self, raised: object, *_: object) -> None:
+        if raised is not None and list(self._directory.iterdir()) == [self.file]:
+            self.discard()  # refused before it had made anything
+        else:
+            self.release()
 
 
 def hold(path: Path, remedy: str) -> IO[bytes]:

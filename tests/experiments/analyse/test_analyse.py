@@ -339,7 +339,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
         ({"number": 0}, "counts from 1"),
         ({"threads": 0}, "must be at least 1"),
         ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
-        ({"net": "nowhere.safetensors"}, "no such network"),
+        ({"net": "nowhere.safetensors"}, "nowhere.safetensors: there is no such file"),
         ({"output": Path("game.png")}, r"ends in \.kif or \.kifu; call it game\.kif"),
     ],
 )

@@ -1,0 +1,27 @@
+"""A lock on a directory: one holder at a time, and nothing left behind by a run that was refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from search.machine.folder_lock import FolderLock
+
+
+def test_one_at_a_time(tmp_path):
+    with FolderLock(tmp_path / "run"), pytest.raises(ValueError, match="another run is at work here"):
+        FolderLock(tmp_path / "run").take()
+    with FolderLock(tmp_path / "run"):
+        pass
+
+
+@pytest.mark.parametrize(("made", "left"), [([], []), (["log.jsonl"], ["log.jsonl", "run.lock"])])
+def test_a_run_that_is_refused_leaves_no_lock_where_it_made_nothing(tmp_path, made, left):
+    def run() -> None:
+        with FolderLock(tmp_path):
+            for name in made:
+                (tmp_path / name).touch()
+            raise OSError("no game")
+
+    with pytest.raises(OSError, match="no game"):
+        run()
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
