@@ -85,4 +85,4 @@ def _description(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, l
     players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
     nets = {"first": first.net, "second": second.net}
     counted = {"games": match.games, "sprt": None if match.sprt is None else asdict(match.sprt)}
-    return Description("match", match.described(lines, players), (), nets, counted)
+    return Description("match", match.described(lines, players), (), nets, counted, first.signature)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments.games.player import Player, PuctPlayer
 from experiments.nets import as_player
+from search.alphabeta.bench import search_signature
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
@@ -50,6 +51,11 @@ class NamedPlayer:
         if isinstance(self.player, PuctPlayer):
             raise ValueError(f"{self.net}: is played by PUCT; name a network that alpha-beta plays")
         return self.player
+
+    @property
+    def signature(self) -> int | None:
+        """Of the search by which the player's runs are known; PUCT has none."""
+        return None if isinstance(self.player, PuctPlayer) else search_signature()
 
     def name(self, whole: bool) -> str:
         """For readers; with the `whole` path of its network."""

@@ -33,7 +33,6 @@ from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
-from search.alphabeta.bench import signature
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import Parameter, make_numbers, parameters_for
 from search.engine import Analysis
@@ -99,8 +98,9 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     results = Results(len(positions), options.rounds)
     told = {"nodes": options.nodes, "names": [one.name for one in parameters], "option": options.option}
     told |= {"reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes, "judge": judge.identity}
-    search = signature()["signature"]
-    description = Description("judge parameters", told, (options.positions,), {"net": named.net}, signature=search)
+    description = Description(
+        "judge parameters", told, (options.positions,), {"net": named.net}, signature=named.signature
+    )
     task = EffectTask(player, judge, tuple(positions), design)
     place = Place(options.output, HCPE, judging.workers)
     produce(place, description, task, results.jobs(), referee=results)

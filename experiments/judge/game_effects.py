@@ -24,14 +24,13 @@ from experiments.factory.jobs import Product
 from experiments.factory.ledger import Counts
 from experiments.factory.produce import Place, produce
 from experiments.games.counted import CountedGames
-from experiments.games.options import read_player
+from experiments.games.options import NamedPlayer, read_player
 from experiments.games.player import Player
 from experiments.judge.effects import Design, effects
 from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedTask, JudgedWorker, share_of
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
-from search.alphabeta.bench import signature
 from search.machine.bounds import check_numbers
 
 
@@ -75,7 +74,8 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     if options.change and options.names:
         raise ValueError("--change and --names: a change names its own numbers; leave one of them out")
     named = _player(options, ())
-    factors = [_factor_of(options, change) for change in options.change] or _moved(options, named.player.parameters)
+    both = named.by_alphabeta
+    factors = [_factor_of(options, change) for change in options.change] or _moved(options, both.parameters)
     if options.pairs < 2 * len(factors):
         raise ValueError(f"--pairs {options.pairs}: too few for {len(factors)} changes")
     games = 2 * options.pairs
@@ -90,13 +90,12 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
     told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
     told |= {"option": options.option, "reach": options.reach, "seed": options.seed}
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
-    search = signature()["signature"]
-    description = Description("judge effects", told, (options.openings,), {"net": named.net}, signature=search)
-    task = GameEffectTask(named.player, named.player, judge, lines, options.plies, options.seed, design=design)
+    description = Description("judge effects", told, (options.openings,), {"net": named.net}, signature=named.signature)
+    task = GameEffectTask(both, both, judge, lines, options.plies, options.seed, design=design)
     place = Place(options.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(options.pairs)), referee=results)
     return {
-        "player": named.name,
+        "player": named.name(False),
         "judge": judge.engine.id_name,
         "judge_nodes": judge.nodes,
         "nodes": options.nodes,
@@ -119,23 +118,13 @@ class Factor:
     """Bits of the steps that `more` lacks."""
 
 
-@dataclass(frozen=True)
-class _Both:
-    """What both sides are."""
-
-    player: Player
-    net: str
-    name: str
-
-
-def _player(options: GameEffectOptions, change: Sequence[str]) -> _Both:
-    named = read_player(options.net, (*options.option, *change), options.nodes, 0, "--change" if change else "--option")
-    return _Both(named.by_alphabeta, named.net, named.name(False))
+def _player(options: GameEffectOptions, change: Sequence[str]) -> NamedPlayer:
+    return read_player(options.net, (*options.option, *change), options.nodes, 0, "--change" if change else "--option")
 
 
 def _factor_of(options: GameEffectOptions, change: str) -> Factor:
     """ValueError in words for a change that is none."""
-    both, changed = _player(options, ()).player, _player(options, change.split()).player
+    both, changed = _player(options, ()).by_alphabeta, _player(options, change.split()).by_alphabeta
     if (both.parameters, both.steps) == (changed.parameters, changed.steps):
         raise ValueError(f"--change {change}: changes no number and no step of the search")
     return Factor("as it is", change, ({}, changed.parameters), both.steps & ~changed.steps)

@@ -29,7 +29,6 @@ from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
 from lite.records.formats import HCPE
-from search.alphabeta.bench import signature
 from search.machine.bounds import check_numbers
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
@@ -78,8 +77,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     told |= {"first": first.name(True), "second": second.name(True)}
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
     nets = {"first": first.net, "second": second.net}
-    search = signature()["signature"]
-    description = Description("judge match", told, (match.openings,), nets, signature=search)
+    description = Description("judge match", told, (match.openings,), nets, signature=first.signature)
     shares = Shares(match.games // 2)
     place = Place(match.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(match.games // 2)), referee=shares)

@@ -127,4 +127,4 @@ def _description(
 ) -> Description:
     options: dict[str, Any] = {"players": [one.chosen for one in players], "gauntlet": gauntlet}
     nets = {f"player {number}": one.net for number, one in enumerate(players, 1)}
-    return Description("match", rules.described(lines, options), (), nets)
+    return Description("match", rules.described(lines, options), (), nets, signature=players[0].signature)

@@ -119,7 +119,7 @@ def tune(options: Tuning) -> dict[str, Any]:
     tuner = Tuner(spsa, pairs)
     told = {"names": [one.name for one in chosen], "defaults": [one.default for one in chosen]}
     told |= {"games": options.games, "gain": options.gain, **options.described(lines, {})}
-    description = Description("tune", told, (), {"net": options.net})
+    description = Description("tune", told, (), {"net": options.net}, signature=player.signature)
     task = TuningTask(options.task(player, player, lines))
     try:
         produce(options.place(), description, task, tuner.trials(), referee=tuner)

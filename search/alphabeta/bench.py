@@ -7,6 +7,7 @@ the search alone must leave it alone; one that changes the search must change it
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import Any
 
 POSITIONS = (
@@ -50,3 +51,9 @@ def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
         seconds += time.process_time() - begun
     nps = round(nodes / seconds) if seconds else 0
     return {"signature": nodes, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
+
+
+@cache
+def search_signature() -> int:
+    """The search's own signature, counted once a process: what runs that go on know it by."""
+    return int(signature()["signature"])

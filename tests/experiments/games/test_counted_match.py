@@ -16,6 +16,7 @@ import pytest
 
 from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
+from experiments.games import options
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.options import plays_in_process, read_player
 from experiments.games.pairs import PairTask, PairWorker
@@ -23,6 +24,7 @@ from experiments.games.player import Ending, Player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
+from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
@@ -141,7 +143,7 @@ def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
     assert report["black_elo_low"] < 30
 
 
-def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played):
+def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played, monkeypatch):
     before = games_of(match.output)
     longer = play_counted_match(replace(match, games=30))
     assert longer["games"] == 30
@@ -159,6 +161,9 @@ def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match,
     ):
         with pytest.raises(ValueError, match="its data were made with " + words):
             play_counted_match(replace(match, **change))
+    monkeypatch.setattr(options, "search_signature", lambda: SIGNATURE + 1)
+    with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
+        play_counted_match(match)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")

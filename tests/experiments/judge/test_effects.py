@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from experiments.games.options import read_player
-from experiments.judge import effects as judged_effects
 from experiments.judge.effects import (
     MEASURES,
     SIDES,
@@ -144,7 +143,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
     with monkeypatch.context() as patch:
-        patch.setattr(judged_effects, "signature", lambda: {"signature": 1})
+        patch.setattr("experiments.games.options.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
             measure_effects(options, judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)

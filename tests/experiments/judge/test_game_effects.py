@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from experiments.games.player import Player
-from experiments.judge import game_effects
 from experiments.judge.game_effects import Factor, GameDesign, GameEffectOptions, PairResults, measure_game_effects
 from experiments.judge.judge import Judging
 from liteshogi.commands.judge.effects import as_text
@@ -82,7 +81,7 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
     with pytest.raises(ValueError, match="--plies 5, not 6"):
         measure_game_effects(replace(options, plies=6), judging)
     with monkeypatch.context() as patch:
-        patch.setattr(game_effects, "signature", lambda: {"signature": 1})
+        patch.setattr("experiments.games.options.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
             measure_game_effects(options, judging)
     moved = replace(options, change=(), names=("futility_margin",), output=tmp_path / "moved")

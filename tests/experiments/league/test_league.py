@@ -13,6 +13,7 @@ import pytest
 import tyro
 
 from experiments.factory.shards import LEDGER
+from experiments.games import options
 from experiments.games.counted import CountedGames
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, play_league
@@ -21,6 +22,7 @@ from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
 from lite.records.formats import DRAW, WINNER_MASK
 from liteshogi.commands.match import Command
+from search.alphabeta.bench import SIGNATURE
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 
@@ -94,7 +96,7 @@ def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     assert again | {"folder": ""} == report | {"folder": ""}
 
 
-def test_another_league_is_not_gone_on_with(league):
+def test_another_league_is_not_gone_on_with(league, monkeypatch):
     arguments, _, folder = league
     players = [parse_participant(text) for text in (arguments[0], "default", "wide$x_$=default razor_margin=399")]
     rules = CountedGames(nodes=30, games=2 * PAIRS, max_plies=60, output=folder)
@@ -102,6 +104,9 @@ def test_another_league_is_not_gone_on_with(league):
         play_league(rules, players)
     with pytest.raises(ValueError, match="its data were made with --gauntlet false, not true"):
         play_league(rules, [*players[:2], parse_participant(arguments[2])], gauntlet=True)
+    monkeypatch.setattr(options, "search_signature", lambda: SIGNATURE + 1)
+    with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
+        play_league(rules, [*players[:2], parse_participant(arguments[2])])
 
 
 def test_a_gauntlet_is_the_first_against_all_others():

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.games import options as options_of_players
 from experiments.tuning.spsa import Spsa, result_of
 from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.tune import Command as Tune
+from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter
 
 PAIRS = 4000
@@ -119,7 +121,7 @@ def test_a_result_is_wins_less_losses():
     assert result_of({"losses as black": 1, "draws as white": 1}) == -1
 
 
-def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys):
+def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
 
@@ -136,5 +138,9 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys):
     assert run() == first
     with pytest.raises(ValueError, match="--nodes 20, not 30"):
         run(nodes=30)
+    with monkeypatch.context() as patch:
+        patch.setattr(options_of_players, "search_signature", lambda: SIGNATURE + 1)
+        with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
+            run()
     with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):
         run(gain=0.0)
