@@ -11,9 +11,7 @@ share of every batch (`lite.workers`); the first one writes the files and speaks
 from __future__ import annotations
 
 import json
-import math
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
@@ -24,7 +22,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.amounts import amount
 from lite.datasets.description import describe_sources
 from lite.datasets.provenance import sha256_of
 from lite.records.decode import Batch
@@ -42,8 +39,9 @@ from lite.training.folder import NETWORK_NAME, RunFolder
 from lite.training.log import Progress, RunLog
 from lite.training.made import describe_training
 from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
-from lite.training.optimiser import WeightAverage, highest_rate, make_optimiser, rate_at
+from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
 from lite.training.options import TrainingOptions, difference
+from lite.training.remarks import conclusion, how_to_resume, introduction
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.machine.files import write_atomically
@@ -51,11 +49,6 @@ from search.machine.interrupt import interrupt_flag
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
-FEW_STEPS = 300
-"""A run of fewer teaches a network little more than which side is to move."""
-ENOUGH_STEPS = 1000
-CHANCE = 0.52
-"""A held-out accuracy below this is that of a coin."""
 
 
 class Run:
@@ -120,7 +113,7 @@ class Run:
             self.lost.add(self.read(options.valid, shuffle=False).lost)
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
-        self._forgotten = False
+        self.forgotten = False
         """Whether that was on other files than these, so that it is chosen anew."""
         self.extended: list[dict[str, int]] = []
         """{step, epochs}: where the run was told to go on for more epochs than these."""
@@ -265,7 +258,7 @@ class Run:
         if not self.options.valid:
             self.held_out = before
         elif self.held_out != before:
-            self._forgotten = self.best is not None
+            self.forgotten = self.best is not None
             self.best = None
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
@@ -355,7 +348,7 @@ class Run:
         options = self.options
         log = RunLog(self.folder if self.workers.first else None, self.step if options.resume else None)
         progress = self._progress()
-        for line in self._introduction():
+        for line in introduction(self):
             progress.say(line)
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
         begun, saved = self.step, time.monotonic()
@@ -391,13 +384,13 @@ class Run:
                     self.save()
                     saved = time.monotonic()
                 if stop and self.step < self.steps:
-                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {_how_to_resume()}")
+                    progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
                     break
         if self.reader.refusals.refused > self.reader.lost.refused:
             progress.say(f"left out: {self.reader.refusals}")
         if self.step == self.steps:
             speed = progress.positions_per_second(self.step * options.batch_size)
-            for line in self._conclusion(speed, self.waited / progress.seconds()):
+            for line in conclusion(self, speed, self.waited / progress.seconds()):
                 progress.say(line)
         if ended:
             self.workers.meet()  # the first to end ends the others, which may be writing
@@ -419,64 +412,6 @@ class Run:
     def _progress(self) -> Progress:
         batch_size = self.options.batch_size
         return Progress(self.steps * batch_size, self.step * batch_size, silent=not self.workers.first)
-
-    def _introduction(self) -> Iterator[str]:
-        options = self.options
-        yield (
-            f"{amount(self.reader.positions, 'position')}, {amount(self.steps, 'step')}, "
-            f"{sum(p.numel() for p in self.model.parameters()):,} parameters, {self.cp_per_logit:.0f} cp per logit"
-            + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
-            + ("" if self.workers.size == 1 else f", {self.workers.size} processes")
-        )
-        if self.initial:
-            yield f"starts from {options.init_from}, sha256 {self.initial['sha256'][:16]}"
-        if self._forgotten:
-            yield f"{self.folder.best}: the best on other held-out games than these; the next epoch's takes its place"
-        if self.lost.refused:
-            more = self.lost.refused - len(self.lost.named)
-            yield f"left out: {'; '.join(self.lost.named)}" + (f"; and {more:,} more" if more else "")
-        if self.reader.unscored and (options.lambda_ or options.lambda_end):
-            share = self.reader.unscored
-            which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"
-            yield f"{which} score: they learn from their games' results alone"
-        if self.extended and self.extended[-1]["step"] == self.step:
-            rate = rate_at(options.optimiser, self.step, self.steps)
-            yield (
-                f"extended from {amount(self.extended[-1]['epochs'], 'epoch')} to {options.epochs}: the learning rate "
-                f"goes to where a run of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, "
-                "and falls from there"
-            )
-
-    def _conclusion(self, speed: float, waiting: float) -> Iterator[str]:
-        yield (
-            f"{self.folder.network}: trained, {speed:,.0f} positions/s, {100 * waiting:.0f} % of the time waiting for "
-            f"records"
-        )
-        if self.best:
-            last, best = self.last_valid["loss"], self.best
-            if best["step"] == self.step:
-                yield f"{self.folder.best}: the same network, for the last epoch's is the best, loss {best['loss']:.4f}"
-            else:
-                yield (
-                    f"{self.folder.best}: of epoch {best['epoch']}, the best on the held-out games, loss "
-                    f"{best['loss']:.4f}; the other is the last epoch's, loss {last:.4f}"
-                )
-        accuracy = self.last_valid.get("accuracy")
-        found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, where a coin has 50 %"
-        if self.steps < FEW_STEPS:
-            yield f"warning: {amount(self.steps, 'step')} can teach little{found}. {self._more_steps()}"
-        elif accuracy is not None and accuracy < CHANCE:
-            yield f"warning: nothing was learnt{found}. Lower --learning-rate, or look at the data: liteshogi stat"
-
-    def _more_steps(self) -> str:
-        """How to take enough steps: in smaller batches, then in more epochs; or with more games."""
-        options = self.options
-        positions = min(options.batch_size, self.reader.positions) * self.steps
-        batch_size = max(32, 1 << int(math.log2(max(positions / ENOUGH_STEPS, 1))))
-        if batch_size < min(options.batch_size, self.reader.positions):
-            steps = self.reader.positions // batch_size * options.epochs
-            return f"Take more games, or --batch-size {batch_size}, which makes {amount(steps, 'step')}"
-        return f"Take more games, or --epochs {math.ceil(ENOUGH_STEPS / self.steps_an_epoch)}"
 
     def _stop_on_nan(self, batch: Batch, what: str) -> None:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
@@ -500,13 +435,3 @@ def _version(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError:
         return "source"
-
-
-def _how_to_resume() -> str:
-    """The command that goes on; other verbs that train find their own unfinished runs."""
-    verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
-    resumes = verb in ("compare", "loop")
-    command = " ".join(words) if verb == "train" or resumes else "train ..."
-    program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
-    return f"go on with: {program} {command}" + ("" if "--resume" in command or resumes else " --resume")
