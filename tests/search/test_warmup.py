@@ -1,8 +1,10 @@
-"""The cache of compiled code: filled ahead, and cleared of what nobody uses."""
+"""The cache of compiled code: filled ahead, whole, and cleared of what nobody uses."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 from search import warmup
@@ -32,3 +34,36 @@ def test_a_use_is_noted_once_a_day(tmp_path):
         note_use(tmp_path, tmp_path.stat())
         # The kernel's stamp may be a tick older than time.time(): no moment is told from the one before it.
         assert (tmp_path.stat().st_mtime > now - 60) == changed
+
+
+_NOTHING_COMPILES = """
+import search.machine.jit
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, what): compiled.append(what.data["dispatcher"])
+    def on_end(self, what): pass
+from search.evaluation.material import material_network
+from search.warmup import warm_up
+warm_up()
+event.register("numba:compile", Listener())
+from search.alphabeta.engine import AlphaBetaEngine
+from search.engine import Limits, Rules
+from search.evaluation.static_evaluation import evaluate_sfens
+for network in (material_network(), "default"):
+    engine = AlphaBetaEngine(network, 1, 2)
+    for rule in range(4):
+        engine.rules, engine.multipv = Rules(rule, 300, (10, -10)), 1 + rule % 2
+        engine.analyse("startpos", ["7g7f", "3c3d", "8h2b+"], depth=4)
+        engine.analyse("8k/9/8G/9/9/9/9/9/K8 b G 1", depth=3)
+        engine.ready()
+        engine.search(Limits(depth=2, moves=("G*1b",)))
+        engine.analyse("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 1", nodes=9)
+    evaluate_sfens(engine.network, ["startpos"])
+print(compiled)
+"""
+
+
+def test_after_the_warm_up_nothing_compiles():
+    done = subprocess.run([sys.executable, "-c", _NOTHING_COMPILES], capture_output=True, text=True, timeout=280)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr

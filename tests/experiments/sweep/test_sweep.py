@@ -18,22 +18,17 @@ from hypothesis import strategies as st
 
 from experiments.results import Results
 from experiments.sweep import games
-from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import Configuration, Point, read_configuration
-from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import near_front, play_games, who_plays
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
-from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import SweepWorker
-from experiments.timing import sizes
 from experiments.verb import Verbs
 from lite.datasets.provenance import sha256_of
 from liteshogi.commands.sweep import Command
-from search.evaluation.bench import random_network
 from search.evaluation.shipped import network_file
 from search.machine.folder_lock import FolderLock
-from tests.experiments.sweep.conftest import GRID, MEASURE, TRAIN, described
+from tests.experiments.sweep.conftest import GRID, MEASURE, TRAIN, described, figures_of
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "experiments" / "sample"
@@ -41,15 +36,6 @@ SPACES = (
     '[[space]]\nkind = ["dense"]\nwidth = { low = 32, high = 256, step = 32 }\n'
     '[[space]]\nkind = ["lite"]\ndims = [[4, 2, 8], [8, 4, 8]]\nlearning-rate = { low = 0.1, high = 1, log = true }\n'
 )
-
-
-def figures_of(point: Point) -> dict[str, Any]:
-    """Invented, the better the dearer."""
-    width = point.options.get("width") or 10 * point.options["dims"][0]
-    invented = {"d1_rmse": 1 / width, "d1_rmse_error": 0.001, "accuracy": 0.6, "log_loss": 0.6, "evaluation_ns": width}
-    maker = {"cpu": "One CPU", "kernel": "avx2", "version": "1", "commit": "a"}
-    told = {"label": point.label, "options": dict(point.options), "net": "n", "nps": 1000, "bytes": 1, "sha256": "0"}
-    return invented | maker | told | {"features": "piece_square", "shape": [width, 1], "multiply_adds": width}
 
 
 @pytest.fixture
@@ -170,7 +156,7 @@ import sys, time
 from pathlib import Path
 from experiments.sweep import work
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
-from tests.experiments.sweep.test_sweep import figures_of
+from tests.experiments.sweep.conftest import figures_of
 from experiments.sweep.table import as_markdown
 from experiments.sweep.work import SweepWorker
 place = Path(sys.argv[1])
@@ -245,122 +231,6 @@ def test_a_failing_verb_says_its_last_words() -> None:
     printed, taken = Verbs(cores).run(["--version"])
     assert printed.startswith("liteshogi ")
     assert taken.keys() == {"seconds", "cpu_seconds"}
-
-
-def test_times_stand_beside_halfkp_s_where_it_was_timed(tmp_path: Path) -> None:
-    results = Results(tmp_path / "points.jsonl")
-    point = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID)).point({"width": 32})
-    results.add("net", point.name, 0, figures_of(point))
-    results.add("net", point.name, 1, figures_of(point) | {"reference_ns": 128.0})
-    assert [cells["of HalfKP's"] for cells in cells_of(as_markdown(results))] == ["", "0.25"]
-
-
-def test_games_are_told_as_far_as_they_tell(tmp_path: Path) -> None:
-    results = Results(tmp_path / "points.jsonl")
-    point = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID)).point({"width": 32})
-    results.add("net", point.name, 0, figures_of(point))
-    games = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "elo": 0.0, "elo_low": None, "elo_high": None}
-    results.add("games", point.name, 0, games)
-    results.add("timed games", point.name, 0, games | {"elo": 50.0, "elo_low": 10.0, "elo_high": 90.0})
-    (cells,) = cells_of(as_markdown(results))
-    assert cells["Elo at equal nodes"] == "too few games for an Elo"
-    assert cells["Elo at equal time"] == "+50 +- 40"
-
-
-def cells_of(table: str) -> list[dict[str, str]]:
-    """The lines of a Markdown table, by its headings."""
-    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
-    return [dict(zip(head, line, strict=True)) for line in lines]
-
-
-def standing(points: float, low: float | None, elo: float | None, high: float | None) -> dict[str, Any]:
-    return {"games": 4, "points": points, "elo": elo, "elo_low": low, "elo_high": high, "opponent": "peer"}
-
-
-def test_what_is_best_for_so_many_nanoseconds_is_told_as_far_as_it_is_known(tmp_path: Path) -> None:
-    results = Results(tmp_path / "points.jsonl")
-    configuration = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID))
-    for width in (40, 48, 90, 190, 195):
-        point = configuration.point({"width": width})
-        results.add("net", point.name, 0, figures_of(point))
-    few = configuration.point({"width": 196, "positions": 5})
-    results.add("net", few.name, 0, figures_of(few))
-    results.add(
-        "net", "peer", 0, figures_of(few) | {"label": "peer", "net": "peer", "options": {}, "evaluation_ns": 99}
-    )
-
-    def best() -> dict[tuple[str, str], dict[str, str]]:
-        found = cells_of(budgets_as_markdown(sweep_nets(results)))
-        return {(cells["made in"], cells["ns at most"]): cells for cells in found}
-
-    unplayed = best()
-    assert unplayed["this sweep", "25"]["best net"] == "none: the cheapest costs 40 ns"
-    assert unplayed["this sweep", "50"]["best net"] == "dense width 48"
-    assert unplayed["this sweep", "50"]["best by"] == "d1-RMSE"
-    assert unplayed["this sweep", "50"]["Elo at equal time"] == "not played"
-    assert unplayed["this sweep", "200"]["best net"] == "dense width 195"
-    games = {40: (1, -40, -20, 10), 90: (4, 0, None, None), 190: (3, 20, 60, 100), 195: (2, -20, 10, 55)}
-    for width, (points, *elo) in games.items():
-        results.add("timed games", configuration.point({"width": width}).name, 0, standing(points, *elo))
-    played = best()
-    assert [played["this sweep", budget]["best net"] for budget in ("50", "100", "200")] == [
-        "dense width 40",
-        "dense width 90",
-        "dense width 90",
-    ]
-    assert [played["this sweep", budget]["others not told from it"] for budget in ("50", "100")] == ["0", "0"]
-    assert played["elsewhere", "50"]["best net"] == "none: the cheapest costs 99 ns"
-    assert played["elsewhere", "100"]["Elo at equal time"] == "0, the opponent"
-    results.add("timed games", configuration.point({"width": 90}).name, 0, standing(2, -20, 60, 58))
-    results.add("timed games", configuration.point({"width": 195}).name, 0, standing(2, -20, 10, 65))
-    again = best()["this sweep", "200"]
-    assert (again["best net"], again["others not told from it"]) == ("dense width 90", "2")
-
-
-def test_one_option_at_a_time_is_told_from_its_default(tmp_path: Path) -> None:
-    configuration = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID))
-
-    def net(loss: float, cost: float, **options: Any) -> dict[str, Any]:
-        point = configuration.point(options)
-        figures = figures_of(configuration.point({"width": 32}))
-        return figures | {"options": dict(point.options), "d1_rmse": loss, "evaluation_ns": cost}
-
-    nets = [
-        net(0.14, 40, width=32),
-        net(0.12, 60, width=64),
-        net(0.11, 70, width=64, king="zones"),
-        net(0.13, 50, width=32, king="zones"),
-        net(0.13, 50, width=32, king="zones", buckets=1),  # the default, said
-        net(0.125, 60, width=64, seed=1),
-        net(0.2, 60, width=64, positions=7),
-        net(0.15, 50, width=32, **{"learning-rate": 0.04}),
-        net(0.16, 40, width=32, **{"learning-rate": 0.01}),
-        net(0.16, 40, width=32, positions=7, **{"learning-rate": 0.04}),
-        net(0.19, 70, width=96, kind="k_p"),
-        net(0.18, 70, width=96, kind="half_kp"),
-        {"options": {}},
-    ]
-    pairs = pairs_of(nets)
-    assert [(pair.words, round(pair.d1, 4), round(pair.cost)) for pair in pairs] == [
-        ("width 64 to 32", 0.02, -20),
-        ("width 64 to 32", 0.02, -20),
-        ("width 64 to 32", 0.02, -20),
-        ("king none to zones", -0.01, 10),
-        ("king none to zones", -0.01, 10),
-        ("king none to zones", -0.01, 10),
-        ("seed 0 to 1", 0.005, 0),
-        ("kind half_kp to k_p", 0.01, 0),
-        ("learning-rate 0.04 to 0.01", 0.01, -10),
-    ]
-    cells = cells_of(effects_as_markdown(pairs))[1]
-    assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
-
-
-def test_sizes_by_hand() -> None:
-    found = sizes(random_network("piece_square", 64, (16,), 2))
-    rows = found["bytes"] - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1)
-    assert rows == random_network("piece_square", 64, (16,), 2).rows.nbytes
-    assert (found["multiply_adds"], found["row_lanes"]) == (16 * 128 + 16, 128)
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1), st.integers(0, 4))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 import os
 import signal
 import sys
@@ -17,23 +15,17 @@ import pytest
 import torch
 
 from lite.networks.dense import DenseConfig
-from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
-from lite.networks.value_network import listed_inputs
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import clock, read_log
-from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
-from lite.training.testing import judge_net, load_predictor
+from lite.training.optimiser import OptimiserConfig
 from lite.training.train import ValueRun as Run
 from lite.training.train import train_value
-from liteshogi.commands.test import Command as JudgeNet
-from search.evaluation.feature_sets import feature_set
-from search.evaluation.network import EvalNetwork, Layer, evaluate_reference
-from search.evaluation.network_file import save_network
 
 
 def network_bytes(output: Path) -> dict[str, bytes]:
@@ -186,41 +178,6 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
 
 
 @pytest.mark.parametrize(
-    ("name", "bad"),
-    [
-        ("learning_rate", (0.0, -0.01, math.nan, math.inf)),
-        ("weight_decay", (-0.1, math.nan, math.inf)),
-        ("clip", (-1.0, math.nan, math.inf)),
-        ("warm_up", (-0.1, 1.1, math.nan)),
-        ("ema_decay", (-0.1, 1.5, math.nan)),
-        ("swa_start", (-1.0, 1.5, math.nan)),
-    ],
-)
-def test_senseless_optimisers_are_refused(name, bad):
-    for value in bad:
-        with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
-            OptimiserConfig(**{name: value}).check()
-    OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
-
-
-@pytest.mark.parametrize(
-    ("without_effect", "words", "remedy"),
-    [
-        ({"schedule": "steps", "warm_up": 0.03}, "--warm-up 0.03: the schedule is steps", {"schedule": "one_cycle"}),
-        ({"optimiser": "source", "warm_up": 0.1}, "--warm-up 0.1: the schedule is steps", {"schedule": "cosine"}),
-        ({"average": "swa", "ema_decay": 0.9}, "--ema-decay 0.9: the average is swa", {"average": "ema"}),
-        ({"swa_start": 0.5}, "--swa-start 0.5: the average is ema", {"average": "swa"}),
-        ({"average": "none", "swa_start": 0.5}, "--swa-start 0.5: the average is none", {"average": "swa"}),
-    ],
-)
-def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
-    config = OptimiserConfig(**without_effect)
-    with pytest.raises(ValueError, match=words):
-        config.check()
-    dataclasses.replace(config, **remedy).check()
-
-
-@pytest.mark.parametrize(
     ("data", "valid"),
     [("folder", "folder/a.hcpe"), ("folder/a.hcpe", "folder"), ("folder", "folder"), ("folder", "link.hcpe")],
 )
@@ -334,163 +291,6 @@ def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
 
 
-def test_schedules():
-    adamw, source = OptimiserConfig(), OptimiserConfig(optimiser="source")
-    rates = [rate_at(adamw, step, 1000) for step in range(1000)]
-    assert max(rates) == rates[29] == rates[30]
-    assert rates[0] < rates[29] / 25
-    assert rates[-1] < 1e-4 * max(rates)
-    assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
-    assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
-    # Each optimiser takes the other's, too.
-    assert [rate_at(OptimiserConfig("source", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
-    assert rate_at(OptimiserConfig("adamw", 0.04, "steps"), 299, 300) == pytest.approx(0.0004)
-    late = OptimiserConfig(warm_up=0.25)
-    assert (
-        rate_at(late, 249, 1000) == rate_at(late, 250, 1000) == max(rate_at(late, step, 1000) for step in range(1000))
-    )
-
-
-@pytest.mark.parametrize("warm_up", [None, 0.0, 0.1, 1.0])
-@pytest.mark.parametrize("steps", [1, 2, 7, 500])
-def test_one_cycle_is_pytorchs(warm_up, steps):
-    config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
-    rates = [rate_at(config, step, steps) for step in range(steps)]
-    assert all(0 < rate <= 0.1 for rate in rates)
-    share = 0.3 if warm_up is None else warm_up
-    if share * steps > 1 and share < 1:
-        sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-        theirs = torch.optim.lr_scheduler.OneCycleLR(sgd, 0.1, total_steps=steps, pct_start=share, cycle_momentum=False)
-        expected = [theirs.get_last_lr()[0]]
-        for _ in range(steps - 1):
-            sgd.step()
-            theirs.step()
-            expected.append(theirs.get_last_lr()[0])
-        assert rates == pytest.approx(expected, rel=1e-12)
-
-
-def test_vectors_do_not_decay():
-    optimiser = make_optimiser(OptimiserConfig(), LiteValueNetwork((4, 2, 8)))
-    decayed, free = optimiser.param_groups
-    assert all(p.ndim > 1 for p in decayed["params"])
-    assert free["weight_decay"] == 0
-    assert len(free["params"]) == 6
-
-
-@pytest.mark.parametrize("average", ["ema", "swa", "none"])
-def test_averages_of_weights_and_statistics(average):
-    model = LiteValueNetwork((4, 2, 8))
-    torch.nn.init.zeros_(model.l3.weight)
-    kept = WeightAverage(OptimiserConfig(average=average, ema_decay=0.5, swa_start=0.5), model)
-    for step in range(1, 11):
-        with torch.no_grad():
-            for value in [*model.parameters(), model.bn2_1.running_mean]:
-                value.fill_(step)
-        model.bn2_1.num_batches_tracked.fill_(step)
-        kept.update(model, step / 10)
-    expected = {"none": 10.0, "swa": 8.0}.get(average)
-    if expected is None:
-        expected = 0.0
-        for step in range(1, 11):
-            expected += (step - expected) * max(0.5, 9 / (9 + step))
-    assert float(kept.model.l3.weight[0, 0]) == pytest.approx(expected)
-    assert float(kept.model.bn2_1.running_mean[0]) == pytest.approx(expected)
-    assert int(kept.model.bn2_1.num_batches_tracked) == 10
-
-
-def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
-    run = Run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
-    taken = []
-    for batch in run._batches():
-        run.take_step(batch)
-        taken.append([value.detach().double() for value in run.model.parameters()])  # copies
-    assert run.average.count == 17  # of 33 steps
-    for place, value in enumerate(run.average.model.parameters()):
-        mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
-        torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
-    run.folder.abandon()
-
-
-@pytest.mark.parametrize("clip", [0.001, 0.0])
-def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
-    """Momentum's first step is the gradient itself."""
-    chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
-    run = Run(options(records, tmp_path / "run", optimiser=chosen))
-    before = [value.detach().clone() for value in run.model.parameters()]
-    run.take_step(next(run._batches()))
-    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.model.parameters(), before, strict=True)).item() ** 0.5
-    assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
-    run.folder.abandon()
-
-
-def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out, tmp_path, capsys):
-    train_value(options(records, tmp_path / "run", valid=(held_out,)))
-    _, trained = load_model(tmp_path / "run")
-    capsys.readouterr()
-    JudgeNet(str(tmp_path / "run"), (held_out,), json=True).run()
-    report = json.loads(capsys.readouterr().out)
-    for name in ("positions", "accuracy", "accuracy_draw_as_win", "log_loss", "brier", "calibration", "by_ply"):
-        assert report[name] == trained["valid"][name], name
-    JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
-    assert "accuracy" in capsys.readouterr().out
-    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
-
-
-def test_an_onnx_file_is_tested_like_its_module(tmp_path):
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    from onnx import TensorProto, helper
-
-    # A net that knows one thing: the mover is ahead by the sum of the hand features' numbers.
-    graph = helper.make_graph(
-        [
-            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
-            helper.make_node("ReduceSum", ["as_float"], ["value"], keepdims=1, axes=[1]),
-        ],
-        "net",
-        [
-            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
-            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
-        ],
-        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
-    )
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), tmp_path / "n.onnx")
-    batch = synthetic_batch(5)
-    logits = load_predictor(str(tmp_path / "n.onnx"))(batch)[:, 0]
-    held = listed_inputs(batch.pieces, batch.hands, batch.in_check)[1]
-    assert logits.tolist() == held.sum(1).tolist()
-    (tmp_path / "bad.onnx").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="not an ONNX file"):
-        load_predictor(str(tmp_path / "bad.onnx"))
-
-
-def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
-    """It has some for the first position of a game alone, where nothing is in hand."""
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    from onnx import TensorProto, helper
-
-    graph = helper.make_graph(
-        [
-            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
-            helper.make_node("ReduceSum", ["as_float"], ["sum"], keepdims=1, axes=[1]),
-            helper.make_node("Sub", ["sum", "empty"], ["less"]),
-            helper.make_node("Sqrt", ["less"], ["value"]),
-        ],
-        "net",
-        [
-            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
-            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
-        ],
-        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
-        [helper.make_tensor("empty", TensorProto.FLOAT, [1], [57.0 * 57])],
-    )
-    path = tmp_path / "n.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), path)
-    with pytest.raises(ValueError, match=r"n\.onnx: gives \d+ of \d+ positions no number, the first is position \d+"):
-        judge_net(str(path), (held_out,))
-
-
 def test_the_bench_gives_its_figures():
     kinds = {"small": LiteConfig((4, 2, 8)), "nnue": KpConfig(32, ())}
     figures = bench_training(kinds, batch_size=64, rounds=1)
@@ -503,24 +303,6 @@ def test_the_bench_gives_its_figures():
 
 def test_clock():
     assert [clock(s) for s in (0, 61, 3725)] == ["0:00", "1:01", "1:02:05"]
-
-
-def test_a_folded_net_is_tested_by_its_integers(tmp_path):
-    rng = np.random.default_rng(0)
-    net = EvalNetwork(
-        feature_set("piece_square"),
-        rng.integers(-9, 9, (2325, 32)).astype(np.int16),
-        rng.integers(0, 99, 32).astype(np.int16),
-        (Layer(rng.integers(-9, 9, (1, 32)).astype(np.int8), np.array([5], np.int32)),),
-        output_divisor=16,
-        logit_per_output=0.01,
-    )
-    save_network(net, tmp_path / "n.safetensors")
-    batch = synthetic_batch(50)
-    outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
-    logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)[:, 0]
-    np.testing.assert_allclose(logits, [net.logit(int(output)) for output in outputs], rtol=1e-12)
-    assert (outputs < 0).any()
 
 
 def test_quiet_positions():

@@ -1,4 +1,4 @@
-"""The PUCT player with networks made up here: its tree's bookkeeping, mates, draws, memory, and when it stops."""
+"""The PUCT player with networks made up here: its tree's bookkeeping, mates, draws, and when it stops."""
 
 from __future__ import annotations
 
@@ -14,36 +14,18 @@ from hypothesis import strategies as st
 
 from search.clock import Budget
 from search.engine import Analysis, Limits, Rules
-from search.puct import compaction, memory, playout
+from search.puct import compaction, playout
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import PolicyValueFunction
-from search.puct.memory import Tree
-from search.puct.planes import LABELS, move_label
+from search.puct.planes import move_label
 from search.puct.report import PuctAnalysis
-from search.puct.tree import EXPANDED, FRESH, PROVED_LOSS, PROVED_WIN, UNPROVED
+from search.puct.tree import UNPROVED
 from search.rules.declaration import NO_RULE
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.score import MAX_PLY
-
-MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
-NO_MATES = Settings(leaf_mate_nodes=0)
-Outputs = tuple[np.ndarray, np.ndarray, np.ndarray | None]
-
-
-class Guess:
-    """A network whose outputs are noise that the position alone decides."""
-
-    def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
-        policy = np.empty((len(input1), LABELS), np.float32)
-        rates = np.empty((len(input1), 2), np.float32)
-        for number, planes in enumerate(zip(input1, input2, strict=True)):
-            words = np.concatenate([np.packbits(part != 0) for part in planes])
-            noise = np.random.default_rng(int(words.astype(np.uint64) @ np.arange(1, len(words) + 1, dtype=np.uint64)))
-            policy[number] = noise.normal(0, 2, LABELS)
-            rates[number] = noise.random(2)
-        return policy, rates[:, 0], rates[:, 0] * (1 - rates[:, 0]) * rates[:, 1]
+from tests.search.puct.conftest import MIDDLE_GAME, NO_MATES, Guess, Outputs, check_tree
 
 
 def play(sfen: str, moves: Sequence[str]) -> np.void:
@@ -54,53 +36,6 @@ def play(sfen: str, moves: Sequence[str]) -> np.void:
         assert is_legal(pos, move)
         do_move(pos, move)
     return pos
-
-
-@pytest.fixture
-def engine() -> PuctEngine:
-    return PuctEngine(Guess(), 16, settings=NO_MATES)
-
-
-def check_tree(tree: Tree, collapsed: bool = False) -> int:
-    """What holds of every node when no playout is under way; the number of expanded nodes."""
-    nodes, edges, record = tree.nodes, tree.edges, tree.record
-    assert not nodes["in_flight"][: record["nodes_used"]].any()
-    expanded, waiting = 0, [int(record["root"])]
-    while waiting:
-        index = waiting.pop()
-        node = nodes[index]
-        assert 0 <= node["win"] <= node["visits"]
-        assert 0 <= node["draw"] <= node["visits"]
-        if node["state"] != EXPANDED:
-            assert node["edge_count"] == 0
-            assert node["own"] == node["visits"] or node["proof"] != UNPROVED
-            continue
-        expanded += 1
-        first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
-        assert edges[first - 1]["child"] == index
-        assert edges[first - 1]["count"] == count
-        own = edges[first : first + count]
-        assert len(set(own["move"].tolist())) == count
-        assert own["prior"].sum() == pytest.approx(1, abs=1e-4)
-        assert (np.diff(own["prior"]) <= 0).all()
-        children = own["child"][own["child"] >= 0]
-        assert (children > index).all()
-        visits, wins = nodes["visits"][children].astype(np.int64), nodes["win"][children]
-        assert node["visits"] == node["own"] + visits.sum()
-        assert collapsed or node["own"] == 1 or node["proof"] != UNPROVED
-        if len(children) < count:  # moves are first tried in the order of their priors
-            assert (own["child"][: len(children)] >= 0).all() or collapsed or tree.record["allowed"].min() == 0
-        rest = node["win"] - (visits - wins).sum()
-        assert -1e-6 <= rest <= node["own"] + 1e-6
-        proofs, plies = nodes["proof"][children], nodes["plies"][children].astype(int)
-        if node["proof"] == PROVED_WIN:
-            assert node["plies"] == plies[proofs == PROVED_LOSS].min() + 1
-        elif node["proof"] == PROVED_LOSS:
-            assert (proofs == PROVED_WIN).all()
-            assert len(children) == count
-            assert node["plies"] == plies.max() + 1
-        waiting.extend(children.tolist())
-    return expanded
 
 
 @settings(max_examples=20, deadline=None)
@@ -189,64 +124,6 @@ def test_the_tree_goes_on_with_the_game(engine: PuctEngine) -> None:
     engine.new_game()
     engine.analyse("startpos", ("2g2f",), nodes=50)
     assert engine.tree.root["visits"] == 50
-
-
-def test_a_full_tree_is_cut_and_goes_on() -> None:
-    engine = PuctEngine(Guess(), 1, 2, NO_MATES)
-    filled: list[int] = []
-    engine.analyse(MIDDLE_GAME, nodes=3000, on_info=lambda found: filled.append(found.hashfull))
-    assert engine.tree.root["visits"] == 3000
-    assert engine.tree.record["edges_used"] <= len(engine.tree.edges)
-    assert check_tree(engine.tree, collapsed=True) < 2000
-    assert (engine.tree.nodes["state"][: engine.tree.record["nodes_used"]] == FRESH).any()
-    assert max(filled) <= 1000
-
-
-def test_cutting_keeps_the_root_and_gives_room(engine: PuctEngine) -> None:
-    engine.analyse("startpos", nodes=1500)
-    before = engine.root_moves()
-    engine.tree.shrink()
-    assert engine.root_moves() == before  # nothing was in excess
-    engine.analyse("startpos", (before[0].move,), nodes=1)
-    used = int(engine.tree.record["nodes_used"])
-    engine.tree.shrink()  # the moves beside are gone
-    assert engine.tree.record["nodes_used"] < used
-    assert engine.tree.record["root"] == 0
-    check_tree(engine.tree)
-
-
-def test_memory_that_is_not_there_is_said_in_words(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = engine.tree
-
-    def none(count: int, dtype: np.dtype) -> np.ndarray:
-        raise MemoryError
-
-    monkeypatch.setattr(memory, "aligned_zeros", none)
-    with pytest.raises(MemoryError, match="a tree of 1048576 MB does not fit"):
-        engine.set_hash(1 << 20)
-    assert engine.tree is tree
-
-
-def test_a_tree_has_no_more_than_its_indices_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def few(count: int, dtype: np.dtype) -> np.ndarray:
-        asked.append(count)
-        return np.zeros(2, dtype)
-
-    monkeypatch.setattr(memory, "aligned_zeros", few)
-    for megabytes, edges in ((16_384, (16_384 << 20) // 12 * 11 // 12), (65_536, 2**31 - 1), (1 << 20, 2**31 - 1)):
-        Tree(megabytes)
-        assert asked[-1] == pytest.approx(edges, abs=2)
-        assert max(asked) < 2**31
-
-
-@pytest.mark.parametrize(
-    ("tree_mb", "threads", "words"), [(0, 1, "^a tree of 0 MB: choose 1 to "), (1, 65, "^threads are 65: choose 1 to ")]
-)
-def test_threads_and_trees_beyond_reason_are_refused(tree_mb: int, threads: int, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        PuctEngine(even_network, tree_mb, threads)
 
 
 def _mates(plies: int, count: int, seed: int) -> list[str]:

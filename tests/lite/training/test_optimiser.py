@@ -1,0 +1,137 @@
+"""How weights move: rates over a run, decay, averages of weights, and the length of a step."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from lite.networks.lite_value import LiteValueNetwork
+from lite.training.optimiser import OptimiserConfig, WeightAverage, make_optimiser, rate_at
+from lite.training.train import ValueRun as Run
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("learning_rate", (0.0, -0.01, math.nan, math.inf)),
+        ("weight_decay", (-0.1, math.nan, math.inf)),
+        ("clip", (-1.0, math.nan, math.inf)),
+        ("warm_up", (-0.1, 1.1, math.nan)),
+        ("ema_decay", (-0.1, 1.5, math.nan)),
+        ("swa_start", (-1.0, 1.5, math.nan)),
+    ],
+)
+def test_senseless_optimisers_are_refused(name, bad):
+    for value in bad:
+        with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} {value}: "):
+            OptimiserConfig(**{name: value}).check()
+    OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
+
+
+@pytest.mark.parametrize(
+    ("without_effect", "words", "remedy"),
+    [
+        ({"schedule": "steps", "warm_up": 0.03}, "--warm-up 0.03: the schedule is steps", {"schedule": "one_cycle"}),
+        ({"optimiser": "source", "warm_up": 0.1}, "--warm-up 0.1: the schedule is steps", {"schedule": "cosine"}),
+        ({"average": "swa", "ema_decay": 0.9}, "--ema-decay 0.9: the average is swa", {"average": "ema"}),
+        ({"swa_start": 0.5}, "--swa-start 0.5: the average is ema", {"average": "swa"}),
+        ({"average": "none", "swa_start": 0.5}, "--swa-start 0.5: the average is none", {"average": "swa"}),
+    ],
+)
+def test_options_of_another_schedule_or_average_are_refused(without_effect, words, remedy):
+    config = OptimiserConfig(**without_effect)
+    with pytest.raises(ValueError, match=words):
+        config.check()
+    dataclasses.replace(config, **remedy).check()
+
+
+def test_schedules():
+    adamw, source = OptimiserConfig(), OptimiserConfig(optimiser="source")
+    rates = [rate_at(adamw, step, 1000) for step in range(1000)]
+    assert max(rates) == rates[29] == rates[30]
+    assert rates[0] < rates[29] / 25
+    assert rates[-1] < 1e-4 * max(rates)
+    assert sorted({round(rate_at(source, step, 300), 9) for step in range(300)}) == [0.0004, 0.004, 0.04]
+    assert [rate_at(source, step, 300) for step in (99, 100)] == pytest.approx([0.04, 0.004])
+    # Each optimiser takes the other's, too.
+    assert [rate_at(OptimiserConfig("source", 0.02, "cosine"), step, 1000) for step in range(1000)] == rates
+    assert rate_at(OptimiserConfig("adamw", 0.04, "steps"), 299, 300) == pytest.approx(0.0004)
+    late = OptimiserConfig(warm_up=0.25)
+    assert (
+        rate_at(late, 249, 1000) == rate_at(late, 250, 1000) == max(rate_at(late, step, 1000) for step in range(1000))
+    )
+
+
+@pytest.mark.parametrize("warm_up", [None, 0.0, 0.1, 1.0])
+@pytest.mark.parametrize("steps", [1, 2, 7, 500])
+def test_one_cycle_is_pytorchs(warm_up, steps):
+    config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
+    rates = [rate_at(config, step, steps) for step in range(steps)]
+    assert all(0 < rate <= 0.1 for rate in rates)
+    share = 0.3 if warm_up is None else warm_up
+    if share * steps > 1 and share < 1:
+        sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+        theirs = torch.optim.lr_scheduler.OneCycleLR(sgd, 0.1, total_steps=steps, pct_start=share, cycle_momentum=False)
+        expected = [theirs.get_last_lr()[0]]
+        for _ in range(steps - 1):
+            sgd.step()
+            theirs.step()
+            expected.append(theirs.get_last_lr()[0])
+        assert rates == pytest.approx(expected, rel=1e-12)
+
+
+def test_vectors_do_not_decay():
+    optimiser = make_optimiser(OptimiserConfig(), LiteValueNetwork((4, 2, 8)))
+    decayed, free = optimiser.param_groups
+    assert all(p.ndim > 1 for p in decayed["params"])
+    assert free["weight_decay"] == 0
+    assert len(free["params"]) == 6
+
+
+@pytest.mark.parametrize("average", ["ema", "swa", "none"])
+def test_averages_of_weights_and_statistics(average):
+    model = LiteValueNetwork((4, 2, 8))
+    torch.nn.init.zeros_(model.l3.weight)
+    kept = WeightAverage(OptimiserConfig(average=average, ema_decay=0.5, swa_start=0.5), model)
+    for step in range(1, 11):
+        with torch.no_grad():
+            for value in [*model.parameters(), model.bn2_1.running_mean]:
+                value.fill_(step)
+        model.bn2_1.num_batches_tracked.fill_(step)
+        kept.update(model, step / 10)
+    expected = {"none": 10.0, "swa": 8.0}.get(average)
+    if expected is None:
+        expected = 0.0
+        for step in range(1, 11):
+            expected += (step - expected) * max(0.5, 9 / (9 + step))
+    assert float(kept.model.l3.weight[0, 0]) == pytest.approx(expected)
+    assert float(kept.model.bn2_1.running_mean[0]) == pytest.approx(expected)
+    assert int(kept.model.bn2_1.num_batches_tracked) == 10
+
+
+def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
+    run = Run(options(records, tmp_path / "run", optimiser=OptimiserConfig(average="swa", swa_start=0.5)))
+    taken = []
+    for batch in run._batches():
+        run.take_step(batch)
+        taken.append([value.detach().double() for value in run.model.parameters()])  # copies
+    assert run.average.count == 17  # of 33 steps
+    for place, value in enumerate(run.average.model.parameters()):
+        mean = torch.stack([step[place] for step in taken[-17:]]).mean(0)
+        torch.testing.assert_close(value.double(), mean, rtol=1e-5, atol=1e-6)
+    run.folder.abandon()
+
+
+@pytest.mark.parametrize("clip", [0.001, 0.0])
+def test_a_longer_gradient_is_shortened(options, records, tmp_path, clip):
+    """Momentum's first step is the gradient itself."""
+    chosen = OptimiserConfig("source", weight_decay=0.0, clip=clip)
+    run = Run(options(records, tmp_path / "run", optimiser=chosen))
+    before = [value.detach().clone() for value in run.model.parameters()]
+    run.take_step(next(run._batches()))
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(run.model.parameters(), before, strict=True)).item() ** 0.5
+    assert moved / 0.04 == pytest.approx(0.001, rel=0.01) if clip else moved / 0.04 > 0.01
+    run.folder.abandon()

@@ -1,0 +1,104 @@
+"""What a trained network says of held-out records, whatever kind of file it lies in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from lite.networks.value_network import listed_inputs
+from lite.training.bench import synthetic_batch
+from lite.training.checkpoint import load_model
+from lite.training.testing import judge_net, load_predictor
+from lite.training.train import train_value
+from liteshogi.commands.test import Command as JudgeNet
+from search.evaluation.feature_sets import feature_set
+from search.evaluation.network import EvalNetwork, Layer, evaluate_reference
+from search.evaluation.network_file import save_network
+
+
+def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out, tmp_path, capsys):
+    train_value(options(records, tmp_path / "run", valid=(held_out,)))
+    _, trained = load_model(tmp_path / "run")
+    capsys.readouterr()
+    JudgeNet(str(tmp_path / "run"), (held_out,), json=True).run()
+    report = json.loads(capsys.readouterr().out)
+    for name in ("positions", "accuracy", "accuracy_draw_as_win", "log_loss", "brier", "calibration", "by_ply"):
+        assert report[name] == trained["valid"][name], name
+    JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
+    assert "accuracy" in capsys.readouterr().out
+    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
+
+
+def test_an_onnx_file_is_tested_like_its_module(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    # A net that knows one thing: the mover is ahead by the sum of the hand features' numbers.
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["as_float"], ["value"], keepdims=1, axes=[1]),
+        ],
+        "net",
+        [
+            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
+            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
+        ],
+        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), tmp_path / "n.onnx")
+    batch = synthetic_batch(5)
+    logits = load_predictor(str(tmp_path / "n.onnx"))(batch)[:, 0]
+    held = listed_inputs(batch.pieces, batch.hands, batch.in_check)[1]
+    assert logits.tolist() == held.sum(1).tolist()
+    (tmp_path / "bad.onnx").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match="not an ONNX file"):
+        load_predictor(str(tmp_path / "bad.onnx"))
+
+
+def test_an_onnx_file_that_gives_no_numbers_is_refused(held_out, tmp_path):
+    """It has some for the first position of a game alone, where nothing is in hand."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [
+            helper.make_node("Cast", ["hands"], ["as_float"], to=TensorProto.FLOAT),
+            helper.make_node("ReduceSum", ["as_float"], ["sum"], keepdims=1, axes=[1]),
+            helper.make_node("Sub", ["sum", "empty"], ["less"]),
+            helper.make_node("Sqrt", ["less"], ["value"]),
+        ],
+        "net",
+        [
+            helper.make_tensor_value_info("hands", TensorProto.INT64, ["n", 57]),
+            helper.make_tensor_value_info("pieces", TensorProto.INT64, ["n", 81]),
+        ],
+        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 1])],
+        [helper.make_tensor("empty", TensorProto.FLOAT, [1], [57.0 * 57])],
+    )
+    path = tmp_path / "n.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=8), path)
+    with pytest.raises(ValueError, match=r"n\.onnx: gives \d+ of \d+ positions no number, the first is position \d+"):
+        judge_net(str(path), (held_out,))
+
+
+def test_a_folded_net_is_tested_by_its_integers(tmp_path):
+    rng = np.random.default_rng(0)
+    net = EvalNetwork(
+        feature_set("piece_square"),
+        rng.integers(-9, 9, (2325, 32)).astype(np.int16),
+        rng.integers(0, 99, 32).astype(np.int16),
+        (Layer(rng.integers(-9, 9, (1, 32)).astype(np.int8), np.array([5], np.int32)),),
+        output_divisor=16,
+        logit_per_output=0.01,
+    )
+    save_network(net, tmp_path / "n.safetensors")
+    batch = synthetic_batch(50)
+    outputs = evaluate_reference(net, batch.pieces, batch.hands, batch.in_check)[:, 0]
+    logits = load_predictor(str(tmp_path / "n.safetensors"))(batch)[:, 0]
+    np.testing.assert_allclose(logits, [net.logit(int(output)) for output in outputs], rtol=1e-12)
+    assert (outputs < 0).any()

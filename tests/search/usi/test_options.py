@@ -1,0 +1,76 @@
+"""What a GUI sets and limits: values and words that make no sense are refused or left out, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from search.clock import Clocks
+from search.usi.alphabeta import OPTIONS as ENGINE_OPTIONS
+from search.usi.go import Go, parse_go
+from search.usi.options import SESSION_OPTIONS, OptionValues
+from tests.usi_session import InProcess
+
+OPTIONS = ENGINE_OPTIONS + SESSION_OPTIONS
+
+
+def test_declarations_are_such_as_guis_can_read():
+    for option in OPTIONS:
+        declaration = option.declaration()
+        words = declaration.split(" ")
+        assert words[:2] == ["option", "name"]
+        assert words[3] == "type"
+        assert words[5] == "default"
+        assert "" not in words
+    assert len({option.name.lower() for option in OPTIONS}) == len(OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("USI_Hash", "many", "is not a whole number"),
+        ("USI_Hash", "", "is not a whole number"),
+        ("Threads", "0", "outside 1 to 64"),
+        ("MultiPV", "-3", "outside 1 to 593"),
+        ("USI_Ponder", "maybe", "neither true nor false"),
+        ("EnteringKingRule", "Mine", "none of"),
+        ("Nonsense", "1", "no such option"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused_in_words(name, text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        OptionValues(OPTIONS).set(name, text)
+    session = InProcess().send(f"setoption name {name} value {text}")
+    assert complaint in session.words()
+
+
+def test_option_values():
+    values = OptionValues(OPTIONS)
+    assert values.set("usi_hash", "77") == "USI_Hash"
+    values.set("EvalFile", "/a path/with spaces.safetensors")
+    values.set("USI_Ponder", "true")
+    assert values.number("USI_Hash") == 77
+    assert values.text("EvalFile") == "/a path/with spaces.safetensors"
+    assert values.flag("USI_Ponder")
+    values.set("EvalFile", "")
+    assert values.text("EvalFile") == "default"
+
+
+def test_limits():
+    limits, complaints = parse_go("ponder btime 1000 wtime -20 binc 3 winc 4 byoyomi 5")
+    assert limits == Go(Clocks(btime=1000, wtime=0, byoyomi=5, binc=3, winc=4), ponder=True)
+    assert parse_go("depth 0 nodes 0")[0] == Go(depth=1, nodes=1)
+    assert parse_go("infinite searchmoves 7g7f P*5e 8h2b+ movetime 9")[0] == Go(
+        Clocks(movetime=9), infinite=True, searchmoves=("7g7f", "P*5e", "8h2b+")
+    )
+    assert parse_go("mate infinite")[0].mate == -1
+    assert parse_go("mate 5000")[0].mate == 5000
+    assert parse_go("mate")[0].mate == -1
+    assert complaints == []
+
+
+@pytest.mark.parametrize("text", ["depth", "depth x", "btime 10x", "btime " + "9" * 30, "sideways", "nodes 1.5"])
+def test_limits_that_cannot_be_read_are_left_out(text):
+    limits, complaints = parse_go(text)
+    assert limits == Go()
+    assert 1 <= len(complaints) <= 4
+    assert all("left out" in complaint for complaint in complaints)
