@@ -68,13 +68,16 @@ class Book:
     def find(self, sfen: str, ignore_ply: bool = True) -> list[BookMove]:
         """The moves of a position, in the file's order; [] if it is not in the book.
 
-        ignore_ply: whether the move number may be another. Raises OSError, or ValueError for a line that is damaged.
+        ignore_ply: whether the move number may be another. Raises OSError, or ValueError for a line that is damaged,
+        or a file that is another by now.
         """
         words = sfen.encode("ascii", "replace").split()
         key, ply = b" ".join(words[:3]), words[3] if len(words) > 3 else b"1"
         with open(self.path, "rb") as file:
             for place in self._places(file, key):
                 header, *lines = _entry(file, place)
+                if _key(header) != key:  # an index is of the file that was opened
+                    raise ValueError(f"{self.path}: was written to since it was opened; set BookFile again")
                 if ignore_ply or header.split()[4:5] in ([], [ply]):
                     return self._moves(place, lines)
         return []

@@ -170,6 +170,21 @@ def test_a_book_that_is_cut_anywhere_is_read_or_refused(tmp_path, monkeypatch, e
             assert str(path) in str(error)  # noqa: PT017 (either outcome is good)
 
 
+def test_a_book_that_is_replaced_gives_no_other_positions_moves(tmp_path, entries):
+    """A book that is not sorted is found by places in the file that was opened."""
+    path, order = tmp_path / "book.db", sorted(entries, reverse=True)[:100]
+    path.write_text(written(entries, order))
+    book = Book(path)
+    path.write_text(written(entries, [order[1], order[0], *order[2:]]))
+    told = rf"{path.name}: .* set BookFile again"
+    with pytest.raises(ValueError, match=told):
+        book.find(order[1])
+    assert [move.move for move in book.find(order[50])] == [line.split()[0] for line in entries[order[50]]]
+    path.write_text(HEADER)
+    with pytest.raises(ValueError, match=told):
+        book.find(order[50])
+
+
 def test_a_missing_book():
     with pytest.raises(FileNotFoundError, match="no such book"):
         Book(Path("nowhere.db"))
