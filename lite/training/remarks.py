@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -89,6 +90,6 @@ def how_to_resume() -> str:
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     words = [word for word in sys.argv[1:] if word != "--overwrite"]  # the run that it was about is gone
     resumes = verb in ("compare", "loop")
-    command = " ".join(words) if verb == "train" or resumes else "train ..."
+    command = shlex.join(words) if verb == "train" or resumes else "train ..."
     program = "torchrun ... -m liteshogi" if join_workers().size > 1 else "liteshogi"
-    return f"go on with: {program} {command}" + ("" if "--resume" in command or resumes else " --resume")
+    return f"go on with: {program} {command}" + ("" if "--resume" in words or resumes else " --resume")

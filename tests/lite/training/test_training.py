@@ -248,7 +248,7 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_a_request_to_end_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd, name):
     run = options(records, tmp_path / "run", epochs=10000)
-    monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "games.hcpe", "--overwrite"])
+    monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "my games.hcpe", "--overwrite"])
 
     def press() -> None:
         log = run.output / "log.jsonl"
@@ -261,7 +261,7 @@ def test_a_request_to_end_saves_and_says_how_to_resume(options, records, tmp_pat
     with pytest.raises(KeyboardInterrupt):
         train_value(run)
     presser.join()
-    assert "liteshogi train games.hcpe --resume" in capfd.readouterr().err
+    assert "liteshogi train 'my games.hcpe' --resume" in capfd.readouterr().err
     step = load_state(run.output / "state.safetensors")[1]["step"]
     train_value(dataclasses.replace(run, resume=True, max_steps=1))
     assert load_state(run.output / "state.safetensors")[1]["step"] == step + 1
