@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lite.datasets.provenance import describe_data, libraries, program
+from lite.training.checkpoint import named_errors
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
 from search.machine.metadata import parse_json
@@ -13,11 +14,12 @@ from search.machine.metadata import parse_json
 def describe_training(folder: RunFolder, options: TrainingOptions) -> dict[str, Any]:
     """{made_by: [program, machine and libraries of every call that differed], seed, data, valid: [path, digest, ...]}.
 
-    Of a run that goes on the makers before are kept.
+    Of a run that goes on the makers before are kept. Raises OSError, or ValueError where its file does not tell them.
     """
     makers: list[Any] = []
     if options.resume and folder.provenance.is_file():
-        makers = parse_json(folder.provenance.read_text(encoding="utf-8"))["made_by"]
+        with named_errors(folder.provenance, "does not tell what the run was made by; restore it from a copy"):
+            makers = list(parse_json(folder.provenance.read_text(encoding="utf-8"))["made_by"])
     if (maker := program() | libraries()) not in makers:
         makers.append(maker)
     described = {

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -282,6 +283,16 @@ def test_states_without_a_part(cut, name):
     write_tensors(path, STATE, kept, {key: value for key, value in described.items() if key != name})
     with pytest.raises(ValueError, match=rf"state\.safetensors: cannot go on with this run: .*{name}"):
         ValueRun(run)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"made_by": 1}', b"[]", b"\xff"])
+def test_a_resumed_run_s_makers_are_read_or_their_file_is_named(cut, tmp_path, content):
+    run, path, state = cut
+    write_tensors(path, STATE, *state)
+    shutil.copytree(run.output, tmp_path / "run")
+    (tmp_path / "run" / "made.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"made\.json: does not tell what the run was made by"):
+        ValueRun(dataclasses.replace(run, output=tmp_path / "run"))
 
 
 def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, records, tmp_path, monkeypatch):
