@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from experiments.factory.jobs import Stopped
@@ -102,7 +102,8 @@ class Verbs:
         """End the verb under way as Ctrl-C does, so that a training saves its state, and begin none."""
         with self._lock:
             if self._process is not None and not self._stopped:
-                os.kill(self._process.pid, signal.SIGINT)
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(self._process.pid, signal.SIGINT)
             self._stopped = True
 
 

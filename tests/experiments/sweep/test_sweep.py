@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import verb
+from experiments.factory.jobs import Stopped
 from experiments.results import Results
 from experiments.sweep import games
 from experiments.sweep.configuration import Configuration, Point, read_configuration
@@ -211,14 +213,26 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
 
 
 def test_a_stopped_verb_ends_and_no_other_begins(tmp_path: Path) -> None:
-    from experiments.factory.jobs import Stopped
-
     verbs = Verbs()
     verbs.stop()
     with pytest.raises(Stopped):
         verbs.run(["--version"])
     with FolderLock(tmp_path), pytest.raises(Stopped), verbs.alone_in(tmp_path):
         pass
+
+
+def test_a_verb_that_ends_while_it_is_stopped_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system has given its number back by the time that `stop` would send a signal to it."""
+    verbs, ended = Verbs(), verb._ended
+
+    def ends_and_is_stopped(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+        found = ended(process)
+        verbs.stop()
+        return found
+
+    monkeypatch.setattr(verb, "_ended", ends_and_is_stopped)
+    with pytest.raises(Stopped):
+        verbs.run(["--help"])
 
 
 def test_a_failing_verb_says_its_last_words() -> None:
