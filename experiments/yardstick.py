@@ -28,10 +28,10 @@ HASH_MB = 1
 """Of the search to depth 1, whose table is cleared before each position: what was met before would look deeper."""
 
 
-def measure_d1(net: str, data: Sequence[Path], cp_per_logit: float = CP_PER_LOGIT) -> dict[str, Any]:
+def measure_d1(net: str, data: Sequence[Path]) -> dict[str, Any]:
     """{d1_rmse, d1_rmse_error, d1_scale, d1_positions} of a network of the engine's on records with search scores.
 
-    Win rates of the records' scores are by `cp_per_logit`, the network's by the scale that suits it best. The error is
+    Win rates of the records' scores are by CP_PER_LOGIT, the network's by the scale that suits it best. The error is
     the standard error of the mean square, brought to the root. Raises OSError or ValueError in words.
     """
     codes, scores = _records(data)
@@ -41,7 +41,7 @@ def measure_d1(net: str, data: Sequence[Path], cp_per_logit: float = CP_PER_LOGI
         studio.forget()
         found[place] = studio.study(codes[place : place + 1], SEARCH, depth=1)[0][0]
     known = found != UNLABELLED
-    wanted = win_rate(scores[known], cp_per_logit)
+    wanted = win_rate(scores[known], CP_PER_LOGIT)
     squares = [(win_rate(found[known], float(scale)) - wanted) ** 2 for scale in SCALES]
     best = int(np.argmin([square.mean() for square in squares]))
     rmse = float(np.sqrt(squares[best].mean()))

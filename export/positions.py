@@ -65,15 +65,15 @@ def random_sample(count: int, seed: int = 1) -> Sample:
     return Sample(pieces, hands, in_check, None, "random games")
 
 
-def read_sample(paths: Sequence[Path], count: int, seed: int = 1) -> Sample:
+def read_sample(paths: Sequence[Path], count: int) -> Sample:
     """At most `count` positions of record files, shuffled; random ones if no file is given."""
     if not paths:
-        return random_sample(count, seed)
+        return random_sample(count)
     from lite.records.formats import NO_GAME
     from lite.records.reader import Reader
 
     batches, found = [], 0
-    for batch in Reader(tuple(paths), min(count, 8192), shuffle=True, seed=seed):
+    for batch in Reader(tuple(paths), min(count, 8192), shuffle=True):
         batches.append(batch)
         found += len(batch.pieces)
         if found >= count:

@@ -186,10 +186,9 @@ def quantised_logits(net: EvalNetwork, sample: Sample) -> np.ndarray:
     return np.trunc(outputs / net.output_divisor) * net.logit_per_output
 
 
-def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, exact: np.ndarray | None = None) -> Cost:
-    """Compare the two on a sample; `exact` are the folded network's logits if they are at hand."""
-    exact = folded.logits(sample) if exact is None else exact
-    found = quantised_logits(net, sample)
+def measure_cost(folded: FoldedNetwork, net: EvalNetwork, sample: Sample) -> Cost:
+    """Compare the two on a sample."""
+    exact, found = folded.logits(sample), quantised_logits(net, sample)
     accuracy = log_loss = None
     if sample.result is not None and (known := ~np.isnan(sample.result)).any():
         result, said, meant = sample.result[known], found[known], exact[known]

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from experiments.analyse.annotated_kif import Judgement, names_of_moves, write_kif
+from experiments.analyse.annotated_kif import ENGINE, Judgement, names_of_moves, write_kif
 from experiments.analyse.chosen import KIF_SUFFIXES, Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
@@ -152,10 +152,10 @@ def _write(
     losses = [move["loss"] for move in report["moves"]]
     picture, page = output.with_suffix(".png"), output.with_suffix(".html")
     limit = f"{options.nodes:,} nodes" if options.nodes else f"{options.milliseconds:,} ms"
-    searched = f"LiteShogi, {Path(options.net).stem}, {limit} a position"
+    searched = f"{ENGINE}, {Path(options.net).stem}, {limit} a position"
     # On a full disk there is none of them, and the same command may be given again.
     with WholeFile(output) as kif_file, WholeFile(page) as page_file:
-        kif_file.write(write_kif(game, every, losses, "LiteShogi").encode())
+        kif_file.write(write_kif(game, every, losses).encode())
         page_file.write(as_page(game, report, every, searched).encode())
         kif_file.finish()
         page_file.finish()

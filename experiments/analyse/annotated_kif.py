@@ -4,7 +4,7 @@ Under each move stand the lines for the position after it, under the headers tho
 the situation, `#評価値=` in centipawns of black's view (or `#詰み=`), `#読み筋=` the best line from there on, `#深さ=`
 and `#エンジン=`, where several lines were looked for also `#候補2=` and so on; before them 【疑問手】 and the like
 where a move gave away too much of the win rate. Kifu for Windows, ShogiGUI and every other reader show them as
-comments. Comments that the game brings along stand above them, but for an earlier analysis of the same engine, which is
+comments. Comments that the game brings along stand above them, but for an earlier analysis by this one, which is
 replaced.
 """
 
@@ -27,7 +27,10 @@ LONGEST_LINE = 12
 """Moves of a best line that are written."""
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
 """How much of the win rate a move gives away at least, and what ShogiHome calls it."""
+ENGINE = "LiteShogi"
+"""Who signs what is written."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
+_SIGNED = f"*#エンジン={ENGINE}"
 _WRITTEN_HERE = re.compile(
     r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 [先下]手 |互角$|[先後上下]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
 )
@@ -54,7 +57,7 @@ def mark_of(loss: float) -> str:
     return next((name for least, name in MARKS if loss >= least), "")
 
 
-def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequence[float | None], engine: str) -> str:
+def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequence[float | None]) -> str:
     """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
     None where nothing was searched."""
     board, sides = cshogi.Board(game.start_sfen), sides_of(game.start_sfen)
@@ -68,23 +71,23 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
             board.push(board.move_from_move16(int(game.moves[number - 1])))
         comments[number], judgement = list(game.comments.get(number, [])), judgements[number]
         if judgement is not None:
-            found = _comment(judgement, note, board, engine, sides)
-            comments[number] = without_analysis(comments[number], engine) + found
+            found = _comment(judgement, note, board, sides)
+            comments[number] = without_analysis(comments[number]) + found
     return kif_text(replace(game, comments=comments))
 
 
-def without_analysis(lines: list[str], engine: str) -> list[str]:
-    """A position's comments without what an earlier analysis of the engine wrote there."""
+def without_analysis(lines: list[str]) -> list[str]:
+    """A position's comments without what an earlier analysis wrote there."""
     kept: list[str] = []
     for line in lines:
         kept.append(line)
-        if line == f"*#エンジン={engine}":
+        if line == _SIGNED:
             while kept and _WRITTEN_HERE.match(kept[-1]):
                 kept.pop()
     return kept
 
 
-def _comment(judgement: Judgement, note: str, board: cshogi.Board, engine: str, sides: tuple[str, str]) -> list[str]:
+def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[str, str]) -> list[str]:
     """The comment's lines for the position on the board."""
     lines = [f"*{note}"] if note else []
     if not is_mate(judgement.score):
@@ -101,7 +104,7 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, engine: str, 
     for number, other in enumerate(judgement.others, 2):
         score = score_comment(other.score, ANALYSIS).removeprefix("*#")
         lines.append(f"*#候補{number}={score} 読み筋={japanese(board, other.line)}")
-    return [*lines, f"*#エンジン={engine}"]
+    return [*lines, _SIGNED]
 
 
 def situation(score: int, sides: tuple[str, str] = ("先手", "後手")) -> str:

@@ -28,13 +28,11 @@ _ROLES = {"P": "pawn", "L": "lance", "N": "knight", "S": "silver", "G": "gold", 
 """shogiground's words for what is dropped."""
 
 
-def as_page(
-    game: Game, report: dict[str, Any], judgements: Sequence[Judgement | None], searched: str, engine: str = "LiteShogi"
-) -> str:
+def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement | None], searched: str) -> str:
     """The page as HTML.
 
     report: the game's `figures`. judgements: of the first position and after each move, None where nothing was
-    searched. searched: by what and how long, in words. engine: whose earlier comments are left out.
+    searched. searched: by what and how long, in words. What an earlier analysis wrote is left out.
     """
     board = cshogi.Board(game.start_sfen)
     branches = _branches(game)
@@ -48,7 +46,7 @@ def as_page(
             if len(game.times) and game.times[ply - 1] >= 0:
                 minutes, seconds = divmod(int(game.times[ply - 1]) // 1000, 60)
                 step["time"] = f"{minutes}:{seconds:02d}"
-        comments = without_analysis(game.comments.get(ply, []), engine)
+        comments = without_analysis(game.comments.get(ply, []))
         step["comments"] = [line[1:] for line in comments if line.startswith("*")]
         step["variations"] = [_steps(board, line) for line in branches.get(ply, [])]
         step["lines"] = _lines(judgements[ply], board)

@@ -24,6 +24,7 @@ from search.rules.view import view_position
 SAMPLE = Path(__file__).parents[1] / "sample" / "valid_sample.hcpe3"
 CHUNK = 64
 """Positions made at a time: a leaf batch of a search, and small enough to stay in the caches for both."""
+ROUNDS = 5
 
 
 def position_of(batch: Batch, index: int) -> np.void:
@@ -73,7 +74,7 @@ def compare_planes(batch: Batch) -> dict[str, Any]:
     }
 
 
-def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
+def measure_planes(batch: Batch) -> dict[str, float]:
     """Thread CPU time in microseconds a position, the best of alternating rounds, on the same positions; `ratio` is 0
     where the system counted none of ours (Windows counts in 64ths of a second).
 
@@ -103,7 +104,7 @@ def measure_planes(batch: Batch, rounds: int = 5) -> dict[str, float]:
 
     ways = {"cshogi": theirs, "float32": ours(np.float32), "bfloat16": ours(np.uint16), "uint8": ours(np.uint8)}
     best = dict.fromkeys(ways, float("inf"))
-    for round_number in range(rounds + 1):
+    for round_number in range(ROUNDS + 1):
         for name, way in ways.items():
             begun = time.thread_time()
             way()

@@ -75,7 +75,7 @@ def plane_tensors(
     return x1, x2
 
 
-def load_predictor(net: Path | str, precision: Precision = "float32", device: str = "cpu") -> Predictor:
+def load_predictor(net: Path | str, precision: Precision = "float32") -> Predictor:
     """What gives a network's logits: a trained network, its run's directory, or an ONNX file of dlshogi's format."""
     if Path(net).suffix == ".onnx":
         from search.puct.onnx_network import OnnxNetwork
@@ -87,7 +87,7 @@ def load_predictor(net: Path | str, precision: Precision = "float32", device: st
             return Predictions(policy, _logit(win_rate), None if draw is None else _logit(draw))
 
         return by_onnx
-    return module_predictor(load_resnet(net)[0].to(device), precision)
+    return module_predictor(load_resnet(net)[0], precision)
 
 
 def module_predictor(model: PolicyValueNetwork, precision: Precision = "float32") -> Predictor:

@@ -10,9 +10,11 @@ from search.puct.engine import PuctEngine
 from search.rules.perft import BENCH_POSITIONS
 
 HASH_MB = 64
+PLAYOUTS = 500
+"""For each position."""
 
 
-def measure_playouts(model: Path, playouts: int = 500) -> dict[str, Any]:
+def measure_playouts(model: Path) -> dict[str, Any]:
     """{playouts, seconds, playouts_per_s}: of a fresh tree on each of a few positions, by this process's CPU time.
 
     model: an ONNX file of dlshogi's format. Raises OSError or ValueError in words.
@@ -23,6 +25,6 @@ def measure_playouts(model: Path, playouts: int = 500) -> dict[str, Any]:
     for sfen, _ in BENCH_POSITIONS.values():
         engine.new_game()
         begun = time.process_time()
-        done += engine.analyse(sfen, nodes=playouts).nodes
+        done += engine.analyse(sfen, nodes=PLAYOUTS).nodes
         seconds += time.process_time() - begun
     return {"playouts": done, "seconds": round(seconds, 3), "playouts_per_s": round(done / seconds)}

@@ -66,7 +66,7 @@ def invented(game: Game, seed: int, others: int = 0) -> list[Judgement]:
 def annotated(game: Game, judgements: list[Judgement]) -> str:
     report = figures(game, judgements)
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
-    return write_kif(game, every, [move["loss"] for move in report["moves"]], "LiteShogi")
+    return write_kif(game, every, [move["loss"] for move in report["moves"]])
 
 
 @pytest.mark.parametrize("name", GAMES)
