@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from export.folded import FoldedNetwork, fold, module_outputs
 from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
+from lite.datasets.provenance import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME
 from search.evaluation.network import EvalNetwork
@@ -57,7 +57,7 @@ def fold_file(
     folded, error = fold_checked(model, sample)
     priced = sample.part(0, positions)
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
-    provenance = {"network": model.config, "training": training, "program": _versions()}
+    provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
     if folded.feature_set.name in NNUE_FEATURES:
         net = quantise_nnue(folded, scale, json_safe(provenance))
     else:
@@ -101,10 +101,3 @@ def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: flo
         "cp_per_logit": net.cp_per_logit,
         "bytes": net.rows.nbytes + sum(layer.weight.nbytes + layer.bias.nbytes for layer in net.layers),
     }
-
-
-def _versions() -> dict[str, str]:
-    try:
-        return {"liteshogi": version("liteshogi")}
-    except PackageNotFoundError:
-        return {"liteshogi": "source tree"}

@@ -62,13 +62,17 @@ def digests_of(paths: Iterable[Path | str]) -> dict[str, str]:
     }
 
 
+def release() -> str:
+    """This program's version as it is installed; `source` where its sources alone are there."""
+    try:
+        return version("liteshogi")
+    except PackageNotFoundError:
+        return "source"
+
+
 def program() -> dict[str, str | None]:
     """What makes the data, as far as figures or speed may depend on it."""
-    try:
-        release = version("liteshogi")
-    except PackageNotFoundError:
-        release = "source"
-    return {"version": release, "commit": _commit(), "cpu": cpu_name(), "kernel": KERNEL}
+    return {"version": release(), "commit": _commit(), "cpu": cpu_name(), "kernel": KERNEL}
 
 
 def machine_of(maker: dict[str, Any]) -> str:

@@ -14,7 +14,6 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import torch
 from torch import nn
 
 from lite.datasets.description import describe_sources
-from lite.datasets.provenance import sha256_of
+from lite.datasets.provenance import release, sha256_of
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME, record_files
 from lite.records.reader import Reader
@@ -212,7 +211,7 @@ class Run:
             "cp_per_logit": self.options.net_cp_per_logit or self.cp_per_logit,
             "score_cp_per_logit": self.cp_per_logit,
             "valid": self.last_valid,
-            "versions": {"liteshogi": _version("liteshogi"), "torch": str(torch.__version__)},
+            "versions": {"liteshogi": release(), "torch": str(torch.__version__)},
         }
 
     def save(self) -> None:
@@ -428,10 +427,3 @@ class Run:
 def _network_file(path: Path) -> Path:
     """A network's file, which a run's directory stands for."""
     return path / NETWORK_NAME if path.is_dir() else path
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return "source"
