@@ -17,6 +17,8 @@ from typing import IO
 
 NOTICE_SECONDS = 5.0
 """A wait that is longer is told."""
+QUIT_SECONDS = 2.0
+"""An engine that has been told to quit, or has closed its output, is gone by then or killed."""
 
 
 class Dialogue:
@@ -88,10 +90,13 @@ class Dialogue:
         return float(times.user + times.system)
 
     def _last_words(self) -> str:
-        status = self._process.wait()
+        try:
+            status = f"status {self._process.wait(QUIT_SECONDS)}"
+        except subprocess.TimeoutExpired:  # it has closed its output alone
+            status = "still running"
         self._complaints.seek(0)
         lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
-        return f" (status {status})" + (f": {lines[-1].strip()}" if lines else "")
+        return f" ({status})" + (f": {lines[-1].strip()}" if lines else "")
 
     def __enter__(self) -> Dialogue:
         return self
@@ -102,7 +107,7 @@ class Dialogue:
         with contextlib.suppress(OSError):  # what could not be written goes nowhere
             self._process.stdin.close()
         try:
-            self._process.wait(2)
+            self._process.wait(QUIT_SECONDS)
         except subprocess.TimeoutExpired:
             if os.name == "posix":
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -14,6 +14,10 @@ behaviour = sys.argv[1] if len(sys.argv) > 1 else "play"
 diary = os.environ.get("LITESHOGI_DIARY")
 if behaviour == "die":
     sys.exit("no licence")
+if behaviour == "hang_up":
+    print("no licence", file=sys.stderr, flush=True)
+    os.close(1)
+    time.sleep(100)
 moves = ["5i5h", "5a5b", "5h5i", "5b5a"]
 if diary:
     print(dict(os.environ), file=open(diary, "a"))
