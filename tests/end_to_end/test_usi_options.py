@@ -89,8 +89,11 @@ def test_the_scale_of_an_nn_bin_is_an_option(protocol, nnue_content, tmp_path):
 
 
 def test_sixty_four_threads(protocol):
-    protocol.send("setoption name Threads value 64", "position startpos", "go nodes 20000").bestmove()
+    protocol.send("setoption name Threads value 64", "position startpos", "go nodes 20000")
+    assert protocol.bestmove() != "resign"
+    assert len(protocol.usi._engine._threads) == 64
     protocol.send("setoption name Threads value 1").settle()
+    assert len(protocol.usi._engine._threads) == 1
 
 
 @pytest.fixture

@@ -57,7 +57,9 @@ def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
 def test_in_an_attack_the_mover_would_be_mated_if_he_passed(scripted, tmp_path):
     judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
     select_positions(Selection(SAMPLE, tmp_path / "attack.sfen", count=4, attack=True), judging)
-    for position in read_positions(tmp_path / "attack.sfen"):
+    selected = read_positions(tmp_path / "attack.sfen")
+    assert len(selected) == 4
+    for position in selected:
         board = cshogi.Board(passed(get_sfen(position.set_up())))
         for usi in MateSolver(4).solve(board.sfen(), nodes=100_000).moves:
             board.push_usi(usi)
