@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -60,6 +61,19 @@ from search.machine.folder_lock import FolderLock
 SAMPLE = Path(__file__).parents[1] / "sample"
 
 Preset = Literal["nets", "squeeze", "auxiliary", "draw"]
+Results = dict[str, list[dict[str, Any]]]
+"""By variant what `finish_run` tells of each seed's run."""
+_TOLD = (
+    "blocks",
+    "channels",
+    "epochs",
+    "value_epochs",
+    "batch_size",
+    "value_batch_size",
+    "learning_rate",
+    "lambda_",
+)
+"""Options that a report names."""
 
 
 @dataclass(frozen=True)
@@ -132,46 +146,11 @@ class Comparison:
 
     def report(self) -> dict[str, Any]:
         """Trains what is not trained yet; everything that the table and the picture say."""
-        suffix = "all" if self.positions is None else str(self.positions)
-        data = choose_positions(self.data, self.positions, 0, self.output / f"train-{suffix}")
-        suffix = "all" if self.valid_positions is None else str(self.valid_positions)
-        valid = choose_positions(self.valid, self.valid_positions, 0, self.output / f"valid-{suffix}")
+        data = self._chosen("train", self.data, self.positions)
+        valid = self._chosen("valid", self.valid, self.valid_positions)
         variants = [one.with_options(data=(data,), valid=(valid,)) for one in self.variants()]
-        results: dict[str, list[dict[str, Any]]] = {variant.name: [] for variant in variants}
-        for seed in self.seeds:  # all variants of a seed first: a comparison that was cut can be looked at
-            for variant in variants:
-                seeded = variant.seeded(seed, self.output / "runs")
-                print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
-                results[variant.name].append(finish_run(seeded))
-        for variant in variants if self.yardstick else ():
-            print(f"{variant.name}: d1-RMSE", file=sys.stderr, flush=True)
-            for seed, result in zip(self.seeds, results[variant.name], strict=True):
-                if isinstance(seeded := variant.seeded(seed, self.output / "runs"), ValueVariant):
-                    result["figures"] |= seeded.distance(self.yardstick)
-        runs = self.output / "runs"
-        played = {variant.name: self._games(variant.seeded(self.seeds[0], runs)) for variant in variants}
-        print("measuring times", file=sys.stderr, flush=True)
-        variants = [variant.as_trained(results[variant.name][0]["figures"]) for variant in variants]
-        steps = measure_steps(variants, self.time_rounds)
-        baseline = steps[variants[0].name]
-        rows = [
-            {
-                "variant": variant.name,
-                "parameters": results[variant.name][0]["parameters"],
-                "training_us": steps[variant.name],
-                "training_positions_per_s": 1e6 / steps[variant.name],
-                "training_time_ratio": steps[variant.name] / baseline,
-                **variant.seeded(self.seeds[0], runs).cost(searched=self.preset == "nets"),
-                "log": [run["log"] for run in results[variant.name]],
-                "calibration": [run["figures"].get("draw", {}).get("calibration") for run in results[variant.name]],
-                "value_calibration": results[variant.name][0]["figures"]["calibration"],
-                **played[variant.name],
-                "bands": results[variant.name][0]["figures"]["by_ply"]
-                + results[variant.name][0]["figures"]["by_score"],
-                "targets": [name for name in TARGET_BITS if name in results[variant.name][0]["figures"]],
-            }
-            for variant in variants
-        ]
+        results = self._train(variants)
+        rows = self._measure(variants, results)
         summary = summarise_runs(results, {column.key: column.figure for column in self.columns()})
         return {
             "preset": self.preset,
@@ -184,25 +163,64 @@ class Comparison:
                 net.relative_to(self.output).as_posix(): sha256_of(net)
                 for variant in variants
                 for seed in self.seeds
-                for net in [network_path(str(variant.seeded(seed, runs).options.output))]
+                for net in [network_path(str(self._run(variant, seed).options.output))]
             },
             "made_by": program() | libraries(),
             "valid_positions": next(iter(results.values()))[0]["figures"]["positions"],
-            "options": {
-                name: getattr(self, name)
-                for name in (
-                    "blocks",
-                    "channels",
-                    "epochs",
-                    "value_epochs",
-                    "batch_size",
-                    "value_batch_size",
-                    "learning_rate",
-                    "lambda_",
-                )
-            },
+            "options": {name: getattr(self, name) for name in _TOLD},
             "rows": [row | {"figures": summary[row["variant"]]} for row in rows],
         }
+
+    def _chosen(self, role: str, files: tuple[Path, ...], positions: int | None) -> Path:
+        suffix = "all" if positions is None else str(positions)
+        return choose_positions(files, positions, 0, self.output / f"{role}-{suffix}")
+
+    def _run(self, variant: Variant, seed: int) -> Variant:
+        return variant.seeded(seed, self.output / "runs")
+
+    def _train(self, variants: Sequence[Variant]) -> Results:
+        """What came of each variant's runs, a seed each."""
+        results: Results = {variant.name: [] for variant in variants}
+        for seed in self.seeds:  # all variants of a seed first: a comparison that was cut can be looked at
+            for variant in variants:
+                seeded = self._run(variant, seed)
+                print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
+                results[variant.name].append(finish_run(seeded))
+        for variant in variants if self.yardstick else ():
+            print(f"{variant.name}: d1-RMSE", file=sys.stderr, flush=True)
+            for seed, result in zip(self.seeds, results[variant.name], strict=True):
+                if isinstance(seeded := self._run(variant, seed), ValueVariant):
+                    result["figures"] |= seeded.distance(self.yardstick)
+        return results
+
+    def _measure(self, variants: Sequence[Variant], results: Results) -> list[dict[str, Any]]:
+        """A row for each variant: its games, what it costs, and of its runs what is told beside the table's figures."""
+        played = {variant.name: self._games(self._run(variant, self.seeds[0])) for variant in variants}
+        print("measuring times", file=sys.stderr, flush=True)
+        variants = [variant.as_trained(results[variant.name][0]["figures"]) for variant in variants]
+        steps = measure_steps(variants, self.time_rounds)
+        baseline = steps[variants[0].name]
+        rows = []
+        for variant in variants:
+            runs, step = results[variant.name], steps[variant.name]
+            first = runs[0]["figures"]
+            rows.append(
+                {
+                    "variant": variant.name,
+                    "parameters": runs[0]["parameters"],
+                    "training_us": step,
+                    "training_positions_per_s": 1e6 / step,
+                    "training_time_ratio": step / baseline,
+                    **self._run(variant, self.seeds[0]).cost(searched=self.preset == "nets"),
+                    "log": [run["log"] for run in runs],
+                    "calibration": [run["figures"].get("draw", {}).get("calibration") for run in runs],
+                    "value_calibration": first["calibration"],
+                    **played[variant.name],
+                    "bands": first["by_ply"] + first["by_score"],
+                    "targets": [name for name in TARGET_BITS if name in first],
+                }
+            )
+        return rows
 
     def _games(self, variant: Variant) -> dict[str, Any]:
         """{games, timed_games} of a network; None where there are none."""
