@@ -25,6 +25,7 @@ from search.alphabeta.transposition import TranspositionTable
 from search.alphabeta.vote import believed
 from search.clock import Budget
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress, root_moves
+from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.machine.bounds import check_threads
@@ -67,11 +68,11 @@ class AlphaBetaEngine(Engine):
         return self.network.cp_per_logit
 
     def set_threads(self, count: int) -> None:
-        """Use so many threads; ValueError for fewer than 1 or more than 64."""
+        """Use so many threads; ValueError for fewer than 1 or more than 64, MemoryError if they do not fit, and there
+        are as many as before."""
         check_threads(count)
-        while len(self._threads) < count:
-            self._threads.append(SearchThread(self.network, self.table))
-        del self._threads[count:]
+        more = [SearchThread(self.network, self.table) for _ in range(len(self._threads), count)]
+        self._threads = self._threads[:count] + more
 
     def set_hash(self, megabytes: int) -> None:
         """Another table; if it does not fit, MemoryError (ValueError if none can have that size) and the old one
@@ -89,11 +90,13 @@ class AlphaBetaEngine(Engine):
             thread.use_table(table)
 
     def set_network(self, network: EvalNetwork | PathLike, fv_scale: int | None = None) -> None:
-        """Another network, with this divisor for an nn.bin; if it cannot be read, OSError or ValueError and the old
-        one stays."""
-        self.network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
-        for thread in self._threads:
-            thread.use_network(self.network)
+        """Another network, with this divisor for an nn.bin; if it cannot be read or does not fit, OSError, ValueError
+        or MemoryError and the old one stays."""
+        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
+        sums = [Accumulators(network) for _ in self._threads]
+        self.network = network
+        for thread, accumulators in zip(self._threads, sums, strict=True):
+            thread.accumulators = accumulators
         self.new_game()
 
     def new_game(self) -> None:

@@ -155,17 +155,13 @@ class SearchThread:
         self.record["declaration_rule"] = RULE_27
         self.position = new_position()
         self.use_table(table)
-        self.use_network(network)
+        self.accumulators = Accumulators(network)
         self.clear()
 
     def use_table(self, table: TranspositionTable) -> None:
         """Search with another table."""
         self.table = table
         self.record["table"] = table.record
-
-    def use_network(self, network: EvalNetwork) -> None:
-        """Evaluate with another network."""
-        self.accumulators = Accumulators(network)
 
     def set_draw_value(self, draw_value: tuple[int, int]) -> None:
         """Search with these centipawns of a draw to black and to white; the table holds scores of one pair only, and so

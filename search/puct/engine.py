@@ -119,11 +119,11 @@ class PuctEngine(Engine):
     # What an engine can be told
 
     def set_threads(self, count: int) -> None:
-        """Gather and evaluate batches in so many threads; ValueError for fewer than 1 or more than 64."""
+        """Gather and evaluate batches in so many threads; ValueError for fewer than 1 or more than 64, MemoryError if
+        they do not fit, and there are as many as before."""
         check_threads(count)
-        while len(self._workers) < count:
-            self._workers.append(_Worker(self.settings.batch_size))
-        del self._workers[count:]
+        more = [_Worker(self.settings.batch_size) for _ in range(len(self._workers), count)]
+        self._workers = self._workers[:count] + more
 
     def set_hash(self, megabytes: int) -> None:
         """Another tree; if it does not fit, MemoryError (ValueError if none can have that size) and the old one

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
-from search.alphabeta.thread import HISTORIES
+from search.alphabeta.thread import HISTORIES, SearchThread
 from search.alphabeta.transposition import TranspositionTable, probe
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
@@ -461,6 +461,40 @@ def test_a_table_that_does_not_fit_leaves_the_old_one(engine):
     with pytest.raises(MemoryError, match="does not fit"):
         engine.set_hash(1 << 20)
     assert engine.table is before
+
+
+def none(*_: object) -> None:
+    raise MemoryError
+
+
+def test_a_network_that_does_not_fit_leaves_the_old_one(engine, monkeypatch):
+    before, found = engine.network, engine.analyse("startpos", depth=3)
+    engine.new_game()
+    with monkeypatch.context() as full:
+        full.setattr("search.evaluation.accumulator.network_record", none)
+        with pytest.raises(MemoryError):
+            engine.set_network(material_network())
+    assert engine.network is before
+    assert engine.analyse("startpos", depth=3).score == found.score
+
+
+def test_threads_that_do_not_fit_leave_as_many_as_there_were(engine, monkeypatch):
+    engine.set_threads(2)
+    made = []
+
+    def few(*given: object) -> SearchThread:
+        if len(made) == 3:
+            raise MemoryError
+        made.append(given)
+        return SearchThread(*given)
+
+    with monkeypatch.context() as full:
+        full.setattr("search.alphabeta.engine.SearchThread", few)
+        with pytest.raises(MemoryError):
+            engine.set_threads(8)
+    assert len(engine._threads) == 2
+    engine.set_threads(1)
+    assert len(engine._threads) == 1
 
 
 def test_a_network_that_cannot_be_read_leaves_the_old_one(engine, tmp_path):
