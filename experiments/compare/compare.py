@@ -173,7 +173,7 @@ class Comparison:
 
     def _chosen(self, role: str, files: tuple[Path, ...], positions: int | None) -> Path:
         suffix = "all" if positions is None else str(positions)
-        return choose_positions(files, positions, 0, self.output / f"{role}-{suffix}")
+        return choose_positions(files, positions, self.output / f"{role}-{suffix}")
 
     def _run(self, variant: Variant, seed: int) -> Variant:
         return variant.seeded(seed, self.output / "runs")

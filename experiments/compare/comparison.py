@@ -66,12 +66,13 @@ def finish_run(variant: Variant) -> dict[str, Any]:
     return result
 
 
-def choose_positions(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> Path:
+def choose_positions(files: Sequence[Path], positions: int | None, output: Path) -> Path:
     """A file of so many positions of the files, of its format; `output` is without a suffix.
 
-    Of hcpe3 whole games with at least so many positions, drawn by seed, or all where None; of hcpe, which has single
-    positions, so many evenly over all. Made once: an existing file of that name is taken as it is, so that a resumed
-    comparison has the same data. Raises ValueError for other formats, damaged games, and a file made of other ones.
+    Of hcpe3 whole games with at least so many positions, drawn at random, the same each time, or all where None; of
+    hcpe, which has single positions, so many evenly over all. Made once: an existing file of that name is taken as it
+    is, so that a resumed comparison has the same data. Raises ValueError for other formats, damaged games, and a file
+    made of other ones.
     """
     single = {record_format(path) for path in record_files(files)} == {HCPE}
     output, sources = output.with_suffix(".hcpe" if single else ".hcpe3"), output.with_suffix(".sources.json")
@@ -84,7 +85,7 @@ def choose_positions(files: Sequence[Path], positions: int | None, seed: int, ou
     if single:
         _cut(files, positions, output)
     else:
-        _choose_games(files, positions, seed, output)
+        _choose_games(files, positions, output)
     write_atomically(sources, json.dumps(digests).encode())
     return output
 
@@ -95,7 +96,7 @@ def _cut(files: Sequence[Path], positions: int | None, output: Path) -> None:
     cut_evenly(files, positions, output)
 
 
-def _choose_games(files: Sequence[Path], positions: int | None, seed: int, output: Path) -> None:
+def _choose_games(files: Sequence[Path], positions: int | None, output: Path) -> None:
     games: list[tuple[np.ndarray, int]] = []
     for path in record_files(files):
         if record_format(path) != HCPE3:
@@ -115,7 +116,7 @@ def _choose_games(files: Sequence[Path], positions: int | None, seed: int, outpu
             start = stop
     if not games:
         raise ValueError(f"{files[0]}: holds no game")
-    order = np.random.default_rng(seed).permutation(len(games))
+    order = np.random.default_rng(0).permutation(len(games))
     total = np.cumsum([games[game][1] for game in order])
     wanted = len(games) if positions is None else int(np.searchsorted(total, positions)) + 1
     if wanted > len(games):

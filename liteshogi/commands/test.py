@@ -51,13 +51,9 @@ class Command:
 
 def as_text(report: dict[str, Any]) -> str:
     """A report of `lite.training.metrics` for a reader."""
-
-    def share(value: float | None, digits: int = 2) -> str:
-        return "-" if value is None else f"{100 * value:.{digits}f} %"
-
     lines = []
     if report.get("policy_accuracy") is not None:
-        lines.append(f"policy accuracy       {share(report['policy_accuracy'])}, loss {report['policy_loss']:.4f}")
+        lines.append(f"policy accuracy       {_share(report['policy_accuracy'])}, loss {report['policy_loss']:.4f}")
     if "d1_rmse" in report:
         lines.append(
             f"d1-RMSE               {report['d1_rmse']:.4f} +- {report['d1_rmse_error']:.4f} "
@@ -66,9 +62,9 @@ def as_text(report: dict[str, Any]) -> str:
     lines += [rare_as_text(name, report[name]) for name in RARE if name in report]
     lines += [
         f"positions             {report['positions']:,} ({report['draws']:,} drawn)",
-        f"accuracy              {share(report['accuracy'])} (draws left out)",
-        f"accuracy              {share(report['accuracy_draw_as_win'])} (a draw as a win)",
-        f"accuracy of material  {share(report['material_accuracy'])}",
+        f"accuracy              {_share(report['accuracy'])} (draws left out)",
+        f"accuracy              {_share(report['accuracy_draw_as_win'])} (a draw as a win)",
+        f"accuracy of material  {_share(report['material_accuracy'])}",
         f"log loss              {report['log_loss']:.4f}",
         f"Brier score           {report['brier']:.4f}",
         f"calibration error     {report['calibration_error']:.4f}",
@@ -78,20 +74,20 @@ def as_text(report: dict[str, Any]) -> str:
     lines += ["band                     positions  accuracy  log loss"]
     for band in report["by_ply"] + report["by_score"]:
         lines.append(
-            f"  {band['band']:22} {band['positions']:9,}  {share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
+            f"  {band['band']:22} {band['positions']:9,}  {_share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
         )
     return "\n".join(lines)
 
 
 def rare_as_text(name: str, figures: dict[str, Any]) -> str:
     """A line of `judge_rare`'s figures."""
-
-    def share(value: float | None) -> str:
-        return "-" if value is None else f"{100 * value:.2f} %"
-
     return (
-        f"{name}: {share(figures['base_rate'])} of positions; Brier score {figures['brier']:.5f} "
-        f"(of the base rate {figures['base_brier']:.5f}), accuracy {share(figures['accuracy'])} "
-        f"(base {share(figures['base_accuracy'])}), precision {share(figures['precision'])}, "
-        f"recall {share(figures['recall'])}, average precision {share(figures['average_precision'])}"
+        f"{name}: {_share(figures['base_rate'])} of positions; Brier score {figures['brier']:.5f} "
+        f"(of the base rate {figures['base_brier']:.5f}), accuracy {_share(figures['accuracy'])} "
+        f"(base {_share(figures['base_accuracy'])}), precision {_share(figures['precision'])}, "
+        f"recall {_share(figures['recall'])}, average precision {_share(figures['average_precision'])}"
     )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"

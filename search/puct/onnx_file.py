@@ -27,8 +27,8 @@ def require_onnx(path: Path) -> None:
     require_file(path, f"if it is a training run, `liteshogi export {path} -o NET.onnx`")
 
 
-def open_session(path: Path, threads: int = 1) -> Any:
-    """An onnxruntime session of the file on the CPU. Raises OSError, or ValueError in one line."""
+def open_session(path: Path) -> Any:
+    """An onnxruntime session of the file on one core of the CPU. Raises OSError, or ValueError in one line."""
     require_onnx(path)
     try:
         import onnxruntime
@@ -41,7 +41,7 @@ def open_session(path: Path, threads: int = 1) -> Any:
             f"and branches"
         )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
     try:

@@ -34,8 +34,8 @@ class OnnxNetwork:
     Raises OSError, or ValueError that says in words how the file differs from the format.
     """
 
-    def __init__(self, path: Path, threads: int = 1) -> None:
-        self._session = open_session(path, threads)
+    def __init__(self, path: Path) -> None:
+        self._session = open_session(path)
         self._check_signature(path)
         names = [output.name for output in self._session.get_outputs()]
         self._outputs = [name for name in (*OUTPUTS, DRAW_OUTPUT) if name in names]

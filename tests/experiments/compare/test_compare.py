@@ -85,8 +85,8 @@ def test_a_comparison_is_written_shared_and_resumed(
 
 def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also one that was asked to end in its last step."""
-    data = choose_positions([VALID], 1500, 0, tmp_path / "train")
-    valid = choose_positions([SAMPLE / "teacher_sample.hcpe3"], 500, 0, tmp_path / "valid")
+    data = choose_positions([VALID], 1500, tmp_path / "train")
+    valid = choose_positions([SAMPLE / "teacher_sample.hcpe3"], 500, tmp_path / "valid")
     options = ResnetTraining(
         data=(data,), valid=(valid,), network=ResnetConfig(1, 8), epochs=2, batch_size=256, device="cpu"
     )
@@ -138,46 +138,45 @@ def test_two_comparisons_do_not_work_in_one_folder(tmp_path: Path, monkeypatch: 
 
 
 def test_games_are_drawn_whole(tmp_path: Path) -> None:
-    some = choose_positions([VALID], 2000, 0, tmp_path / "some")
-    again = choose_positions([VALID], 2000, 0, tmp_path / "again")
-    other = choose_positions([VALID], 2000, 1, tmp_path / "other")
-    everything = choose_positions([VALID], None, 0, tmp_path / "all")
-    assert some.read_bytes() == again.read_bytes() != other.read_bytes()
+    some = choose_positions([VALID], 2000, tmp_path / "some")
+    again = choose_positions([VALID], 2000, tmp_path / "again")
+    everything = choose_positions([VALID], None, tmp_path / "all")
+    assert some.read_bytes() == again.read_bytes() != everything.read_bytes()[: some.stat().st_size]
     assert everything.read_bytes() == VALID.read_bytes()
     assert 2000 <= len(read_all([some])) < 2500
     assert int((np.diff(read_all([some]).ply) <= 0).sum()) > 10  # plies start anew with each game
     some.write_bytes(VALID.read_bytes()[:1000])
     assert (
-        choose_positions([VALID], 2000, 0, tmp_path / "some").stat().st_size == 1000
+        choose_positions([VALID], 2000, tmp_path / "some").stat().st_size == 1000
     )  # what a comparison began with stays
     with pytest.raises(ValueError, match="positions in its games, 1,000,000 are wanted"):
-        choose_positions([VALID], 1_000_000, 0, tmp_path / "more")
+        choose_positions([VALID], 1_000_000, tmp_path / "more")
     (tmp_path / "a.psv").write_bytes(bytes(40))
     with pytest.raises(ValueError, match="comparisons draw whole games of hcpe3, or positions of hcpe alone"):
-        choose_positions([tmp_path / "a.psv"], 10, 0, tmp_path / "b")
+        choose_positions([tmp_path / "a.psv"], 10, tmp_path / "b")
 
 
 def test_a_comparison_keeps_to_its_data(tmp_path: Path) -> None:
-    choose_positions([VALID], 2000, 0, tmp_path / "train")
+    choose_positions([VALID], 2000, tmp_path / "train")
     with pytest.raises(ValueError, match=r"train.hcpe3: was made of other data; choose another --output"):
-        choose_positions([SAMPLE / "teacher_sample.hcpe3"], 2000, 0, tmp_path / "train")
+        choose_positions([SAMPLE / "teacher_sample.hcpe3"], 2000, tmp_path / "train")
 
 
 def test_damaged_games_are_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.hcpe3"
     broken.write_bytes(VALID.read_bytes()[:60_000])
     with pytest.raises(ValueError, match=r"broken.hcpe3: its games cannot be read from byte \d\d,\d{3} on; .*convert"):
-        choose_positions([broken], 2000, 0, tmp_path / "train")
+        choose_positions([broken], 2000, tmp_path / "train")
 
 
 def test_single_positions_are_cut_evenly(tmp_path: Path) -> None:
     numbered = np.repeat(np.arange(100, dtype=np.uint8), 38).reshape(100, 38)
     numbered.tofile(tmp_path / "a.hcpe")
-    cut = choose_positions([tmp_path / "a.hcpe"], 20, 0, tmp_path / "b")
+    cut = choose_positions([tmp_path / "a.hcpe"], 20, tmp_path / "b")
     assert cut == tmp_path / "b.hcpe"
     assert np.fromfile(cut, np.uint8).reshape(-1, 38)[:, 0].tolist() == list(range(0, 100, 5))
     with pytest.raises(ValueError, match="single positions, not games; say how many"):
-        choose_positions([tmp_path / "a.hcpe"], None, 0, tmp_path / "c")
+        choose_positions([tmp_path / "a.hcpe"], None, tmp_path / "c")
 
 
 def test_means_and_errors_by_hand() -> None:
