@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from lite.training.folder import NETWORK_NAME
 from search.evaluation.network import EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
@@ -54,7 +55,7 @@ _FORMATS = {"liteshogi network": Kind.VALUE, "liteshogi policy-value network": K
 def network_path(net: str) -> Path:
     """The file of a network: a training run's directory stands for the one in it."""
     path = network_file(net)
-    return path / "network.safetensors" if path.is_dir() else path
+    return path / NETWORK_NAME if path.is_dir() else path
 
 
 def kind_of(net: str) -> Kind:
@@ -66,7 +67,7 @@ def kind_of(net: str) -> Kind:
         planes = any(given.name == "input1" for given in open_session(path).get_inputs())
         return Kind.POLICY_VALUE_ONNX if planes else Kind.VALUE_ONNX
     if Path(net).is_dir() and not path.is_file():
-        raise FileNotFoundError(f"{net}: holds no network.safetensors: it is no directory of a training run")
+        raise FileNotFoundError(f"{net}: holds no {NETWORK_NAME}: it is no directory of a training run")
     if path.suffix == ".safetensors" and path.is_file():
         require_file(path)
         try:

@@ -20,6 +20,7 @@ from safetensors.torch import save
 
 from lite.networks.build import network_from_config
 from lite.networks.value_network import ValueNetwork
+from lite.training.folder import NETWORK_NAME
 from search.machine.files import require_file, write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
 
@@ -95,10 +96,8 @@ def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[s
 
 def write_tensors(path: Path, kind: str, tensors: dict[str, torch.Tensor], data: dict[str, Any]) -> None:
     """A safetensors file that says in its header what `kind` it is, with JSON data, written atomically."""
-    tensors, text = (
-        {name: tensor.contiguous().cpu() for name, tensor in tensors.items()},
-        json.dumps(data, sort_keys=True),
-    )
+    tensors = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
+    text = json.dumps(data, sort_keys=True)
     header = {"format": kind, "version": VERSION, "data": text, "checksum": _checksum(tensors, text)}
     write_atomically(path, sort_header(save(tensors, header)))
 
@@ -124,7 +123,7 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
     """
     path = Path(path)
     if path.is_dir():
-        path = path / "network.safetensors"
+        path = path / NETWORK_NAME
     tensors, data = read_tensors(path, kind)
     with named_errors(path, f"not a {kind}"):
         config, training = data["network"], data["training"]

@@ -1,7 +1,7 @@
 """The PUCT player: threads that send batches of playouts down one tree and through a network, and when to stop.
 
-Every thread gathers a batch under the tree's lock, evaluates it
-without (onnxruntime holds no Python lock), and takes it up under the lock again.
+Every thread gathers a batch under the tree's lock, evaluates it without (onnxruntime holds no Python lock), and takes
+it up under the lock again.
 """
 
 from __future__ import annotations
