@@ -14,12 +14,14 @@ from search.machine.files import write_atomically
 def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
     """Write an hcpe file of so many positions of hcpe sets, every so-many-th of all; how many.
 
-    Raises OSError, or ValueError where there are fewer, or for other formats.
+    Raises OSError, or ValueError where there are fewer, for a file without any, or for other formats.
     """
     files = record_files(sources)
     for path in files:
         if record_format(path) != HCPE:
             raise ValueError(f"{path}: a part of a set is cut of hcpe alone; make one with `liteshogi convert`")
+        if path.stat().st_size < hcpe_dtype.itemsize:
+            raise ValueError(f"{path}: holds no position; remove it or write it again")
     parts = [np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize) for path in files]
     starts = np.cumsum([0, *map(len, parts)])
     if positions > starts[-1]:

@@ -177,6 +177,9 @@ def test_single_positions_are_cut_evenly(tmp_path: Path) -> None:
     assert np.fromfile(cut, np.uint8).reshape(-1, 38)[:, 0].tolist() == list(range(0, 100, 5))
     with pytest.raises(ValueError, match="single positions, not games; say how many"):
         choose_positions([tmp_path / "a.hcpe"], None, tmp_path / "c")
+    (tmp_path / "empty.hcpe").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"empty\.hcpe: holds no position; remove it or write it again"):
+        choose_positions([tmp_path / "a.hcpe", tmp_path / "empty.hcpe"], 20, tmp_path / "c")
 
 
 def test_means_and_errors_by_hand() -> None:
