@@ -34,6 +34,11 @@ class Data:
     without: tuple[str, ...] = ()
     positions: int = 0
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sets that it is made of."""
+        return tuple(filter(None, (*self.cut, self.tree, self.search, *self.command[1:2])))
+
 
 @dataclass(frozen=True)
 class Row:
@@ -119,4 +124,18 @@ def read_plan(path: Path) -> Plan:
     for one in data.values():
         if sum(map(bool, (one.command, one.cut, one.tree, one.search))) != 1:
             raise ValueError(f"{path}: data {one.name!r}: exactly one of command, cut, tree and search")
+        if one.name in _made_of(one, data):
+            raise ValueError(f"{path}: data {one.name!r}: is made of itself, by way of {', '.join(one.sources)}")
     return Plan(typed(Measures, told.measures, f"{path}: measures"), told.shapes, data, rows)
+
+
+def _made_of(one: Data, data: dict[str, Data]) -> set[str]:
+    """The sets that a set is made of, directly or not."""
+    reached: set[str] = set()
+    waiting = list(one.sources)
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += data[name].sources if name in data else ()
+    return reached

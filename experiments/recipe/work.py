@@ -56,7 +56,7 @@ def _given(plan: Plan) -> Iterator[str]:
     """Data and games that the plan does not make."""
     measures = plan.measures
     used = (measures.residual, measures.yardstick, measures.valid, *(name for row in plan.rows for name in row.data))
-    sources = (name for data in plan.data.values() for name in (*data.cut, data.tree, data.search, *data.command[1:2]))
+    sources = (name for data in plan.data.values() for name in data.sources)
     yield from dict.fromkeys(name for name in (*used, *sources) if name and name not in plan.data)
 
 
@@ -65,7 +65,7 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
     data = plan.data.get(name)
     if data is None or (results.find(DATA, name) and (folder / name).exists()):
         return
-    for source in (*data.cut, data.tree, data.search, *data.command[1:2]):
+    for source in data.sources:
         make(source, plan, results, folder)
     begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
     if data.command:

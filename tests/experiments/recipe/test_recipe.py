@@ -63,9 +63,7 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
     plan = read_plan(PAGE / name)
     there = {"random", "tree", "tree_suisho", "settled", "train-00.hcpe3", "valid.hcpe3"}
     wanted = {name for row in plan.rows for name in row.data} | set(plan.measures.kinds.values())
-    wanted |= {
-        name for data in plan.data.values() for name in (*data.cut, data.tree, data.search, *data.command[1:2]) if name
-    }
+    wanted |= {name for data in plan.data.values() for name in data.sources}
     assert wanted <= there | set(plan.data)
     assert set(plan.data) <= wanted
 
@@ -77,6 +75,8 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
         ('[[row]]\nname = "a"\ntables = []\nnet = "n"\nafter = "b"\n', "an earlier row"),
         ('[data.a]\ncut = ["b"]\ntree = "c"\n', "exactly one of"),
         ('[data.a]\ncuts = ["b"]\n', "unknown cuts"),
+        ('[data.a]\ncut = ["a"]\n', "data 'a': is made of itself"),
+        ('[data.a]\ncut = ["x", "b"]\n[data.b]\ncommand = ["expand", "a"]\n', "data '.': is made of itself"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
