@@ -35,17 +35,20 @@ class _Session:
         self.seconds_to("readyok", "isready")
 
     def seconds_to(self, answer: str, *lines: str) -> float:
-        """Write lines, read to the answer; EOFError if the engine ends before."""
+        """Write lines, read to the answer; ChildProcessError if the engine ends before."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         text, heard = "".join(line + "\n" for line in lines).encode(), b"\n"
         begun = time.perf_counter()
-        self._process.stdin.write(text)
-        while not (heard.endswith(b"\n") and f"\n{answer}".encode() in heard):
-            part = os.read(self._process.stdout.fileno(), 1 << 16)
-            if not part:
-                raise EOFError(f"the engine ended before it said {answer}")
-            heard += part
+        try:
+            self._process.stdin.write(text)
+            while not (heard.endswith(b"\n") and f"\n{answer}".encode() in heard):
+                part = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not part:
+                    raise BrokenPipeError
+                heard += part
+        except BrokenPipeError:
+            raise ChildProcessError(f"the engine ended before it said {answer}") from None
         return time.perf_counter() - begun
 
     def end(self) -> None:

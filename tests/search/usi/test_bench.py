@@ -21,6 +21,16 @@ def test_short_searches_are_measured_against_long_ones(monkeypatch):
 
 def test_an_engine_that_ends_is_told():
     session = bench._Session()
-    with pytest.raises(EOFError, match="before it said bestmove"):
+    with pytest.raises(ChildProcessError, match="before it said bestmove"):
         session.seconds_to("bestmove", "quit")
+    session.end()
+
+
+def test_an_engine_that_has_ended_is_told_and_not_taken_for_a_reader_who_has_seen_enough():
+    """A broken pipe of its own is nothing that the command line ends quietly for."""
+    session = bench._Session()
+    session._process.kill()
+    session._process.wait()
+    with pytest.raises(ChildProcessError, match="before it said bestmove"):
+        session.seconds_to("bestmove", "go depth 1")
     session.end()
