@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import liteshogi
 from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
-from search.alphabeta.thread import HISTORIES, SearchThread
-from search.alphabeta.transposition import TranspositionTable, probe
+from search.alphabeta.thread import HISTORIES
+from search.alphabeta.transposition import probe
 from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
 from search.evaluation.bench import random_network
@@ -45,21 +45,6 @@ def as_it_was(engine):
     engine.rules, engine.multipv = Rules(), 1
     engine.set_threads(1)
     engine.new_game()
-
-
-@pytest.mark.parametrize(("megabytes", "threads"), [(1, 0), (1, 100_000), (-5, 1), (0, 1), (10**30, 1)])
-def test_threads_and_tables_beyond_reason_are_refused(megabytes, threads):
-    with pytest.raises(ValueError, match=r"^(threads are|a table of) \S+( MB)?: choose 1 to (64|1048576)$"):
-        AlphaBetaEngine(material_network(), megabytes, threads)
-
-
-def test_another_table_begins_with_nothing_learnt(engine):
-    first = engine.analyse("startpos", nodes=3000)
-    engine.analyse("startpos", ("7g7f", "3c3d"), nodes=3000)
-    engine.set_hash(8)
-    engine.new_game()
-    again = engine.analyse("startpos", nodes=3000)
-    assert (again.pv, again.nodes, again.score) == (first.pv, first.nodes, first.score)
 
 
 def replay(sfen: str, line: tuple[str, ...]) -> np.void:
@@ -374,19 +359,6 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
     assert engine.analyse(MIDDLE, depth=6).nodes < again.nodes
 
 
-def test_an_empty_table_is_not_cleared(monkeypatch):
-    """That would write to each page of it, within the first move's time."""
-    cleared = []
-    monkeypatch.setattr(TranspositionTable, "clear", lambda table: cleared.append(table))
-    engine = AlphaBetaEngine(material_network(), hash_mb=1)
-    engine.rules = Rules(max_moves=320)
-    engine.analyse(MIDDLE, depth=1)
-    assert not cleared
-    engine.rules = Rules(max_moves=256)
-    engine.analyse(MIDDLE, depth=1)
-    assert cleared == [engine.table]
-
-
 def test_only_the_moves_asked_for(engine):
     engine.set_position("startpos")
     for wanted in (("1g1f",), ("9g9f", "1g1f")):
@@ -454,52 +426,3 @@ def test_threads_share_the_work(engine, threads):
     assert found.depth == 8
     replay(MIDDLE, found.pv)
     assert engine.analyse(MIDDLE, nodes=20_000).nodes <= 20_000 + 16 * threads
-
-
-def test_a_table_that_does_not_fit_leaves_the_old_one(engine):
-    before = engine.table
-    with pytest.raises(MemoryError, match="does not fit"):
-        engine.set_hash(1 << 20)
-    assert engine.table is before
-
-
-def none(*_: object) -> None:
-    raise MemoryError
-
-
-def test_a_network_that_does_not_fit_leaves_the_old_one(engine, monkeypatch):
-    before, found = engine.network, engine.analyse("startpos", depth=3)
-    engine.new_game()
-    with monkeypatch.context() as full:
-        full.setattr("search.evaluation.accumulator.network_record", none)
-        with pytest.raises(MemoryError):
-            engine.set_network(material_network())
-    assert engine.network is before
-    assert engine.analyse("startpos", depth=3).score == found.score
-
-
-def test_threads_that_do_not_fit_leave_as_many_as_there_were(engine, monkeypatch):
-    engine.set_threads(2)
-    made = []
-
-    def few(*given: object) -> SearchThread:
-        if len(made) == 3:
-            raise MemoryError
-        made.append(given)
-        return SearchThread(*given)
-
-    with monkeypatch.context() as full:
-        full.setattr("search.alphabeta.engine.SearchThread", few)
-        with pytest.raises(MemoryError):
-            engine.set_threads(8)
-    assert len(engine._threads) == 2
-    engine.set_threads(1)
-    assert len(engine._threads) == 1
-
-
-def test_a_network_that_cannot_be_read_leaves_the_old_one(engine, tmp_path):
-    before = engine.network
-    with pytest.raises(FileNotFoundError, match=r"missing\.safetensors"):
-        engine.set_network(tmp_path / "missing.safetensors")
-    assert engine.network is before
-    assert engine.analyse("startpos", depth=2).best_move
