@@ -78,7 +78,7 @@ def choose_positions(files: Sequence[Path], positions: int | None, output: Path)
     output, sources = output.with_suffix(".hcpe" if single else ".hcpe3"), output.with_suffix(".sources.json")
     digests = [digest_of(path) for path in files]
     if output.is_file():
-        if sources.is_file() and parse_json(sources.read_text(encoding="utf-8")) != digests:
+        if sources.is_file() and _digests_in(sources) != digests:
             raise ValueError(f"{output}: was made of other data; choose another --output, or remove the file")
         return output
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -88,6 +88,14 @@ def choose_positions(files: Sequence[Path], positions: int | None, output: Path)
         _choose_games(files, positions, output)
     write_atomically(sources, json.dumps(digests).encode())
     return output
+
+
+def _digests_in(sources: Path) -> Any:
+    """What a file says that data were made of; None where nothing can be read in it."""
+    try:
+        return parse_json(sources.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
 
 
 def _cut(files: Sequence[Path], positions: int | None, output: Path) -> None:

@@ -24,7 +24,7 @@ class FolderLock:
     def take(self) -> None:
         """Make the directory, and take it. Raises ValueError if another run is at work in it."""
         self._directory.mkdir(parents=True, exist_ok=True)
-        file = open(self.file, "a+", encoding="ascii")  # noqa: SIM115 (closed in release)
+        file = open(self.file, "a+", encoding="ascii", errors="replace")  # noqa: SIM115 (closed in release)
         try:
             _take(file, self._directory)
         except BlockingIOError:

@@ -83,7 +83,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             try:
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
-                say(f"Threads {values.number('Threads')} do not fit into memory")
+                say(f"Threads {values.number('Threads')} do not fit into memory; going on with as many as before")
         if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
             self._load(engine, values, say)
         changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}

@@ -78,7 +78,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
             try:
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
-                say(f"Threads {values.number('Threads')} do not fit into memory")
+                say(f"Threads {values.number('Threads')} do not fit into memory; going on with as many as before")
         if self._changed("DNN_Model", values):
             self._use_model(engine, values.text("DNN_Model"), say)
 

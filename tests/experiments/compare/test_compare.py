@@ -160,6 +160,10 @@ def test_a_comparison_keeps_to_its_data(tmp_path: Path) -> None:
     choose_positions([VALID], 2000, tmp_path / "train")
     with pytest.raises(ValueError, match=r"train.hcpe3: was made of other data; choose another --output"):
         choose_positions([SAMPLE / "teacher_sample.hcpe3"], 2000, tmp_path / "train")
+    for damage in (b'["', b"\xff", b"[" * 100_000):
+        (tmp_path / "train.sources.json").write_bytes(damage)
+        with pytest.raises(ValueError, match=r"train.hcpe3: was made of other data; choose another --output"):
+            choose_positions([VALID], 2000, tmp_path / "train")
 
 
 def test_damaged_games_are_refused(tmp_path: Path) -> None:

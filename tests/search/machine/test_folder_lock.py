@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from search.machine.folder_lock import FolderLock
+from search.machine.folder_lock import FolderLock, hold
 
 
 def test_one_at_a_time(tmp_path):
@@ -12,6 +12,12 @@ def test_one_at_a_time(tmp_path):
         FolderLock(tmp_path / "run").take()
     with FolderLock(tmp_path / "run"):
         pass
+
+
+def test_a_holder_that_wrote_no_number_is_not_named(tmp_path):
+    (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
+    with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; wait"):
+        FolderLock(tmp_path).take()
 
 
 @pytest.mark.parametrize(("made", "left"), [([], []), (["log.jsonl"], ["log.jsonl", "run.lock"])])
