@@ -68,7 +68,7 @@ class Session:
             "go": self._go,
             "stop": lambda _: self._thinking.end(),
             "ponderhit": self._ponderhit,
-            "gameover": lambda _: self._thinking.end(),
+            "gameover": self._gameover,
             "d": self._draw,
             "eval": self._evaluate,
             "bench": self._bench,
@@ -134,9 +134,13 @@ class Session:
         self._write("usi_tunablesok")
 
     def _isready(self, _: str) -> None:
-        self._readying = started(threading.Thread(target=self._get_ready))
+        self._begin(self._get_ready)
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        """Do something that the next line waits for, but `quit` does not."""
+        self._readying = started(threading.Thread(target=work))
         if self._readying is None:
-            self._get_ready()
+            work()
 
     def _get_ready(self) -> None:
         begun = time.monotonic()
@@ -209,6 +213,13 @@ class Session:
     def _usinewgame(self, _: str) -> None:
         self._thinking.end()
         self._ready_engine().new_game()
+
+    def _gameover(self, _: str) -> None:
+        """Forget the game while no clock runs: to clear a table of gigabytes takes as long as a move of a fast game,
+        and behind `usinewgame` comes `go`."""
+        self._thinking.end()
+        if self._engine is not None:
+            self._begin(self._engine.new_game)
 
     def _set_position(self, rest: str) -> None:
         self._thinking.end()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
+from search.alphabeta.transposition import TranspositionTable
 from search.clock import Punctuality, SearchClock
 from search.engine import Analysis, Limits, OnInfo
 from search.evaluation.network_file import save_network
@@ -216,6 +217,21 @@ def test_gameover_while_thinking(session):
     session.send("position startpos", "go ponder btime 1000 wtime 1000", "gameover lose")
     session.bestmove()
     session.send("isready").until("readyok")
+
+
+def test_a_game_that_is_over_is_forgotten_before_the_next_one_begins(session, monkeypatch):
+    def search(*before: str) -> str:
+        lines = session.send(*before, "position startpos", "go depth 7").until("bestmove")
+        return re.findall(r"nodes \d+", lines[-2])[0]
+
+    cleared, clear = [], TranspositionTable.clear
+    monkeypatch.setattr(TranspositionTable, "clear", lambda table: cleared.append(clear(table)))
+    fresh = search("usinewgame")
+    assert search() != fresh
+    session.send("gameover win", "isready").until("readyok")
+    assert len(cleared) == 1
+    assert search("usinewgame") == fresh
+    assert len(cleared) == 1
 
 
 def test_a_second_go_ends_the_first(session):
