@@ -278,14 +278,15 @@ def test_the_picture_shows_the_game(tmp_path):
     from matplotlib import image
 
     game, path = find_game(DATA / "scored.csa", 1), tmp_path / "deep" / "picture.png"
-    draw_analysis(figures(game, invented(game, 4)), path, japanese_fonts())
+    fonts = japanese_fonts()
+    draw_analysis(figures(game, invented(game, 4)), path, fonts)
     pixels = image.imread(path)
     assert pixels.shape[0] > 500
     assert pixels.shape[1] > 900
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 100
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
-    draw_analysis(figures(game, invented(game, 4)[:1]), path, ["DejaVu Sans"])  # nothing but the first position
-    draw_analysis({**figures(game, invented(game, 4)), "names": ["Carol $x_$", "$"]}, path, ["DejaVu Sans"])
+    draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # nothing but the first position
+    draw_analysis({**figures(game, invented(game, 4)), "names": ["Carol $x_$", "$"]}, path, fonts)
 
 
 def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
