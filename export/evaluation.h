@@ -106,7 +106,7 @@ struct RowList {
 template <int COUNT>
 inline void sum_tile(std::int16_t* target, const std::int16_t* source, const RowList& added, const RowList& removed,
                      int first) {
-    Lanes sums[COUNT];
+    Lanes sums[std::size_t{COUNT}];
     unroll<COUNT>([&](auto i) { sums[i].load(source + first + LANES * i); });
     for (int n = 0; n < added.count; ++n) unroll<COUNT>([&](auto i) { sums[i].add(added.row[n] + first + LANES * i); });
     for (int n = 0; n < removed.count; ++n)
@@ -122,11 +122,11 @@ inline void sum_rows(std::int16_t* target, const std::int16_t* source, const Row
 }
 
 // COUNT x 16 outputs of a layer. Several chains of sums hide how long a dot product takes.
-template <int INPUTS, int STRIDE, int COUNT>
-inline void sum_blocks(Block (&sums)[COUNT], const std::uint8_t* inputs, const std::int8_t* weights,
+template <int COUNT, int INPUTS, int STRIDE>
+inline void sum_blocks(Block* sums, const std::uint8_t* inputs, const std::int8_t* weights,
                        const std::int32_t* biases) {
     constexpr int GROUPS = INPUTS / 4, CHAINS = (std::min)((std::max)(1, BLOCKS / COUNT), GROUPS % 8 == 0 ? 8 : 4);
-    Block chains[CHAINS][COUNT];
+    Block chains[std::size_t{CHAINS}][std::size_t{COUNT}];
     unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
     for (int group = 0; group < GROUPS; group += CHAINS)
         unroll<CHAINS>([&](auto chain) {
@@ -263,18 +263,18 @@ class Network {
         const std::int32_t* biases = parts_->biases + bias_place(LAYER);
         if constexpr (LAYER == LAYERS - 1) {
             Block sums[1];
-            sum_blocks<INPUTS, 4 * PADDED>(sums, inputs, weights, biases);
+            sum_blocks<1, INPUTS, 4 * PADDED>(sums, inputs, weights, biases);
             alignas(64) std::int32_t stored[OUTPUT_BLOCK];
             sums[0].store(stored);
             Outputs found;
             std::copy_n(stored + first_output, found.size(), found.begin());
             return found;
         } else {
-            alignas(64) std::uint8_t target[PADDED];
+            alignas(64) std::uint8_t target[std::size_t{PADDED}];
             const auto some = [&](auto& sums, int first) {
                 constexpr int SIZE = std::extent_v<std::remove_reference_t<decltype(sums)>>;
                 const int place = OUTPUT_BLOCK * first;
-                sum_blocks<INPUTS, 4 * PADDED>(sums, inputs, weights + 4 * place, biases + place);
+                sum_blocks<SIZE, INPUTS, 4 * PADDED>(sums, inputs, weights + 4 * place, biases + place);
                 unroll<SIZE>([&](auto i) {
                     sums[i].template activate<SHIFTS[LAYER]>(target + place + OUTPUT_BLOCK * i);
                 });

@@ -234,8 +234,8 @@ def test_strict_engines_on_windows_include_it_in_many_files(compiler: str, tmp_p
     write_header(NETWORKS["king buckets"], "net.safetensors", tmp_path / "lite_eval.h")
     for name, text in (("caller.cpp", _CALLER), ("called.cpp", _CALLED)):
         (tmp_path / name).write_text(text)
-    strict = "-std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fno-exceptions -fno-rtti"
-    command = [compiler, *strict.split(), "caller.cpp", "called.cpp", "-o", "program"]
+    strict = "-std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Werror"
+    command = [compiler, *strict.split(), "-fno-exceptions", "-fno-rtti", "caller.cpp", "called.cpp", "-o", "program"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert subprocess.run([tmp_path / "program"]).returncode == 0
