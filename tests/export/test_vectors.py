@@ -21,9 +21,12 @@ from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network, save_network
 from search.evaluation.shipped import network_file, shipped_names
-from search.evaluation.static_evaluation import evaluate_sfens
-from search.rules.position import do_move
+from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens
+from search.rules.play import set_game, split_moves
+from search.rules.position import do_move, new_position
 from search.rules.sfen import get_sfen, position_from_sfen
+from search.rules.shogi import HAND_KINDS, SQUARES
+from search.rules.view import view_position
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "network_file.md"
 VECTORS = DOCUMENT.parent / "network_vectors"
@@ -110,6 +113,24 @@ def test_the_documents_reader_agrees_along_a_game(evaluate: SimpleNamespace) -> 
     said = evaluate_sfens(load_network("lite-16-4-32"), [sfen for sfen, _ in positions])
     for (sfen, in_check), one in zip(positions, said, strict=True):
         assert evaluate.evaluate(net, sfen, in_check) == ([one.output], one.score_cp)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_documents_reader_agrees_without_kings(name: str, evaluate: SimpleNamespace, tmp_path: Path) -> None:
+    """The engine refuses such a position; evaluators of mate problems and the C++ header do not."""
+    net = NETWORKS[name]
+    save_network(net, tmp_path / "net.safetensors")
+    read, pos = evaluate.read(tmp_path / "net.safetensors"), new_position()
+    pieces, hands = np.zeros((1, SQUARES), np.uint8), np.zeros((1, 2 * HAND_KINDS), np.uint8)
+    in_check = np.zeros(1, np.bool_)
+    for sfen in (
+        "7k1/9/6+N2/9/9/3+b5/9/9/9 b G2r18p 1",
+        "7k1/9/6+N2/9/9/3+b5/9/9/9 w G2r18p 1",
+        "9/9/9/9/9/9/9/9/9 b - 1",
+    ):
+        set_game(pos, *split_moves(sfen))
+        view_position(pos, pieces, hands, in_check, np.int64(0))
+        assert evaluate.evaluate(read, sfen, False)[0] == evaluate_batch(net, pieces, hands, in_check)[0].tolist()
 
 
 def test_the_documents_reader_refuses_damage(evaluate: SimpleNamespace, tmp_path: Path) -> None:
