@@ -24,8 +24,11 @@ from search.engine import Analysis, Engine
 from search.machine.bounds import MOST_THREADS, check_numbers
 from search.machine.files import WholeFile, check_output
 from search.machine.interrupt import interrupt_flag
+from search.rules.play import set_game
+from search.rules.position import new_position
+from search.rules.repetition import DRAW, LOSS, WIN, fourfold
 from search.rules.sfen import move_to_usi
-from search.score import is_mate, mate_plies
+from search.score import MATE, is_mate, mate_plies
 from search.warmup import warm_up
 
 MOVE_COLUMNS = 14
@@ -168,13 +171,16 @@ def judge(
 ) -> list[Judgement]:
     """Search the positions of a game, the first one and that after each move; fewer where `interrupted` says so.
 
-    Every position takes so long, or so many nodes, and has as many lines as the engine's `multipv`.
+    Every position takes so long, or so many nodes, and has as many lines as the engine's `multipv`. What a fourth
+    occurrence of the last one makes of the game is its judgement.
     """
     moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
     done: list[Judgement] = []
     black_first = game.start_sfen.split()[1] == "b"
 
     def search(ply: int) -> list[Analysis]:
+        if ply == len(moves) and (repeated := _repeated(game.start_sfen, moves)) is not None:
+            return [repeated]
         return engine.analyse(game.start_sfen, moves[:ply], nodes=nodes, time_ms=milliseconds, multipv=engine.multipv)
 
     # Compiled code hears no signal: it runs in a thread of its own while this one looks for Ctrl-C.
@@ -193,6 +199,14 @@ def judge(
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return done
+
+
+def _repeated(start: str, moves: list[str]) -> Analysis | None:
+    """What the rule says of a position that has occurred four times: a draw, or that perpetual check has lost."""
+    pos = new_position()
+    set_game(pos, start, moves)
+    score = {DRAW: 0, WIN: MATE, LOSS: -MATE}.get(int(fourfold(pos)))
+    return None if score is None else Analysis(None, score, win_rate=0.5 + score / (2 * MATE))
 
 
 def _judgement(found: Analysis, black: bool) -> Judgement:

@@ -97,8 +97,8 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
         lines.append("*入玉宣言で勝ち")
     rate = 100 * judgement.win_rate
     lines.append(f"*勝率 {sides[0]} {rate:.1f}% {sides[1]} {100 - rate:.1f}%")
-    if judgement.line:
-        lines.append("*#読み筋=" + japanese(board, judgement.line))
+    if line := japanese(board, judgement.line):  # of a declaration there is none
+        lines.append("*#読み筋=" + line)
     if judgement.depth:
         lines += [f"*#深さ={judgement.depth}", f"*#ノード数={judgement.nodes}"]
     for number, other in enumerate(judgement.others, 2):

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from cshogi import KIF
 
+from experiments.analyse.analyse import Analysing, analyse_games
 from experiments.analyse.annotated_kif import Judgement, japanese, mark_of, names_of_moves, situation, write_kif
 from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
@@ -232,6 +233,33 @@ def test_other_starts_and_ends(tmp_path, line):
     assert again.start_sfen.split()[:3] == game.start_sfen.split()[:3]
     assert (again.moves == game.moves).all()
     assert again.result == game.result
+
+
+@pytest.mark.parametrize(
+    ("line", "mate", "rate"),
+    [
+        ("startpos moves" + 3 * " 4i4h 4a4b 4h4i 4b4a", None, 0.5),
+        ("sfen 5k3/9/9/9/9/9/9/4R4/8K b - 1 moves 5h4h" + 3 * " 4a5a 4h5h 5a4a 5h4h", 0, 0.0),
+    ],
+)
+def test_the_rule_judges_the_fourth_occurrence(tmp_path, line, mate, rate):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text(line + "\n")
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4))["games"]
+    last = report["moves"][-1]
+    assert (last["score"], last["mate"], last["win_rate"]) == (None if mate is not None else 0, mate, rate)
+    assert (last["depth"], last["line"], last["others"]) == (0, [], [])
+    assert report["moves"][-3]["depth"] > 0
+    assert "*#読み筋=\n" not in output.read_text(encoding="utf-8")
+
+
+def test_a_declaration_has_no_line(tmp_path):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text("sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win\n")
+    analyse_games(Analysing("default", (source,), output, nodes=300, hash=4))
+    text = output.read_text(encoding="utf-8")
+    assert "*入玉宣言で勝ち\n" in text
+    assert "*#読み筋=\n" not in text
 
 
 def test_unfinished_games_are_read_only_where_asked_for(tmp_path):
