@@ -99,8 +99,8 @@ class CountedGames:
         if not self.plies()[1] and 2 * len(lines) < self.games:
             raise ValueError(
                 f"{self.openings or '--random-plies 0 0'}: {amount(len(lines), 'opening')}, good for "
-                f"{2 * len(lines)} games, for equal openings give equal games; ask for so few "
-                "--games, or add --random-plies 2 4"
+                f"{2 * len(lines)} games, for equal openings give equal games; ask for so few, or give more openings "
+                "(`match` has --random-plies 2 4, too)"
             )
         if (share := self._repeated(lines)) > REPEATED:
             least, most = self.plies()

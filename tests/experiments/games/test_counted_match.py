@@ -198,7 +198,7 @@ def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_pa
         orders.append(starts)
     assert any(order != orders[0] for order in orders)
     many = replace(match, openings=path, games=10, output=tmp_path / "many")
-    with pytest.raises(ValueError, match=r"4 openings, good for 8 games, .* or add --random-plies"):
+    with pytest.raises(ValueError, match=r"4 openings, good for 8 games, .* or give more openings .*--random-plies"):
         play_counted_match(many)
     play_counted_match(replace(many, random_plies=(2, 4)))
     assert len({raw[:32] for raw in games_of(many.output).values()}) == 5

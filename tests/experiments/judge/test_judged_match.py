@@ -119,7 +119,7 @@ def test_what_cannot_be_played_is_said(match, scripted, tmp_path):
     for changes, words in (
         ({"plies": 0}, "--plies 0"),
         ({"games": 3}, "--games 3"),
-        ({"games": 8}, "3 openings, good for 6 games"),
+        ({"games": 8}, "3 openings, good for 6 games.* ask for so few, or give more openings"),
         ({"nodes": 0}, "--nodes"),
         ({"first": "none.safetensors"}, "none.safetensors: there is no such network"),
         ({"first": "default razor=1"}, "did you mean"),
