@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 from experiments.report.charts import Chart
@@ -81,13 +83,19 @@ def origin_of(run: str, description: dict[str, Any]) -> Origin:
 
 
 def command_of(description: dict[str, Any]) -> str:
-    """The command in words of the description: the nets by name, the options that are set; files by their digests."""
-    words = ["liteshogi", description["verb"], *(str(net.get("name")) for net in description["nets"])]
-    for name, value in description["options"].items():
+    """The command in words of the description: the nets by name, those of players with their options, and the options
+    that are set; files by their digests."""
+    options = dict(description["options"])
+    pair = [options.pop(f"{which}_option", {}) for which in ("first", "second")]
+    chosen = chain(options.pop("players", pair), repeat({}))
+    words = ["liteshogi", description["verb"]]
+    for net, own in zip(description["nets"], chosen, strict=False):
+        words.append(shlex.quote(" ".join([str(net.get("name")), *(f"{name}={value}" for name, value in own.items())])))
+    for name, value in options.items():
         if value:
             shown = " ".join(map(str, value)) if isinstance(value, list) else value
             shown = f"sha256:{shown[:12]}" if name == "openings" else shown
-            words.append(f"--{name.replace('_', '-')} {shown}")
+            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {shown}"))
     return " ".join(words)
 
 

@@ -23,7 +23,7 @@ from experiments.report.comparisons import comparison_section
 from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
-from experiments.report.section import Table
+from experiments.report.section import Table, command_of
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import _command, training_section
 from tests.experiments.report.conftest import MAKER, PAIRS, make_match, outcome_counts
@@ -198,6 +198,14 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     section = league_section({"mine": league})
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
     assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
+
+
+def test_players_stand_with_their_options_in_the_command() -> None:
+    nets = [{"name": "a b.safetensors"}, {"name": "default"}]
+    told = {"verb": "match", "nets": nets, "options": {"nodes": 50, "gauntlet": True, "players": [{}, {"lmr": 3}]}}
+    assert command_of(told) == "liteshogi match 'a b.safetensors' 'default lmr=3' --nodes 50 --gauntlet"
+    told["options"] = {"first_option": {"lmr": 3}, "second_option": {}, "random_plies": [6, 12]}
+    assert command_of(told) == "liteshogi match 'a b.safetensors lmr=3' default --random-plies 6 12"
 
 
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
