@@ -57,7 +57,7 @@ def as_text(report: dict[str, Any]) -> str:
     if "d1_rmse" in report:
         lines.append(
             f"d1-RMSE               {report['d1_rmse']:.4f} +- {report['d1_rmse_error']:.4f} "
-            f"(at {report['d1_scale']} cp a logit, {report['d1_positions']:,} positions)"
+            f"(standard error; at {report['d1_scale']} cp a logit, {report['d1_positions']:,} positions)"
         )
     lines += [rare_as_text(name, report[name]) for name in RARE if name in report]
     lines += [

@@ -200,6 +200,16 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
 
 
+def test_a_sweep_tells_standard_errors_from_intervals(sweep: Path) -> None:
+    section = sweep_section({"mine": sweep})
+    (nets,) = (table for table in section.tables if table.title == "mine: all nets")
+    told = {line[nets.head.index("d1-RMSE")] for line in nets.lines}
+    rows = section.charts[0].spec["data"]["values"]
+    halves = [(row["d1-RMSE to"] - row["d1-RMSE from"]) / 2 for row in rows]
+    assert {f"{row['d1-RMSE']:.4f} +- {half / 1.96:.4f}" for row, half in zip(rows, halves, strict=True)} == told
+    assert "but for the tables' +- of d1-RMSE, which are standard errors" in section.about
+
+
 def test_players_stand_with_their_options_in_the_command() -> None:
     nets = [{"name": "a b.safetensors"}, {"name": "default"}]
     told = {"verb": "match", "nets": nets, "options": {"nodes": 50, "gauntlet": True, "players": [{}, {"lmr": 3}]}}
