@@ -167,6 +167,8 @@ def save_figure(figure: Any, path: Path) -> None:
 
 SIDES = {"black": "#20242b", "white": "#d9a441"}
 MARKERS = {"blunder": ("X", 90), "mistake": ("X", 55), "doubtful": ("o", 26)}
+WORDS = (0.12, 0.045)
+"""Room that the words at a bad move take, in shares of the moves and of the win rate."""
 JAPANESE_FONTS = (
     "Noto Sans CJK JP",
     "Noto Sans JP",
@@ -286,6 +288,8 @@ def _drawn_score(found: dict[str, Any], limit: int) -> int:
 
 def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
     """Markers on the bad moves, one legend entry a side and kind, and words at the worst ones."""
+    from matplotlib.patheffects import withStroke
+
     for mark, (shape, size) in MARKERS.items():
         for side, colour in SIDES.items():
             found = [row for row in rows if row["mark"] == mark and row["side"] == side]
@@ -303,10 +307,16 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
                 )
     worst = sorted((row for row in rows if row["mark"] in ("blunder", "mistake")), key=lambda row: -row["loss"])[:6]
     last = rows[-1]["ply"] if rows else 0
+    told: list[tuple[float, float]] = []
     for row in worst:
         # A jump up leaves room below the curve on its right, and above on its left; a jump down the other way round.
         to_right = row["ply"] < 0.88 * last
         above = (row["side"] == "black") == to_right
+        across = row["ply"] / last + (WORDS[0] if to_right else -WORDS[0]) / 2
+        up = row["win_rate"] + (0.03 if above else -0.03)
+        if any(abs(across - x) < WORDS[0] and abs(up - y) < WORDS[1] for x, y in told):
+            continue  # nobody could read either of them
+        told.append((across, up))
         axis.annotate(
             f"{row['ply']} {row['move_name']}",
             (row["ply"], 100 * row["win_rate"]),
@@ -316,6 +326,9 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
             va="bottom" if above else "top",
             fontsize=8,
             color="#333333",
+            # The curve often comes back through the words.
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            zorder=4,
         )
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize=8, loc="best", framealpha=0.9)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import cshogi
@@ -315,6 +316,19 @@ def test_the_picture_shows_the_game(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["picture.png"]
     draw_analysis(figures(game, invented(game, 4)[:1]), path, fonts)  # nothing but the first position
     draw_analysis({**figures(game, invented(game, 4)), "names": ["Carol $x_$", "$"]}, path, fonts)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_words_of_the_picture_do_not_cover_each_other(tmp_path, monkeypatch, seed):
+    drawn = []
+    monkeypatch.setattr("experiments.pictures.save_figure", lambda figure, path: drawn.append(figure))
+    game = find_game(DATA / "scored.csa", 1)
+    draw_analysis(figures(game, invented(game, seed)), tmp_path / "picture.png", japanese_fonts())
+    (figure,) = drawn
+    figure.canvas.draw()
+    boxes = [words.get_window_extent() for words in figure.axes[0].texts]
+    assert len(boxes) > 2
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_without_a_japanese_font_moves_have_the_packages_own(monkeypatch):
