@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class PairWorker:
         self._duel = Duel(first, second, task.ending)
         self._studio = Studio(first.network, 1)
         self._position = new_position()
+        # What this compiles is no part of the time that a pair takes, which nodes a second are told by.
+        Duel(replace(first, nodes=1, depth=0), replace(second, nodes=1, depth=0), plies=1).play("startpos")
+        if task.random_plies[1]:
+            self._is_balanced("startpos")
 
     def stop(self) -> None:
         """End the game under way."""

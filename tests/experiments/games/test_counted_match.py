@@ -217,6 +217,22 @@ def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they
     assert replace(task, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
 
 
+def test_what_is_compiled_is_no_part_of_a_pairs_time():
+    code = """
+from experiments.games.game import play_game
+from experiments.games.pairs import PairTask
+from experiments.games.player import Ending, Player
+from search.evaluation.material import material_network
+player = Player(material_network(), nodes=50, hash_mb=1)
+worker = PairTask(player, player, Ending(max_moves=30), ("startpos",), (1, 3), 100, 0.0, 1).open()
+compiled = play_game.signatures
+assert compiled
+worker.run(0)
+assert play_game.signatures == compiled
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_options_reach_the_player(material):
     options = ("razor_margin=300", "Skip_Null_Move=true", "USI_Hash=3")
     named = read_player("default", options, 100, 0, "--first-option")
