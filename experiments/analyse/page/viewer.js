@@ -30,6 +30,7 @@ const ground = Shogiground(
 
 const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
 const score = (found) => {
+  if (found.line[0] === "win") return "入玉宣言"; // no mate, though it wins as surely
   if (found.mate === null) return `${found.score > 0 ? "+" : ""}${found.score}`;
   return found.mate === 0 ? "詰み" : `詰み ${found.mate > 0 ? "+" : ""}${found.mate}`;
 };

@@ -17,6 +17,7 @@ from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from lite.notation.game import Game
 from lite.notation.games import read_games
+from search.score import MATE
 
 KIF = """棋戦：</script><b>杯
 手合割：香落ち
@@ -127,13 +128,14 @@ document.body.dataset.told = shown.join(" ");
 </body>"""
 
 
-def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
+def browse(page: str, folder: Path) -> str:
+    """What a browser makes of the page after its first move, as HTML; it has no complaint."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine")
-    path = tmp_path / "page.html"
-    path.write_text(page.replace("</body>", CLICKS), encoding="utf-8")
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    path = folder / "page.html"
+    path.write_text(page, encoding="utf-8")
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
     flags += ["--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"]
     done = subprocess.run(
         [browser, *flags, path.as_uri() + "#1"],
@@ -144,13 +146,27 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
         encoding="utf-8",
     )
     assert "CONSOLE" not in done.stderr
-    assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in done.stdout
-    pieces = re.findall(
-        r'<piece class="(sente|gote) ([a-z]+)"', done.stdout.split("<sg-pieces>")[1].split("</sg-pieces>")[0]
-    )
+    return done.stdout
+
+
+def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
+    source = tmp_path / "game.usi"
+    source.write_text("sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win\n")
+    (declared,) = read_games(source)
+    assert isinstance(declared, Game)
+    found = [Judgement(3000, 0.99, 9, 99, ("G*5h",)), Judgement(MATE - 2, 1.0, 9, 99, ("5i5h",))]
+    found.append(Judgement(MATE - 1, 1.0, 0, 0, ("win",)))
+    shown = browse(as_page(declared, figures(declared, found), found, "by nobody"), tmp_path)
+    assert re.findall(r"<td[^>]*>(\+3000|詰み \+[0-9]|入玉宣言)</td>", shown) == ["+3000", "詰み +2", "入玉宣言"]
+
+
+def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
+    shown = browse(page.replace("</body>", CLICKS), tmp_path)
+    assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
+    pieces = re.findall(r'<piece class="(sente|gote) ([a-z]+)"', shown.split("<sg-pieces>")[1].split("</sg-pieces>")[0])
     assert len(pieces) == 39
     assert pieces.count(("gote", "lance")) == 1
-    assert "orientation-gote" in done.stdout
-    assert "<header><h1>" in done.stdout  # hidden until its font is there
-    assert len(re.findall(r"<line [^>]*marker-end", done.stdout)) == 2  # the first moves of both lines
-    assert done.stdout.count("<tr") == 6
+    assert "orientation-gote" in shown
+    assert "<header><h1>" in shown  # hidden until its font is there
+    assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
+    assert shown.count("<tr") == 6
