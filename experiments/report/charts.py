@@ -169,10 +169,13 @@ def pareto_front(rows: Sequence[Row], cost: str, worth: str, lower: bool = False
 
 
 def interval(name: str, middle: float | None, low: float | None, high: float | None) -> Row:
-    """The fields of a figure and, where both its ends are known, of its interval."""
+    """The fields of a figure and of its interval, which ends at the figure where one end is without a bound."""
     if middle is None:
         return {}
-    return {name: middle} | ({} if low is None or high is None else {f"{name} from": low, f"{name} to": high})
+    if low is None and high is None:
+        return {name: middle}
+    ends = {"from": low, "to": high}
+    return {name: middle} | {f"{name} {end}": middle if value is None else value for end, value in ends.items()}
 
 
 def around(name: str, middle: float, error: float) -> Row:

@@ -74,7 +74,8 @@ def match_section(runs: Mapping[str, Path]) -> Section:
     head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
     charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
     about = (
-        "Elo in the first player's view, with its 95 % interval; pairs of games from one opening are what is counted."
+        "Elo in the first player's view, with its 95 % interval, which has no line to a side without a bound; pairs of "
+        "games from one opening are what is counted."
     )
     if course:
         charts.append(lines("How the games went", course, MOVES, RATE, "seen by"))

@@ -50,8 +50,8 @@ def sweep_section(runs: Mapping[str, Path]) -> Section:
         "A line leads through the sweep's own nets that none of them beats in both: nanoseconds of an evaluation in "
         "the engine, and its worth. d1-RMSE is how far one ply and quiescence are from long searches: less is better. "
         "At equal time a net has as many nodes as its speed allows. Intervals are 95 %, but for the tables' +- of "
-        "d1-RMSE, which are standard errors; those of differences are as of nets that were asked positions of their "
-        "own, and what chance in training does, changes of the seed tell."
+        "d1-RMSE, which are standard errors; there is no line to a side without a bound. Those of differences are as "
+        "of nets that were asked positions of their own, and what chance in training does, changes of the seed tell."
     )
     return Section("Sweeps", about, charts, tables, origins)
 

@@ -18,7 +18,7 @@ from experiments.arena.engines import BY_SHELL
 from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
-from experiments.report.charts import PNG_WIDTH, draw_png, pareto_front
+from experiments.report.charts import PNG_WIDTH, draw_png, interval, pareto_front
 from experiments.report.comparisons import comparison_section
 from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
@@ -198,6 +198,20 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     section = league_section({"mine": league})
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
     assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "drawn"),
+    [
+        (-700.0, -300.0, {"Elo from": -700.0, "Elo to": -300.0}),
+        (None, -300.0, {"Elo from": -500.0, "Elo to": -300.0}),
+        (-700.0, None, {"Elo from": -700.0, "Elo to": -500.0}),
+        (None, None, {}),
+    ],
+)
+def test_the_known_side_of_an_interval_is_drawn(low: float | None, high: float | None, drawn: dict[str, float]) -> None:
+    assert interval("Elo", -500.0, low, high) == {"Elo": -500.0} | drawn
+    assert interval("Elo", None, low, high) == {}
 
 
 def test_a_sweep_tells_standard_errors_from_intervals(sweep: Path) -> None:
