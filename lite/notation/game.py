@@ -153,7 +153,7 @@ class GameBuilder:
     def finish(self, ending: str, outcome: int | None, unfinished: bool = False) -> Game:
         """The game with an outcome, see the constants below (None: not told). If there is none to be found it is
         UNFINISHED where that may be, else GameError."""
-        if self._illegal is not None and outcome not in (ILLEGAL_MOVE, ILLEGAL_BEFORE) and "反則" not in ending:
+        if self._illegal is not None and not self._ends_illegally(ending, outcome):
             raise GameError(self._illegal, "an illegal move")
         if not self.moves:
             raise GameError("no moves", "no moves")
@@ -190,6 +190,12 @@ class GameBuilder:
             self.comments,
             self.variations,
         )
+
+    def _ends_illegally(self, ending: str, outcome: int | None) -> bool:
+        """Whether an ending says that the illegal move has lost."""
+        if "ILLEGAL_ACTION" in ending:  # CSA names the side that broke the rules, here the one to move
+            return outcome == (WHITE_WON, BLACK_WON)[self.turn]
+        return outcome in (ILLEGAL_MOVE, ILLEGAL_BEFORE) or "反則" in ending
 
     def result(self, outcome: int | None) -> int | None:
         """The result byte of an outcome after these moves; None if it is not told and the position does not tell."""
