@@ -88,6 +88,9 @@ def main() -> None:
 
         speak_usi()
         return
+    from search.machine.standard_streams import complete_streams
+
+    complete_streams()
     try:
         try:
             code = _run(arguments)

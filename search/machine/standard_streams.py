@@ -4,7 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import TextIO
+
+
+def complete_streams() -> None:
+    """Have all three standard streams there, and standard output able to write whatever text there is.
+
+    Where one was closed (`2>&-`), the next file to be opened has its number, and what a library complains of is written
+    into that file; and `print` takes standard output for a standard error that is missing. A character that an encoding
+    lacks, as a Western Windows lacks those of Japanese names, is written `\\u65e5`: a report at the end of long work is
+    no place to fail.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # an open takes the lowest number there is
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (open to the end)
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+    if sys.stdout.errors == "strict" and isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def take_input() -> TextIO | None:

@@ -259,6 +259,29 @@ def test_a_full_standard_output_is_named():
         assert done.stderr == "error: standard output: no space left on device\n"
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_one_that_nobody_hears(closed):
+    """Neither a traceback, nor complaints among the results."""
+    for arguments, code in ((["--help"], 0), (["eval", "nonsense"], 1)):
+        command = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "liteshogi", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+        assert done.returncode == code
+        assert bool(done.stdout) == (">&-" not in closed.split() and code == 0)
+        assert bool(done.stderr) == ("2>&-" not in closed.split() and code == 1)
+
+
+def test_a_name_that_the_encoding_lacks_is_no_failure(tmp_path):
+    """Standard output is strict on a Western Windows, and a verb tells where its result is when that is written."""
+    game = Path(__file__).parents[1] / "data" / "wcsc28.csa"
+    done = subprocess.run(
+        [sys.executable, "-m", "liteshogi", "convert", game, "-o", tmp_path / "局面.hcpe"],
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "cp1252"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"\u5c40\u9762.hcpe" in done.stdout
+
+
 def test_json_is_alone_on_standard_output():
     assert json.loads(liteshogi("perft", "startpos", "3", "--json").stdout)["nodes"] == 25470
     (evaluation,) = json.loads(liteshogi("eval", "default", "startpos", "--json").stdout)["positions"]
