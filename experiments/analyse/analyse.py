@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -70,8 +69,8 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
     skipped: [path], refused: [why], interrupted}.
 
     Of several games, those whose KIF is there are skipped, and those that cannot be read refused; of one, either is an
-    error. Ctrl-C or SIGTERM ends it early: of one game what is done is written (KeyboardInterrupt if nothing is), of
-    several only whole games; a second one waits for the files. Raises OSError or ValueError in words.
+    error. Ctrl-C, SIGTERM or SIGHUP ends it early: of one game what is done is written (KeyboardInterrupt if nothing
+    is), of several only whole games; a second one waits for the files. Raises OSError or ValueError in words.
     """
     check_numbers(options, "milliseconds", "nodes", "multipv", "hash")
     check_numbers(options, "threads", most=MOST_THREADS)
@@ -100,7 +99,7 @@ def analyse_games(options: Analysing) -> dict[str, Any]:
         warm_up()
         if options.nodes is None:
             back_table(engine.table).wait()
-        with interrupt_flag(signal.SIGTERM, patient=True) as interrupted:
+        with interrupt_flag(patient=True) as interrupted:
             for number, one in enumerate(chosen, 1):
                 assert isinstance(one.game, Game)
                 if len(chosen) > 1:

@@ -20,6 +20,7 @@ from experiments.installed import installed_program
 from lite.datasets.provenance import FILES, digests_of
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
+from search.machine.interrupt import requests_to_end
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
@@ -157,15 +158,12 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 @contextlib.contextmanager
 def ends_as_interrupts() -> Iterator[None]:
     """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter."""
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        names = []  # signals are the main thread's
-    elif "SIGHUP" in names and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
-        names.remove("SIGHUP")  # as `nohup` asks
+    # Signals are the main thread's.
+    numbers = requests_to_end() if threading.current_thread() is threading.main_thread() else []
     # What a script starts with `&` ignores SIGINT, and so would all that it starts and has to end by it.
-    before = [(name, signal.signal(getattr(signal, name), signal.default_int_handler)) for name in names]
+    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
     try:
         yield
     finally:
-        for name, handler in before:
-            signal.signal(getattr(signal, name), handler)
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections import deque
@@ -89,11 +88,11 @@ def produce(
     `referee` may end the work by what has come of it, and says how far it is. `total` is how many jobs there are, where
     that is known; where it is not, a goal that they no longer come nearer to is given up. `ended` is `goal`, `referee`,
     `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError (a goal that is given up, too) or JobError in
-    words, KeyboardInterrupt at Ctrl-C or SIGTERM: what has landed stays, and the same call goes on.
+    words, KeyboardInterrupt at Ctrl-C, SIGTERM or SIGHUP: what has landed stays, and the same call goes on.
     """
     with (
         Shards(place.folder, place.form, place.shard_bytes, place.in_order) as shards,
-        interrupt_flag(signal.SIGTERM) as interrupted,
+        interrupt_flag() as interrupted,
     ):
         work = _Work(place, shards, description, goal, referee, endless=total is None)
         description.begin(place.folder, empty=not shards.done)

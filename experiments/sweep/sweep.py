@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -110,7 +109,7 @@ def _work(sweep: Sweep, configuration: Configuration, workers: int, results: Res
         return done, f"{amount(done, 'point')} done, {len(failed)} failed"
 
     task = SweepTask(sweep.output, configuration.measures)
-    with interrupt_flag(signal.SIGTERM) as interrupted, Progress(None, measure) as progress:
+    with interrupt_flag() as interrupted, Progress(None, measure) as progress:
         with closing(run_jobs(task, jobs(), workers, sweep.ray, interrupted)) as coming:
             for number, product in coming:
                 keep(under_way.pop(number), parse_product(product))

@@ -11,7 +11,6 @@ share of every batch (`lite.workers`); the first one writes the files and speaks
 from __future__ import annotations
 
 import json
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -327,7 +326,7 @@ class Run:
     def train(self) -> dict[str, Any]:
         """Take the steps that remain; {step, steps} and the last figures of the held-out games, if there are any.
 
-        `max_steps` ends it early: then `step` is less than `steps`. Ctrl-C or SIGTERM saves and raises
+        `max_steps` ends it early: then `step` is less than `steps`. Ctrl-C, SIGTERM or SIGHUP saves and raises
         KeyboardInterrupt.
         """
         try:
@@ -353,7 +352,7 @@ class Run:
         begun, saved = self.step, time.monotonic()
         recent: list[dict[str, float]] = []
         ended = False
-        with log, interrupt_flag(signal.SIGTERM) as interrupted:
+        with log, interrupt_flag() as interrupted:
             for batch in self._batches():
                 try:
                     recent.append(self.take_step(batch))

@@ -27,7 +27,7 @@ in the way of the parts of a batch."""
 def train_value(options: ValueTraining) -> dict[str, Any]:
     """Train a value network; {step, steps} and the last figures of the held-out games, if there are any.
 
-    `max_steps` ends it early: then `step` is less than `steps`, and `resume` goes on. Ctrl-C or SIGTERM saves,
+    `max_steps` ends it early: then `step` is less than `steps`, and `resume` goes on. Ctrl-C, SIGTERM or SIGHUP saves,
     too, and raises KeyboardInterrupt. Raises OSError or ValueError in words: bad options, unreadable files.
     """
     options.check()

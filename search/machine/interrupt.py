@@ -1,4 +1,4 @@
-"""Ctrl-C in long work: what is under way is finished or ended in good order."""
+"""Ctrl-C, and other requests to end, in long work: what is under way is finished or ended in good order."""
 
 from __future__ import annotations
 
@@ -9,27 +9,39 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from search.machine.standard_streams import leave_terminal
 from search.machine.threads import started
 
 WAIT_SECONDS = 0.1
 """Windows lets no signal end a wait: after so long it is begun again."""
 
 
+def requests_to_end() -> list[signal.Signals]:
+    """Ctrl-C, SIGTERM, and a closed terminal's SIGHUP, where there is such and it is not ignored, as `nohup` asks."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return numbers
+
+
 @contextmanager
-def interrupt_flag(*others: signal.Signals, patient: bool = False) -> Iterator[Callable[[], bool]]:
-    """Turns Ctrl-C, and other signals, into a flag that the loop looks at between two steps; a second one stops at
-    once, with KeyboardInterrupt, or if `patient`, where no step is long, changes nothing."""
+def interrupt_flag(patient: bool = False) -> Iterator[Callable[[], bool]]:
+    """Turns requests to end into a flag that the loop looks at between two steps; a second one stops at once, with
+    KeyboardInterrupt, or if `patient`, where no step is long, changes nothing. A terminal that is closed may say so
+    twice, by itself and by its shell, and hurries nobody."""
     pressed: list[bool] = []
 
-    def press(*_: Any) -> None:
+    def press(number: int, _: Any) -> None:
         pressed.append(True)
-        if not patient:
-            for number in before:
-                signal.signal(number, signal.default_int_handler)
+        if number not in (signal.SIGINT, signal.SIGTERM):
+            leave_terminal()
+        elif not patient:
+            for hurried in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(hurried, signal.default_int_handler)
 
     before: dict[signal.Signals, Any] = {}
     try:
-        for number in (signal.SIGINT, *others):
+        for number in requests_to_end():
             before[number] = signal.signal(number, press)
     except ValueError:  # not the main thread: nobody sends it signals
         yield lambda: False

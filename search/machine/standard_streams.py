@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from io import TextIOWrapper
 from typing import TextIO
@@ -23,6 +24,15 @@ def complete_streams() -> None:
             setattr(sys, name, stream)
     if sys.stdout.errors == "strict" and isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def leave_terminal() -> None:
+    """Have nobody hear what is said from here on to a terminal that was closed: each word to it would be an OSError."""
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        if stat.S_ISCHR(os.fstat(number).st_mode):
+            os.dup2(nobody, number)
+    os.close(nobody)
 
 
 def take_input() -> TextIO | None:

@@ -245,7 +245,7 @@ def test_weights_are_untouched_by_a_bad_gradient(options, records, tmp_path, mon
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to oneself")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_request_to_end_saves_and_says_how_to_resume(options, records, tmp_path, monkeypatch, capfd, name):
     run = options(records, tmp_path / "run", epochs=10000)
     monkeypatch.setattr(sys, "argv", ["liteshogi", "train", "my games.hcpe", "--overwrite"])

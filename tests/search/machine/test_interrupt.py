@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -15,6 +16,18 @@ from search.evaluation.material import material_network
 from search.machine.interrupt import ended_by_interrupt, run_beside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to this process alone there")
+WORK = """
+import os, sys, time
+from search.machine.interrupt import interrupt_flag
+with interrupt_flag() as interrupted:
+    os.write(1, b"begun")
+    while not interrupted():
+        time.sleep(0.01)
+    time.sleep(0.3)
+    print("nearly done", flush=True)
+    print("saved", file=sys.stderr, flush=True)
+    open(sys.argv[1], "w").close()
+"""
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
 
@@ -87,3 +100,27 @@ def test_work_has_ended_when_an_exception_leaves(pressed):
 def test_what_the_work_raises_is_raised():
     with pytest.raises(ZeroDivisionError):
         run_beside(lambda: 1 // 0, pytest.fail)
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
+    """It is told of twice, by the system and by a shell, and each word to it is an error; `nohup` goes on."""
+    terminal, side = os.openpty()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
+    try:
+        process = subprocess.Popen([sys.executable, "-c", WORK, tmp_path / "saved"], stdout=side, stderr=side)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    os.close(side)
+    with process:
+        assert os.read(terminal, 5) == b"begun"
+        os.close(terminal)
+        for _ in range(2):
+            process.send_signal(signal.SIGHUP)
+            time.sleep(0.1)
+        if ignored:
+            assert process.poll() is None
+            process.kill()
+        else:
+            assert process.wait(20) == 0
+    assert (tmp_path / "saved").exists() != ignored
