@@ -43,5 +43,8 @@ class Command:
     def _lines(self) -> list[str]:
         if self.file is None:
             return []
-        text = sys.stdin.read() if str(self.file) == "-" else read_text(self.file)
+        if str(self.file) == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")  # PowerShell pipes a byte order mark
+        else:
+            text = read_text(self.file)
         return [line.strip() for line in text.splitlines() if line.strip()]

@@ -290,6 +290,15 @@ def test_json_is_alone_on_standard_output():
     assert {"signature", "nodes", "nps"} <= set(bench)
 
 
+def test_positions_are_piped_with_or_without_a_byte_order_mark():
+    command = [sys.executable, "-m", "liteshogi", "eval", "default", "--file", "-"]
+    told = [
+        subprocess.run(command, input=mark + b"startpos\r\n", capture_output=True, check=True).stdout
+        for mark in (b"", b"\xef\xbb\xbf")
+    ]
+    assert told[0] == told[1] != b""
+
+
 @pytest.mark.parametrize("arguments", [("eval", "default", "--file", "none.bin"), ("mate", "--file", "none.bin")])
 def test_what_the_system_refuses_begins_with_the_file(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
