@@ -82,7 +82,9 @@ def _home_cache() -> Path | None:
         elif sys.platform == "darwin":
             base = Path.home() / "Library" / "Caches"
         else:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+            base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+            if not base.is_absolute():  # its specification has such a one ignored
+                base = Path.home() / ".cache"
     except RuntimeError:
         return None
     return base / "liteshogi" if base.is_absolute() else None

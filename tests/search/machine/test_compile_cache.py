@@ -381,6 +381,15 @@ def homeless(monkeypatch, tmp_path, said):
     return tmp_path / "place"
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="caches lie elsewhere there")
+def test_a_relative_place_for_caches_is_ignored(monkeypatch, tmp_path, said):
+    monkeypatch.setenv("LITESHOGI_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_directory.choose_directory() == tmp_path / ".cache" / "liteshogi"
+    assert not said
+
+
 @posix
 @pytest.mark.parametrize("mode", [0o770, 0o777, 0o1777, 0o702])
 def test_a_directory_that_others_may_write_to_is_refused(homeless, said, mode):
