@@ -35,7 +35,7 @@ class WholeFile:
         self.path = path
         with complaints_about(path):
             self._target = Path(os.path.realpath(path))
-            _make_directory(self._target.parent)
+            make_directory(self._target.parent)
             if self._target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "Is a directory; name a file in it")
             if self._target.exists() and not self._target.is_file():
@@ -130,7 +130,8 @@ def check_output(
     refuse_unwritable(path)
 
 
-def _make_directory(directory: Path) -> None:
+def make_directory(directory: Path) -> None:
+    """Make it and those above it, where they are not there. Raises OSError that says what is no directory."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

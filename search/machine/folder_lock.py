@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from search.machine.files import make_directory
+
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -22,8 +24,8 @@ class FolderLock:
         self._held: IO[str] | None = None
 
     def take(self) -> None:
-        """Make the directory, and take it. Raises ValueError if another run is at work in it."""
-        self._directory.mkdir(parents=True, exist_ok=True)
+        """Make the directory, and take it. Raises ValueError if another run is at work in it, and OSError."""
+        make_directory(self._directory)
         file = open(self.file, "a+", encoding="ascii", errors="replace")  # noqa: SIM115 (closed in release)
         try:
             _take(file, self._directory)

@@ -14,6 +14,14 @@ def test_one_at_a_time(tmp_path):
         pass
 
 
+def test_a_file_in_the_place_of_a_directory_is_called_so(tmp_path):
+    """ "File exists" would be no complaint of a directory that one goes on with."""
+    (tmp_path / "run").touch()
+    for place in (tmp_path / "run", tmp_path / "run" / "below"):
+        with pytest.raises(OSError, match="Not a directory"):
+            FolderLock(place).take()
+
+
 def test_a_holder_that_wrote_no_number_is_not_named(tmp_path):
     (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
     with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; wait"):
