@@ -1,4 +1,4 @@
-"""For every room: network files of other programs' formats, made here; Ctrl-C for what tests start."""
+"""For every room: network files of other programs' formats, made here; Ctrl-C and hang-ups for what tests start."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ FEATURES = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8, 125_388), "k_p": ("K+P", 0
 
 # Jobs that a shell starts in the background ignore Ctrl-C, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# So `nohup` has it with SIGHUP. This process goes on hearing none; those that it starts begin with the default.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def nnue_words(features: str, width: int, first: int, second: int, sparse: str = "") -> str:

@@ -54,6 +54,7 @@ def pressed():
 @pytest.mark.parametrize(("threads", "multipv"), [(1, None), (1, 3), (3, None)])
 def test_a_search_ends_in_the_midst_of_a_depth(pressed, threads, multipv):
     engine = AlphaBetaEngine(material_network(), 4, threads)
+    engine.analyse(MIDDLE, depth=2, multipv=multipv)  # compiles what is not compiled
     pressed(0.5)
     with pytest.raises(KeyboardInterrupt):
         engine.analyse(MIDDLE, depth=100, multipv=multipv)
