@@ -16,7 +16,6 @@ import pytest
 
 from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
-from experiments.games import options
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.options import plays_in_process, read_player
 from experiments.games.pairs import PairTask, PairWorker
@@ -161,7 +160,7 @@ def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match,
     ):
         with pytest.raises(ValueError, match="its data were made with " + words):
             play_counted_match(replace(match, **change))
-    monkeypatch.setattr(options, "search_signature", lambda: SIGNATURE + 1)
+    monkeypatch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_counted_match(match)
 

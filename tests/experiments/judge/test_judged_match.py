@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.games import options
 from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedMatch, play_judged_match
 from lite.datasets.description import DESCRIPTION
@@ -89,7 +88,7 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     match = replace(match, second=str(net), games=2)
     play_judged_match(match, judging)
     with monkeypatch.context() as patch:
-        patch.setattr(options, "search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=rf"search of signature {SIGNATURE}, not {SIGNATURE + 1}; .* another -o"):
             play_judged_match(match, judging)
     path = match.output / DESCRIPTION

@@ -13,7 +13,6 @@ import pytest
 import tyro
 
 from experiments.factory.shards import LEDGER
-from experiments.games import options
 from experiments.games.counted import CountedGames
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, play_league
@@ -104,7 +103,7 @@ def test_another_league_is_not_gone_on_with(league, monkeypatch):
         play_league(rules, players)
     with pytest.raises(ValueError, match="its data were made with --gauntlet false, not true"):
         play_league(rules, [*players[:2], parse_participant(arguments[2])], gauntlet=True)
-    monkeypatch.setattr(options, "search_signature", lambda: SIGNATURE + 1)
+    monkeypatch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_league(rules, [*players[:2], parse_participant(arguments[2])])
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.games import options as options_of_players
 from experiments.tuning.spsa import Spsa, result_of
 from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.tune import Command as Tune
@@ -139,7 +138,7 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypat
     with pytest.raises(ValueError, match="--nodes 20, not 30"):
         run(nodes=30)
     with monkeypatch.context() as patch:
-        patch.setattr(options_of_players, "search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
             run()
     with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):

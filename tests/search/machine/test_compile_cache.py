@@ -20,6 +20,7 @@ import pytest
 
 from search.machine import cache_directory, compile_cache, jit
 from search.machine.cache_files import CodeFiles, CompileLock
+from tests.search.machine.conftest import NOBODY, as_root, posix
 
 CHECKOUT = Path(__file__).parents[3]
 TINY = """
@@ -35,23 +36,11 @@ def eightfold(number):
 """
 MISSES = "sum(sum(function.stats.cache_misses.values()) for function in (tiny.double, tiny.eightfold))"
 SHOW = f"import tiny; print(tiny.eightfold(5), {MISSES})"
-NOBODY = 54321
 # The interpreter may lie in root's home: what it may come to load is loaded before it is somebody else's.
 AS_NOBODY = (
     "import os, tempfile, numba; numba.njit(lambda number: 2 * number)(1); import multiprocessing.util\n"
     f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
 )
-posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes of POSIX")
-as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
-
-
-@pytest.fixture
-def said(monkeypatch) -> list[str]:
-    """What the user was told."""
-    heard: list[str] = []
-    monkeypatch.setattr(cache_directory, "say", heard.append)
-    monkeypatch.setattr(cache_directory, "_said", set())
-    return heard
 
 
 @pytest.fixture
@@ -371,59 +360,6 @@ def test_a_cache_that_can_only_be_read_is_read(open_path):
     assert len(missing.stderr.splitlines()) == 1
     assert "not kept" in missing.stderr
     assert sorted(cache.rglob("*")) == before
-
-
-@pytest.fixture
-def homeless(monkeypatch, tmp_path, said):
-    """No cache but LITESHOGI_CACHE=tmp_path/place and a home in tmp_path."""
-    monkeypatch.setenv("LITESHOGI_CACHE", str(tmp_path / "place"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    return tmp_path / "place"
-
-
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="caches lie elsewhere there")
-def test_a_relative_place_for_caches_is_ignored(monkeypatch, tmp_path, said):
-    monkeypatch.setenv("LITESHOGI_CACHE", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_directory.choose_directory() == tmp_path / ".cache" / "liteshogi"
-    assert not said
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o770, 0o777, 0o1777, 0o702])
-def test_a_directory_that_others_may_write_to_is_refused(homeless, said, mode):
-    homeless.mkdir()
-    homeless.chmod(mode)
-    assert cache_directory.choose_directory() == homeless.parent / "home" / "liteshogi"
-    assert len(said) == 1
-    assert str(homeless) in said[0]
-    homeless.chmod(0o755)
-    assert cache_directory.choose_directory() == homeless
-
-
-@posix
-@as_root
-def test_a_directory_or_a_link_of_others_is_refused(homeless, said, monkeypatch):
-    theirs = homeless.parent / "theirs"
-    theirs.mkdir()
-    os.chown(theirs, NOBODY, -1)
-    homeless.symlink_to(theirs)
-    fallback = homeless.parent / "home" / "liteshogi"
-    assert cache_directory.choose_directory() == fallback
-    os.chown(theirs, 0, -1)
-    assert cache_directory.choose_directory() == theirs, "a link of one's own to a directory of one's own"
-    os.lchown(homeless, NOBODY, -1)
-    assert cache_directory.choose_directory() == fallback
-    assert "belongs to another user" in said[0]
-
-
-def test_where_no_directory_is_to_be_had_nothing_is_kept(homeless, said, monkeypatch):
-    for path in (homeless, homeless.parent / "home", homeless.parent / "temporary"):
-        path.touch()
-    monkeypatch.setattr("tempfile.tempdir", str(homeless.parent / "temporary"))
-    assert cache_directory.choose_directory() == cache_directory.NOWHERE
-    assert len(said) == 1
 
 
 class Planted:
