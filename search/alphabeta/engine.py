@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from search.alphabeta.deepening import cut_found_better, deepen, legal_length
-from search.alphabeta.paging import grow_table
+from search.alphabeta.paging import begin_small, grow_before, grow_within
 from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.settling import settling
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
@@ -55,6 +55,7 @@ class AlphaBetaEngine(Engine):
         super().__init__()
         self.network = network if isinstance(network, EvalNetwork) else load_network(network)
         self.table = TranspositionTable(hash_mb)
+        begin_small(self.table)
         self.steps, self.numbers = EVERY_STEP, make_numbers()
         self._threads: list[SearchThread] = []
         self.set_threads(threads)
@@ -84,6 +85,7 @@ class AlphaBetaEngine(Engine):
         if self._searched:
             for thread in self._threads:
                 thread.clear()
+        begin_small(table)
         self.table = table
         self._searched = False
         for thread in self._threads:
@@ -130,7 +132,7 @@ class AlphaBetaEngine(Engine):
             for thread in self._threads:
                 thread.clear_corrections()
         self._searched, self._searched_rules = True, self.rules
-        grow_table(self.table)
+        grow_before(self.table)
         self.table.new_search()
         for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
@@ -205,8 +207,16 @@ class AlphaBetaEngine(Engine):
             if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"]), 1):
                 break
             before = depth
+            self._grow()
             teller.begin()
         return self._outcome(begun, thread)
+
+    def _grow(self) -> None:
+        """Let the search use more of its table where it has filled what it uses."""
+        budget, elapsed = self.clock.read()
+        while grow_within(self.table, None if budget is None else budget.maximum - elapsed):
+            for thread in self._threads:
+                thread.record["table"]["clusters"] = self.table.record["clusters"]
 
     def _deepen(self, last: int) -> None:
         """On with the first thread's search, to this depth at most."""
@@ -282,6 +292,7 @@ class AlphaBetaEngine(Engine):
                     on_info(line)
             if record["stop"] or self._enough(record, depth, best[0].score, lines):
                 break
+            self._grow()
             teller.begin()
         nodes, milliseconds = self._nodes(), _since(begun)
         return [

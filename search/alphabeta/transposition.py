@@ -56,9 +56,10 @@ class TranspositionTable:
         except (MemoryError, ValueError, OverflowError):
             raise MemoryError(f"USI_Hash {megabytes} MB does not fit into memory") from None
         self.megabytes = megabytes
+        self.clusters = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index is 32 bits
         self.record = np.zeros(1, table_dtype)[0]
         self.record["address"] = self._words.ctypes.data
-        self.record["clusters"] = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index is 32 bits
+        self.record["clusters"] = self.clusters
 
     def clear(self) -> None:
         """Forget everything; what no search has used yet is not touched, see `search.alphabeta.paging`."""
@@ -69,9 +70,17 @@ class TranspositionTable:
         """Begin a search: entries of earlier ones give way first."""
         self.record["age"] = (int(self.record["age"]) + 1) % AGES
 
-    def hashfull(self) -> int:
-        """Entries of the current search, in thousandths, from the first thousand."""
+    def filled(self) -> int:
+        """Entries of the current search, in thousandths of the clusters in use, from the first thousand."""
         return int(_count_recent(self.record))
+
+    def hashfull(self) -> int:
+        """Entries of the current search, in thousandths of the whole table."""
+        return self.filled() * int(self.record["clusters"]) // self.clusters
+
+    def grow(self) -> None:
+        """Use twice as many clusters, no more than there are; every entry is found as before."""
+        _spread(self.record)
 
 
 @jit
@@ -90,6 +99,38 @@ def cluster_address(table, key):
     """Address of the cluster of a key: its upper half scaled to the number of clusters."""
     index = ((key >> _HALF) * (table.clusters & _LOW_HALF)) >> _HALF
     return table.address + index * np.uint64(CACHE_LINE)
+
+
+@jit
+def _spread(table):
+    """Look for keys in twice as many clusters, and bring all entries to where they are looked for then: those of a
+    cluster to the two that it becomes.
+
+    These lie no nearer to the first cluster than it does, so from the last to the first none meets one that has still
+    to move. Threads may search meanwhile: what they miss or misplace, its key tells.
+    """
+    cluster = table.address + table.clusters * np.uint64(CACHE_LINE)
+    table.clusters *= np.uint64(2)
+    while cluster > table.address:
+        cluster -= np.uint64(CACHE_LINE)
+        for number in range(ENTRIES):
+            entry = cluster + np.uint64(16 * number)
+            word, data = load_word(entry), load_word(entry + _WORD)
+            store_word(entry, np.uint64(0))
+            store_word(entry + _WORD, np.uint64(0))
+            if data != np.uint64(0):
+                _put(cluster_address(table, word ^ data), word, data)
+
+
+@jit
+def _put(cluster, word, data):
+    """Put an entry's two words where a cluster has room, if anywhere."""
+    for number in range(ENTRIES):
+        entry = cluster + np.uint64(16 * number)
+        if load_word(entry + _WORD) == np.uint64(0):
+            store_word(entry, word)
+            store_word(entry + _WORD, data)
+            return
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Backing a table's memory changes nothing in it, and a large table grows into its memory."""
+"""Backing a table's memory changes nothing in it; a table begins small and grows as searches fill it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,30 @@ import pytest
 
 import search.alphabeta.paging
 from search.alphabeta.engine import AlphaBetaEngine
-from search.alphabeta.paging import back_table, grow_table
+from search.alphabeta.paging import back_table, begin_small, grow_before, grow_within
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
 
+MEGABYTE = 1 << 14
+"""Clusters."""
 
-def until_backed(table: TranspositionTable, clusters: int) -> None:
-    """Wait until so many clusters may be used; where memory cannot be backed ahead they are from the first."""
+
+@pytest.fixture
+def always_full(monkeypatch):
+    monkeypatch.setattr(search.alphabeta.paging, "FULL", 0)
+
+
+def in_use(table: TranspositionTable) -> int:
+    return int(table.record["clusters"])
+
+
+def until_grown(table: TranspositionTable, clusters: int) -> None:
+    """Grow a table until so many clusters are in use, as its memory is backed."""
     end = time.monotonic() + 60
-    while int(table.record["clusters"]) < clusters:
+    while in_use(table) < clusters:
         assert time.monotonic() < end
         time.sleep(0.01)
-        grow_table(table)
+        grow_before(table)
 
 
 def test_entries_survive():
@@ -29,29 +41,71 @@ def test_entries_survive():
     table._words[::1000] = 12345
     before = table._words.copy()
     assert back_table(table).wait(60)
-    until_backed(table, 4 << 14)
+    assert in_use(table) == 4 * MEGABYTE
     assert (table._words == before).all()
 
 
-def test_a_large_table_grows_between_searches(monkeypatch):
-    monkeypatch.setattr(search.alphabeta.paging, "FIRST", 2)
-    table = TranspositionTable(11)
-    whole = int(table.record["clusters"])
+def test_a_table_begins_small_and_doubles(always_full):
+    table = TranspositionTable(100)
+    begin_small(table)
+    sizes = [in_use(table)]
+    while in_use(table) < table.clusters:
+        grow_before(table)
+        sizes.append(in_use(table))
+    assert sizes == [MEGABYTE * 25 // 4, MEGABYTE * 25 // 2, 25 * MEGABYTE, 50 * MEGABYTE, 100 * MEGABYTE]
+    grow_before(table)
+    assert in_use(table) == table.clusters
+
+
+def test_a_table_grows_no_further_than_its_memory_is_backed(monkeypatch, always_full):
+    monkeypatch.setattr(search.alphabeta.paging, "_FIRST_CLUSTERS", 2 * MEGABYTE)
+    table = TranspositionTable(12)
     assert back_table(table).wait(60)
-    assert int(table.record["clusters"]) in (2 << 14, whole)
+    assert in_use(table) == MEGABYTE * 3 // 2
     engine = AlphaBetaEngine(material_network(), 1)
     engine.use_table(table)
-    first = engine.analyse("startpos", nodes=2000)
-    assert first.best_move
-    until_backed(table, whole)
-    assert int(table.record["clusters"]) == whole
+    assert engine.analyse("startpos", nodes=2000).best_move
+    until_grown(table, table.clusters)
     assert engine.analyse("startpos", nodes=2000).best_move  # the threads are told of it
+
+
+def test_a_table_that_is_not_filled_stays_small():
+    engine = AlphaBetaEngine("default", 64)
+    engine.analyse("startpos", nodes=20_000)
+    assert in_use(engine.table) == 8 * MEGABYTE
+    assert 0 < engine.table.filled() < search.alphabeta.paging.FULL
+    assert engine.table.hashfull() == engine.table.filled() // 8  # of all 64 MB
+
+
+def test_a_search_that_fills_its_part_grows_amid_its_depths(monkeypatch):
+    monkeypatch.setattr(search.alphabeta.paging, "_FIRST_CLUSTERS", MEGABYTE)
+    for multipv in (1, 2):
+        engine = AlphaBetaEngine("default", 64, threads=2)
+        engine.multipv = multipv
+        engine.analyse("startpos", nodes=200_000)
+        assert in_use(engine.table) > MEGABYTE
+        for thread in engine._threads:
+            assert thread.record["table"]["clusters"] == in_use(engine.table)
+
+
+def test_a_table_grows_where_there_is_time_for_it(always_full):
+    table = TranspositionTable(64)
+    begin_small(table)
+    assert not grow_within(table, 31)
+    assert in_use(table) == 8 * MEGABYTE
+    assert grow_within(table, 32)
+    assert in_use(table) == 16 * MEGABYTE
+    assert not grow_within(table, 63)
+    assert grow_within(table, None)
+    assert grow_within(table, None)
+    assert not grow_within(table, None)
+    assert in_use(table) == 64 * MEGABYTE
 
 
 def test_small_tables_are_whole_at_once():
     table = TranspositionTable(1)
     assert back_table(table).wait(60)
-    assert int(table.record["clusters"]) == 1 << 14
+    assert in_use(table) == MEGABYTE
 
 
 def test_a_table_that_is_dropped_is_given_back():
@@ -70,7 +124,7 @@ def test_systems_that_cannot_do_it(monkeypatch):
     monkeypatch.setattr(search.alphabeta.paging.sys, "platform", "win32")
     table = TranspositionTable(600)
     assert back_table(table).is_set()
-    assert int(table.record["clusters"]) == 600 << 14
+    assert in_use(table) == 600 * MEGABYTE
 
 
 @pytest.mark.slow

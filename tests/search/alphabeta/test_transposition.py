@@ -163,3 +163,20 @@ def test_hashfull_counts_the_current_search(table):
     assert table.hashfull() > 100
     table.new_search()
     assert table.hashfull() == 0
+
+
+@given(seed=st.integers(1, 1 << 62), count=st.integers(0, 1500), clusters=st.integers(1, 1 << 9))
+@settings(max_examples=50, deadline=None)
+def test_a_table_that_grows_loses_nothing(table, seed, count, clusters):
+    table.clear()
+    table.record["clusters"] = clusters
+    keys = np.random.default_rng(seed).integers(1, 1 << 64, count, np.uint64)
+    for key in keys:
+        store(table.record, key, *(np.int64(n) for n in (1, 2, 3, 4, EXACT, 0, 1)))
+    held = [probe(table.record, key) for key in keys]
+    entries = np.count_nonzero(table._words[1::2])
+    table.grow()
+    assert table.record["clusters"] == 2 * clusters
+    assert [probe(table.record, key) for key in keys] == held
+    assert np.count_nonzero(table._words[1::2]) == entries
+    table.record["clusters"] = table.clusters
