@@ -15,6 +15,8 @@ from statistics import NormalDist
 CONFIDENCE = 0.95
 FEWEST_PAIRS = 4
 """Fewer say nothing of how much pairs differ."""
+LOPSIDED = 1.2
+"""Times as long as the other half of an interval one may be and still be told as one error."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,23 @@ def elo_of(score: float) -> float | None:
 
 
 def in_words(elo: float | None, low: float | None, high: float | None) -> str:
-    """`Elo +12 +- 30`, or what else can be said of a difference and its interval."""
-    if elo is not None and low is not None and high is not None:
-        return f"Elo {elo:+.0f} +- {(high - low) / 2:.0f}"
-    if low is not None:
-        return f"Elo above {low:+.0f}"
-    if high is not None:
-        return f"Elo below {high:+.0f}"
-    return "too few games for an Elo"
+    """`Elo +12 +- 30`, or what else can be said of a difference and its interval.
+
+    The interval is even in points, and the further a difference is from 0, the more Elo lies in a point: one whose
+    halves differ is told by its ends, `Elo +683 (+410 to +1200)`.
+    """
+    if low is not None and high is not None and elo is not None:
+        shorter, longer = sorted((elo - low, high - elo))
+        if longer <= LOPSIDED * shorter:
+            return f"Elo {elo:+.0f} +- {(high - low) / 2:.0f}"
+        ends = f"{low:+.0f} to {high:+.0f}"
+    elif low is not None:
+        ends = f"above {low:+.0f}"
+    elif high is not None:
+        ends = f"below {high:+.0f}"
+    else:
+        return "too few games for an Elo"
+    return f"Elo {ends}" if elo is None else f"Elo {elo:+.0f} ({ends})"
 
 
 def _student(freedom: int) -> float:

@@ -119,11 +119,11 @@ def bands_as_markdown(report: dict[str, Any]) -> str:
 
 
 def _games_cell(report: dict[str, Any] | None) -> str:
-    """40 - 2 - 158 (Elo -235 ± 59)."""
+    """40 - 2 - 158, Elo -235 ± 59."""
     if report is None:
         return "-"
     elo = in_words(report["elo"], report["elo_low"], report["elo_high"]).replace("+-", "±")
-    return f"{report['wins']} - {report['draws']} - {report['losses']} ({elo})"
+    return f"{report['wins']} - {report['draws']} - {report['losses']}, {elo}"
 
 
 def _cell(figure: dict[str, Any], percent: bool) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.arena.strength import in_words
 from experiments.markdown import markdown_table
 from experiments.recipe.plan import Plan, Row
 from experiments.results import NET, Line, Results
@@ -128,9 +129,9 @@ def name_of(one: Measured) -> str:
 
 
 def _elo(one: Measured) -> str:
-    if one.elo is None:
+    if one.games is None:
         return ""
-    return f"{one.elo:+.0f}" if one.elo_error is None else f"{one.elo:+.0f} +- {one.elo_error:.0f}"
+    return in_words(one.games["elo"], one.games["elo_low"], one.games["elo_high"]).removeprefix("Elo ")
 
 
 def _kind(name: str, words: str) -> Column:

@@ -64,6 +64,15 @@ def test_few_or_equal_results_make_no_narrow_interval():
     assert drawn.high == pytest.approx(elo_of(0.5 + 0.26 / 2), abs=1)
     assert words_of([(2.0, 2)] * 10) == "Elo above +183"
     assert words_of([(0.0, 2)] * 10) == "Elo below -183"
+    assert words_of([(2.0, 2)] * 9 + [(1.5, 2)]) == "Elo +636 (above +166)"
+
+
+def test_an_interval_with_unlike_halves_is_told_by_its_ends():
+    assert in_words(12.0, -18.0, 42.0) == "Elo +12 +- 30"
+    assert in_words(100.0, 50.0, 159.0) == "Elo +100 +- 54"
+    assert in_words(100.0, 50.0, 161.0) == "Elo +100 (+50 to +161)"
+    assert in_words(-683.0, -1200.0, -410.0) == "Elo -683 (-1200 to -410)"
+    assert words_of(pairs_of((0, 0, 2, 4, 34))) == "Elo +512 (+349 to +822)"
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from((1, 2))), max_size=60))

@@ -211,7 +211,7 @@ def test_what_only_some_networks_have_is_left_out_for_others() -> None:
     row = {"parameters": 1, "training_positions_per_s": 1.0, "training_time_ratio": 1.0, "evaluation_us": 0.05}
     figures = {"accuracy": {"mean": 0.6, "error": None}, "d1_rmse": {"mean": 0.1, "error": 0.01}}
     none = {"mean": None, "error": None}
-    games = {"wins": 3, "draws": 0, "losses": 1, "elo": 190.8, "elo_low": None, "elo_high": None}
+    games = {"wins": 3, "draws": 0, "losses": 1, "elo": 190.8, "elo_low": 90.0, "elo_high": 350.0}
     lite = row | {"variant": "lite", "figures": figures, "bytes": 4000, "games": games, "bands": band, "nodes_per_s": 9}
     resnet = row | {"variant": "resnet", "figures": figures | {"d1_rmse": none}, "games": None, "bands": band}
     report = {
@@ -226,9 +226,8 @@ def test_what_only_some_networks_have_is_left_out_for_others() -> None:
     lines = as_markdown(report).splitlines()
     assert "| d1-RMSE | 0.10000 ± 0.01000 | - |" in lines
     assert "| bytes of weights | 4,000 | - |" in lines
-    assert next(line for line in lines if "equal nodes" in line).startswith(
-        "| games at equal nodes, won - drawn - lost | 3 - 0"
-    )
+    games_line = "| games at equal nodes, won - drawn - lost | 3 - 0 - 1, Elo +191 (+90 to +350) | - |"
+    assert next(line for line in lines if "equal nodes" in line) == games_line
     assert not [line for line in lines if "equal time" in line or "multiply" in line]
     assert bands_as_markdown(report).splitlines()[2:] == ["| ply 0-19 | 50.00 % | 50.00 % |", "| no score | - | - |"]
 

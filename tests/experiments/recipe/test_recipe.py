@@ -256,6 +256,10 @@ def test_tables_stand_where_they_are_marked(plan: Plan, tmp_path: Path) -> None:
     assert first.endswith("<!-- end -->\nafter\n")
     write_tables(page, plan, results)
     assert page.read_text() == first
+    page.write_text("<!-- table games -->\n<!-- end -->\n")
+    write_tables(page, plan, results)
+    assert "| +150 (below +190) |" in page.read_text()
+    assert page.read_text().count(" +- 40 |") == sum(row.games for row in plan.rows) - 1
     page.write_text("<!-- table kinds -->\n")
     with pytest.raises(ValueError, match="closed by"):
         write_tables(page, plan, results)
