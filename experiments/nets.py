@@ -291,12 +291,14 @@ def as_player(command: str) -> tuple[str, tuple[str, ...]]:
     """The command and the options of a USI engine; a network's file or name stands for this engine with it, and a
     folder with a source tree of this engine's for what lies there.
 
-    Raises OSError or ValueError in words for a network that no engine here plays.
+    Raises OSError or ValueError in words for a network that no engine here plays, and for a pipe or a device.
     """
     path = Path(command)
     # os.path takes a command that is too long for a path for none, where pathlib raises.
     if command != "liteshogi" and os.path.isfile(path / "liteshogi" / "__main__.py"):
         return _source_tree(path), ()
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        require_file(path)
     is_network = os.path.isfile(path) and (path.suffix in (".safetensors", ".onnx") or is_nnue(path))
     is_run = os.path.isdir(path) and command != "liteshogi"  # which is this program, in its own source tree too
     if not is_shipped(command) and not is_network and not is_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -149,6 +150,14 @@ def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.M
     for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
         with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
             as_player(name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["net.safetensors", "nn.bin", "engine"])
+def test_a_pipe_plays_as_nothing(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=rf"{name}: a pipe or a device; name a regular file"):
+        as_player(str(tmp_path / name))
 
 
 def test_bench_searches_as_the_network_is_played(nets: Path) -> None:
