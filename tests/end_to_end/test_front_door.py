@@ -249,6 +249,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(command, words, tmp_path, monk
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("EMPTY")]
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_a_full_standard_output_is_named():
     for arguments in (["--help"], ["eval", "default", "startpos"]):
         with open("/dev/full", "w") as full:
@@ -259,6 +260,7 @@ def test_a_full_standard_output_is_named():
         assert done.stderr == "error: standard output: no space left on device\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_one_that_nobody_hears(closed):
     """Neither a traceback, nor complaints among the results."""

@@ -154,6 +154,7 @@ def test_one_run_at_a_time_works_in_a_directory(scripted, tmp_path):
         play_match(match)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of the shell")
 def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
     """An engine that starts for the question and never again."""
     once = tmp_path / "once"
