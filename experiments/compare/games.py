@@ -8,7 +8,7 @@ play alike, and speed is part of what is played.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +52,9 @@ class GameOptions:
         check_numbers(self, "games", "byoyomi", least=0)
         if self.games % 2:
             raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
-        if self.byoyomi and not self.games:
-            raise ValueError(f"--byoyomi {self.byoyomi}: is for as many games as --games, which are none")
+        for field in fields(self) if not self.games else ():
+            if getattr(self, field.name) != field.default:
+                raise ValueError(f"--{field.name.replace('_', '-')}: is for --games; give that too")
         if self.games:
             load_network(self.opponent)
             CountedGames(nodes=self.nodes, games=self.games, openings=self.openings).lines()

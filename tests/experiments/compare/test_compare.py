@@ -246,7 +246,10 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"play": GameOptions(games=3)}, "--games 3: an even number is needed"),
         ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such file"),
         ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
-        ({"play": GameOptions(byoyomi=10)}, "--byoyomi 10: is for as many games as --games"),
+        ({"play": GameOptions(byoyomi=10)}, "--byoyomi: is for --games; give that too"),
+        ({"play": GameOptions(nodes=10)}, "--nodes: is for --games; give that too"),
+        ({"play": GameOptions(opponent_depth=3)}, "--opponent-depth: is for --games; give that too"),
+        ({"play": GameOptions(openings=none)}, "--openings: is for --games; give that too"),
     )
     for changes, words in options:
         with pytest.raises((ValueError, OSError), match=words):
@@ -257,7 +260,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for preset in ("nets", "squeeze", "auxiliary", "draw"):
-        tiny(preset, tmp_path, seeds=(0,), play=GameOptions(2 * (preset == "squeeze"), None, 4, 1)).run()
+        play = GameOptions(2, None, 4, 1) if preset == "squeeze" else GameOptions()
+        tiny(preset, tmp_path, seeds=(0,), play=play).run()
     said = capsys.readouterr().out
     for words in (
         "half-kp-256x2-32-32",
@@ -265,6 +269,6 @@ def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixt
         "k-p-256x2-32-32",
         "resnet-1x8-se8-bias",
         "evaluation, µs of one core",
-        "games, won - drawn",
+        "games at equal nodes, won - drawn",
     ):
         assert words in said
