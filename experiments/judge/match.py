@@ -33,6 +33,9 @@ from search.machine.bounds import check_numbers
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
 
+VERB = "judge match"
+"""By which its folder is known."""
+
 
 @dataclass(frozen=True)
 class JudgedMatch:
@@ -77,7 +80,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     told |= {"first": first.name(True), "second": second.name(True)}
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
     nets = {"first": first.net, "second": second.net}
-    description = Description("judge match", told, (match.openings,), nets, signature=first.signature)
+    description = Description(VERB, told, (match.openings,), nets, signature=first.signature)
     shares = Shares(match.games // 2)
     place = Place(match.output, HCPE, judging.workers)
     produce(place, description, task, ((number, number) for number in range(match.games // 2)), referee=shares)

@@ -11,6 +11,7 @@ from typing import Any
 from experiments.report.charts import draw_png
 from experiments.report.comparisons import comparison_section, is_comparison, is_recipe, recipe_section
 from experiments.report.games import is_counted_match, is_timed_match, match_section
+from experiments.report.judged import is_judged_match, judged_section
 from experiments.report.judgements import is_judgement, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import is_loop, loop_section
@@ -23,8 +24,8 @@ from search.machine.files import check_output, complaints_about, write_atomicall
 from search.machine.metadata import parse_json
 
 KNOWN = (
-    "a folder of a sweep, a training, a match, a league, a loop or a recipe (plan.toml and results.jsonl), a file with "
-    "what `liteshogi compare --json` or `judge moves --json` prints, or a folder of such"
+    "a folder of a sweep, a training, a match, a judged match, a league, a loop or a recipe (plan.toml and "
+    "results.jsonl), a file with what `liteshogi compare --json` or `judge moves --json` prints, or a folder of such"
 )
 
 
@@ -48,6 +49,7 @@ KINDS = (
     Kind(is_loop, loop_section),
     Kind(is_league, league_section),
     Kind(lambda path: is_counted_match(path) or is_timed_match(path), match_section),
+    Kind(is_judged_match, judged_section),
     Kind(lambda path: path.is_file() and is_judgement(read_json(path)), _from_files(judgement_section)),
 )
 """In the order of the page."""

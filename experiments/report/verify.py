@@ -150,10 +150,11 @@ def _games(run: Path) -> Told:
 
 
 def _shards(run: Path) -> Told:
-    """By their ledger."""
+    """By their ledger, which is all that there is of pairs that are judged."""
     for shard, size in read_stops(run / LEDGER).items():
         name = f"{SHARD}{shard:05}"
-        yield Kept.at(next(run.glob(f"{name}.*"), run / name), size)
+        if size:
+            yield Kept.at(next(run.glob(f"{name}.*"), run / name), size)
 
 
 def _depended_on(run: Path) -> Told:

@@ -10,6 +10,10 @@ import pytest
 
 from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedMatch, play_judged_match
+from experiments.report.games import RATE
+from experiments.report.judged import judged_section
+from experiments.report.report import Report, write_report
+from experiments.report.verify import SAME, verify
 from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.match import as_text
 from search.alphabeta.bench import SIGNATURE
@@ -100,6 +104,41 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     net.write_bytes(network_file("dense-64-16").read_bytes())
     with pytest.raises(ValueError, match=r"other nets: default .*, net\.safetensors .*, not .*; .* another -o"):
         play_judged_match(match, judging)
+
+
+def test_a_page_tells_of_it(match, scripted, tmp_path):
+    scripted.answer({"else": ["resign", "cp 100"]})
+    match = replace(match, first="mine=default futility_margin=250", games=2)
+    play_judged_match(match, judged_by(scripted, tmp_path))
+    (row,) = judged_section({"run": match.output}).charts[0].spec["data"]["values"]
+    assert f"{RATE} from" not in row  # one pair says nothing of an error
+    told = play_judged_match(replace(match, games=6), judged_by(scripted, tmp_path))
+    write_report(Report((match.output,), tmp_path / "page.html"))
+    assert "<h2>Judged matches</h2>" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    section = judged_section({"run": match.output})
+    (row,) = section.charts[0].spec["data"]["values"]
+    share, error = told["share"], told["share_error"]
+    assert (row[RATE], row["games"]) == (pytest.approx(share, abs=1e-4), 6)
+    assert row[f"{RATE} to"] - row[RATE] == pytest.approx(1.96 * error, abs=1e-3)
+    (line,) = section.tables[0].lines
+    assert line[1:3] == ["default (200 nodes, futility_margin=250)", "default (200 nodes)"]
+    assert line[3:8] == ["Scripted, 500 nodes", "7", "6", "0", f"{share:.3f} +- {error:.3f}"]
+    command = section.origins[0].command
+    assert command.startswith("liteshogi judge match 'default futility_margin=250' default --openings sha256:")
+    assert command.endswith("--nodes 200 --plies 7 --seed 1 --judge Scripted --judge-nodes 500")
+    assert {check["state"] for check in verify([match.output])} == {SAME}
+
+
+def test_a_page_tells_of_one_that_has_begun_and_refuses_what_is_none(match, scripted, tmp_path):
+    play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
+    ledger, description = match.output / "ledger.jsonl", match.output / DESCRIPTION
+    ledger.write_text("")
+    section = judged_section({"run": match.output})
+    assert (section.charts, section.tables[0].lines[0][5:8]) == ([], ["0", "0", "no pair yet"])
+    whole = json.loads(description.read_text())
+    description.write_text(json.dumps(whole | {"options": {"first": "default"}}))
+    with pytest.raises(ValueError, match=r"run: no judged match that this program can read .*; leave it out"):
+        judged_section({"run": match.output})
 
 
 def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):
