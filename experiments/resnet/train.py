@@ -177,7 +177,7 @@ class ResnetRun(Run):
         model: PolicyValueNetwork = self.average.model
         predict = module_predictor(model, "bfloat16" if self.bfloat16 else "float32")
         metrics = PolicyMetrics(model.network_config.auxiliary)
-        for batch in self.read(self.options.valid, shuffle=False):
+        for batch in self.held_out_batches():
             metrics.add(predict(batch), batch)
         report = metrics.report()
         return {"loss": (report["policy_loss"] or 0.0) + report["log_loss"]} | report

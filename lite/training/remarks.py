@@ -13,6 +13,7 @@ from lite.training.optimiser import highest_rate, rate_at
 from lite.workers import join_workers
 
 if TYPE_CHECKING:
+    from lite.records.reader import Reader
     from lite.training.run import Run
 
 FEW_STEPS = 300
@@ -49,6 +50,11 @@ def introduction(run: Run) -> Iterator[str]:
             f"goes to where a run of that length has it now, {rate:.2g} of {highest_rate(options.optimiser):.2g}, "
             "and falls from there"
         )
+
+
+def refused_while_reading(reader: Reader) -> str:
+    """What it says once of records that opening their files did not tell of; empty where there are none."""
+    return f"left out: {reader.refusals}" if reader.refusals.refused > reader.lost.refused else ""
 
 
 def conclusion(run: Run, speed: float, waiting: float) -> Iterator[str]:

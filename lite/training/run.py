@@ -39,7 +39,7 @@ from lite.training.made import describe_training
 from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
 from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
 from lite.training.options import TrainingOptions, difference
-from lite.training.remarks import conclusion, how_to_resume, introduction
+from lite.training.remarks import conclusion, how_to_resume, introduction, refused_while_reading
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.machine.files import write_atomically
@@ -109,6 +109,8 @@ class Run:
         """What cannot be read of the data and of the held-out records."""
         if options.valid:  # what could not be tested on is refused before an epoch is trained
             self.lost.add(self.read(options.valid, shuffle=False).lost)
+        self.untested = ""
+        """What the last test has refused of the held-out records, as `refused_while_reading`."""
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
         self.forgotten = False
@@ -169,6 +171,12 @@ class Run:
         options = self.options
         pool, threads = options.pool_positions, options.threads
         return Reader(files, options.batch_size, shuffle, options.seed, **filters, pool_positions=pool, threads=threads)
+
+    def held_out_batches(self) -> Iterator[Batch]:
+        """The held-out records, for `test`."""
+        reader = self.read(self.options.valid, shuffle=False)
+        yield from reader
+        self.untested = refused_while_reading(reader)
 
     def _start_from(self, path: Path) -> None:
         """Take over the weights of a trained network. Raises ValueError if its configuration is another."""
@@ -384,8 +392,8 @@ class Run:
                 if stop and self.step < self.steps:
                     progress.say(f"stopped at step {self.step} of {self.steps}, saved; {how_to_resume()}")
                     break
-        if self.reader.refusals.refused > self.reader.lost.refused:
-            progress.say(f"left out: {self.reader.refusals}")
+        for line in filter(None, (refused_while_reading(self.reader), self.untested)):
+            progress.say(line)
         if self.step == self.steps:
             speed = progress.positions_per_second(self.step * options.batch_size)
             for line in conclusion(self, speed, self.waited / progress.seconds()):

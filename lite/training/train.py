@@ -89,7 +89,7 @@ class ValueRun(Run):
         losses: list[np.ndarray] = []
         of_draws: list[np.ndarray] = []
         exponent = self.options.error_exponent
-        for batch in self.read(self.options.valid, shuffle=False):
+        for batch in self.held_out_batches():
             share = self.workers.share(len(batch))
             outputs = np.zeros((len(batch), self.model.output_count), np.float32)
             with torch.no_grad():

@@ -350,6 +350,16 @@ def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_pat
     ]
 
 
+def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_path, capfd):
+    bad, raw = tmp_path / "valid.hcpe", bytearray(records.read_bytes())
+    raw[38 * 3] |= 0xFE  # a king off the board
+    bad.write_bytes(raw)
+    train_value(options(records, tmp_path / "run", valid=(bad,), epochs=2))
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
+    king = "a king off the board, missing, or two on a square"
+    assert said == [f"left out: {len(raw) // 38:,} records read, 1 refused (1 {king}); first: {bad} record 4: {king}"]
+
+
 def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
     figures = {"loss": 0.69, "accuracy": 0.496, "log_loss": 0.69}
     monkeypatch.setattr(ValueRun, "test", lambda self: figures)
