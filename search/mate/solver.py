@@ -122,7 +122,7 @@ class MateSolver:
         `position` is an SFEN or a record of `position_dtype`, which is left alone (repetition with the game so far is
         not looked at). `shorten` searches again for shorter mates, with about as much work as the first took.
         Any of `milliseconds`, `nodes`, `stop` may end the search, `milliseconds` at once where the system has no thread
-        for a timer. ValueError for an SFEN that cannot be read.
+        for a timer; 0 `nodes`, as None, are no limit. ValueError for an SFEN that cannot be read.
         """
         self.prepare()
         begun = time.perf_counter()

@@ -196,6 +196,10 @@ def test_it_stops_when_it_is_told():
     assert MateSolver(1).solve(MATE_IN_ELEVEN, nodes=50).status is MateStatus.UNKNOWN
 
 
+def test_no_nodes_are_no_limit(solver):
+    assert solver.solve(MATE_IN_ELEVEN, nodes=0).plies == 11
+
+
 def test_a_system_without_threads_to_give_gets_its_mates(monkeypatch, solver):
     """Without a timer a search that has a clock ends before it could be late."""
     solver.prepare()
