@@ -9,8 +9,8 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -23,7 +23,9 @@
 #include <arm_neon.h>
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>  // _BitScanForward64
+#include <intrin.h>  // _BitScanForward
+#pragma warning(push)
+#pragma warning(disable : 4100 4127 4324)  // what some networks leave unused or constant; padding after alignas
 #endif
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -121,26 +123,6 @@ inline void sum_rows(std::int16_t* target, const std::int16_t* source, const Row
     if constexpr (REST != 0) sum_tile<REST>(target, source, added, removed, WIDTH - REST * LANES);
 }
 
-// COUNT x 16 outputs of a layer. Several chains of sums hide how long a dot product takes.
-template <int COUNT, int INPUTS, int STRIDE>
-inline void sum_blocks(Block* sums, const std::uint8_t* inputs, const std::int8_t* weights,
-                       const std::int32_t* biases) {
-    constexpr int GROUPS = INPUTS / 4, CHAINS = (std::min)((std::max)(1, BLOCKS / COUNT), GROUPS % 8 == 0 ? 8 : 4);
-    Block chains[std::size_t{CHAINS}][std::size_t{COUNT}];
-    unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
-    for (int group = 0; group < GROUPS; group += CHAINS)
-        unroll<CHAINS>([&](auto chain) {
-            const std::int8_t* row = weights + (group + chain) * STRIDE;
-            unroll<COUNT>([&](auto block) {
-                chains[chain][block].dot(inputs + 4 * (group + chain), row + 4 * OUTPUT_BLOCK * block);
-            });
-        });
-    unroll<COUNT>([&](auto block) {
-        unroll<CHAINS - 1>([&](auto chain) { chains[0][block].add(chains[chain + 1][block]); });
-        sums[block] = chains[0][block];
-    });
-}
-
 // The network
 
 constexpr int padded(int count) { return (count + OUTPUT_BLOCK - 1) / OUTPUT_BLOCK * OUTPUT_BLOCK; }
@@ -150,13 +132,19 @@ constexpr int weight_place(int layer) {
 }
 constexpr int bias_place(int layer) { return layer == 0 ? 0 : bias_place(layer - 1) + padded(SIZES[layer - 1]); }
 
+// Several chains of sums hide how long a dot product takes.
+constexpr int chains_of(int blocks, int groups) {
+    return (std::min)((std::max)(1, BLOCKS / blocks), groups % 8 == 0 ? 8 : 4);
+}
+
 using Outputs = std::array<std::int32_t, OUTPUTS>;  // value, and draw if the network has it
 
 // Centipawns of a value, from the mover's view: divided, scaled in fixed point, a half away from zero, at most 20000.
 constexpr int centipawns(std::int32_t value) {
     std::int64_t size = value;
-    size = std::min<std::int64_t>((size < 0 ? -size : size) / OUTPUT_DIVISOR, 1 << 28);
-    const std::int64_t score = std::min<std::int64_t>((size * CENTIPAWNS_PER_OUTPUT + (1 << 23)) >> 24, 20000);
+    size = std::min<std::int64_t>((size < 0 ? -size : size) / OUTPUT_DIVISOR, std::int64_t{1} << 28);
+    constexpr std::int64_t HALF = std::int64_t{1} << 23;
+    const std::int64_t score = std::min<std::int64_t>((size * CENTIPAWNS_PER_OUTPUT + HALF) >> 24, 20000);
     return static_cast<int>(value < 0 ? -score : score);
 }
 
@@ -166,10 +154,10 @@ class Network {
     // Reads the weights' file; what is wrong with it in words, or nothing.
     std::string load(const std::string& path) {
         std::vector<unsigned char> content(FILE_BYTES + 1);
-        std::FILE* file = std::fopen(path.c_str(), "rb");
-        if (file == nullptr) return path + ": cannot be opened";
-        const std::size_t size = std::fread(content.data(), 1, content.size(), file);
-        std::fclose(file);
+        std::ifstream file(path, std::ios::binary);
+        if (!file) return path + ": cannot be opened";
+        file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
+        const auto size = static_cast<std::size_t>(file.gcount());
         if (size != FILE_BYTES || checksum(content.data(), size) != FILE_CHECKSUM)
             return path + ": damaged, or not the file that was exported with this header; export both again";
         parts_ = std::make_unique<Parts>();
@@ -208,7 +196,7 @@ class Network {
     struct Parts {
         alignas(64) std::int16_t rows[static_cast<std::size_t>(ROWS) * WIDTH];
         alignas(64) std::int16_t bias[WIDTH], zeros[WIDTH] = {};
-        alignas(64) std::int8_t weights[weight_place(LAYERS)];  // by layer [inputs / 4][outputs][4], padded with zeros
+        alignas(64) std::int8_t weights[weight_place(LAYERS)] = {};  // by layer [inputs / 4][outputs][4], padded with 0
         alignas(64) std::int32_t biases[bias_place(LAYERS)];
         std::int16_t row_of_code[2][CODES + 1];
         std::uint8_t king_bucket[SQUARES];
@@ -255,38 +243,50 @@ class Network {
                 target[SQUARE_OFFSET + i] = static_cast<std::uint8_t>((target[i] * target[i] + 64) >> 7);
     }
 
+    // COUNT x 16 outputs of a layer, from block `first` on. GROUPS and CHAINS are parameters because MSVC without
+    // /Zc:lambda takes a function's own constants for variables in a lambda.
+    template <int LAYER, int COUNT, int GROUPS = padded(true_inputs(LAYER)) / 4, int CHAINS = chains_of(COUNT, GROUPS)>
+    void sum_blocks(Block* sums, const std::uint8_t* inputs, int first) const {
+        const int stride = 4 * padded(SIZES[LAYER]);
+        const std::int8_t* weights = parts_->weights + weight_place(LAYER) + 4 * OUTPUT_BLOCK * first;
+        const std::int32_t* biases = parts_->biases + bias_place(LAYER) + OUTPUT_BLOCK * first;
+        Block chains[std::size_t{CHAINS}][std::size_t{COUNT}];
+        unroll<COUNT>([&](auto block) { chains[0][block].load(biases + OUTPUT_BLOCK * block); });
+        for (int group = 0; group < GROUPS; group += CHAINS)
+            unroll<CHAINS>([&](auto chain) {
+                const std::int8_t* row = weights + (group + chain) * stride;
+                unroll<COUNT>([&](auto block) {
+                    chains[chain][block].dot(inputs + 4 * (group + chain), row + 4 * OUTPUT_BLOCK * block);
+                });
+            });
+        unroll<COUNT>([&](auto block) {
+            unroll<CHAINS - 1>([&](auto chain) { chains[0][block].add(chains[chain + 1][block]); });
+            sums[block] = chains[0][block];
+        });
+    }
+
+    template <int LAYER, int COUNT>
+    void activate_blocks(std::uint8_t* target, const std::uint8_t* inputs, int first) const {
+        Block sums[std::size_t{COUNT}];
+        sum_blocks<LAYER, COUNT>(sums, inputs, first);
+        unroll<COUNT>([&](auto i) { sums[i].template activate<SHIFTS[LAYER]>(target + OUTPUT_BLOCK * (first + i)); });
+    }
+
     template <int LAYER>
     Outputs layers(const std::uint8_t* inputs, int first_output) const {
-        constexpr int INPUTS = padded(true_inputs(LAYER)), PADDED = padded(SIZES[LAYER]);
-        constexpr int COUNT = PADDED / OUTPUT_BLOCK;
-        const std::int8_t* weights = parts_->weights + weight_place(LAYER);
-        const std::int32_t* biases = parts_->biases + bias_place(LAYER);
         if constexpr (LAYER == LAYERS - 1) {
             Block sums[1];
-            sum_blocks<1, INPUTS, 4 * PADDED>(sums, inputs, weights, biases);
+            sum_blocks<LAYER, 1>(sums, inputs, 0);
             alignas(64) std::int32_t stored[OUTPUT_BLOCK];
             sums[0].store(stored);
             Outputs found;
             std::copy_n(stored + first_output, found.size(), found.begin());
             return found;
         } else {
-            alignas(64) std::uint8_t target[std::size_t{PADDED}];
-            const auto some = [&](auto& sums, int first) {
-                constexpr int SIZE = std::extent_v<std::remove_reference_t<decltype(sums)>>;
-                const int place = OUTPUT_BLOCK * first;
-                sum_blocks<SIZE, INPUTS, 4 * PADDED>(sums, inputs, weights + 4 * place, biases + place);
-                unroll<SIZE>([&](auto i) {
-                    sums[i].template activate<SHIFTS[LAYER]>(target + place + OUTPUT_BLOCK * i);
-                });
-            };
-            for (int first = 0; first + 2 <= COUNT; first += 2) {
-                Block sums[2];
-                some(sums, first);
-            }
-            if constexpr (COUNT % 2 != 0) {
-                Block sums[1];
-                some(sums, COUNT - 1);
-            }
+            constexpr int COUNT = padded(SIZES[LAYER]) / OUTPUT_BLOCK;
+            alignas(64) std::uint8_t target[std::size_t{COUNT * OUTPUT_BLOCK}];
+            for (int first = 0; first + 2 <= COUNT; first += 2) activate_blocks<LAYER, 2>(target, inputs, first);
+            if constexpr (COUNT % 2 != 0) activate_blocks<LAYER, 1>(target, inputs, COUNT - 1);
             return layers<LAYER + 1>(target, first_output);
         }
     }
@@ -413,9 +413,10 @@ class Accumulator {
 
     static int lowest(std::uint64_t word) {
 #if defined(_MSC_VER) && !defined(__clang__)
-        unsigned long place;
-        _BitScanForward64(&place, word);
-        return static_cast<int>(place);
+        unsigned long place;  // of 32 bits, as what is scanned: 32-bit programs have no _BitScanForward64
+        if (_BitScanForward(&place, static_cast<unsigned long>(word))) return static_cast<int>(place);
+        _BitScanForward(&place, static_cast<unsigned long>(word >> 32));
+        return static_cast<int>(place) + 32;
 #else
         return __builtin_ctzll(word);
 #endif
@@ -463,3 +464,7 @@ class Accumulator {
 };
 
 }  // namespace @NAMESPACE@
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#pragma warning(pop)
+#endif

@@ -6,6 +6,7 @@
 
 #include HEADER
 
+#include <cstdio>
 #include <cstdlib>
 
 struct Game {
