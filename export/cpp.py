@@ -27,9 +27,12 @@ _WORDS = """
     while xor xor_eq
 """
 """C++20's keywords, and the namespace of its library."""
-_MACROS = "L_ctermid L_cuserid L_tmpnam P_tmpdir errno i386 linux sched_priority stderr stdin stdout unix"
-"""Those of compilers, and of the headers that `evaluation.h` includes, that a name without parentheses calls; but for
-names in capitals, as such macros mostly are."""
+_MACROS = """
+    L_ctermid L_cuserid L_tmpnam P_tmpdir errno far i386 interface linux near sched_priority small stderr stdin stdout
+    unix
+"""
+"""Those of compilers, of windows.h, and of the headers that `evaluation.h` includes, that a name without parentheses
+calls; but for names in capitals, as such macros mostly are."""
 
 
 def weights_file(header: Path) -> Path:
@@ -54,7 +57,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> int:
     weights = weights_file(header)
     content = _weights(net)
     words = {
-        "NETWORK": network,
+        "NETWORK": network.encode("unicode_escape").decode(),  # MSVC reads files in the system's encoding
         "WEIGHTS": weights.name,
         "NAMESPACE": header.stem,
         "CONSTANTS": _constants(net, content),

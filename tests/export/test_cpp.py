@@ -290,6 +290,13 @@ def test_what_msvc_compiles_gives_the_same_integers(kernel: str, tmp_path: Path)
     play_games(NETWORKS["king buckets"], len(ROOTS), 80).judge(program, kernel)
 
 
+def test_a_network_s_name_leaves_the_header_in_ascii(tmp_path: Path) -> None:
+    """A Japanese Windows takes it for Shift JIS, in which a character may end in a backslash."""
+    write_header(NETWORKS["lite"], "\u5c06\u68cb\n.safetensors", tmp_path / "lite_eval.h")
+    text = (tmp_path / "lite_eval.h").read_bytes().decode("ascii")
+    assert r"the network \u5c06\u68cb\n.safetensors, as" in text
+
+
 def judge_neon(net: EvalNetwork, script: Script, folder: Path, compiler: str, cpu: str) -> None:
     words = ARM_COMPILERS[compiler]
     if not (ARM_EMULATOR and shutil.which("aarch64-linux-gnu-g++") and shutil.which(words[0])):
@@ -344,7 +351,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "lite_eval.h").unlink()
     with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
-    for name in ("lite-eval.h", "default.h", "xor.h", "std.h", "lite__eval.h", "_Lite.h"):
+    for name in ("lite-eval.h", "default.h", "xor.h", "std.h", "small.h", "lite__eval.h", "_Lite.h"):
         with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
             Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]
