@@ -6,8 +6,8 @@ search has filled a quarter of what it uses.
 
 The system reserves memory at once and backs it page by page: the first write to a page waits for it to be found and
 cleared, four to ten milliseconds for a huge page in some virtual machines. A search that touches a fresh table all over
-would do nothing else: with 8 GB it saw 82 nodes in its first second. So the part that a table begins with is backed
-before the engine says that it is ready; the rest is backed while games are played.
+would do nothing else: with 8 GB it saw 82 nodes in its first second. So the part that a table begins with, and what it
+soon takes in, is backed before the engine says that it is ready; the rest is backed while games are played.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FIRST = 8
 """Megabytes that a table begins with at most."""
+READY = 64
+"""Megabytes that are backed before the first search."""
 FULL = 250
 """Thousandths of the part in use from which a search has filled it."""
 GROWING = 4.0
@@ -111,10 +113,10 @@ def _back(
         if not _populate(advise, address + done, length):
             break  # no memory left: the table keeps to the part that is backed
         done += length
-        if done // CACHE_LINE >= _backed[kept]:
-            _backed[kept] = min(done // CACHE_LINE, kept.clusters)
-            ready.set()
+        _backed[kept] = max(_backed[kept], min(done // CACHE_LINE, kept.clusters))
         del kept
+        if done >= min(size, READY << 20):
+            ready.set()
         if ready.is_set():
             time.sleep(time.monotonic() - begun)  # a search may run on this core
     ready.set()

@@ -28,7 +28,7 @@ def in_use(table: TranspositionTable) -> int:
 
 
 def until_grown(table: TranspositionTable, clusters: int) -> None:
-    """Grow a table until so many clusters are in use, as its memory is backed."""
+    """Grow a table until so many clusters are in use, as far as its memory is backed."""
     end = time.monotonic() + 60
     while in_use(table) < clusters:
         assert time.monotonic() < end
@@ -57,7 +57,17 @@ def test_a_table_begins_small_and_doubles(always_full):
     assert in_use(table) == table.clusters
 
 
-def test_a_table_grows_no_further_than_its_memory_is_backed(monkeypatch, always_full):
+def test_a_table_grows_no_further_than_its_memory_is_backed(always_full):
+    table = TranspositionTable(64)
+    begin_small(table)
+    search.alphabeta.paging._backed[table] = 20 * MEGABYTE
+    for _ in range(3):
+        grow_before(table)
+    assert in_use(table) == 16 * MEGABYTE
+    assert not grow_within(table, None)
+
+
+def test_a_table_grows_between_searches(monkeypatch, always_full):
     monkeypatch.setattr(search.alphabeta.paging, "_FIRST_CLUSTERS", 2 * MEGABYTE)
     table = TranspositionTable(12)
     assert back_table(table).wait(60)
