@@ -26,8 +26,8 @@ _SUFFIXES = {
 _SHIFT_JIS_ALONE = re.compile(rb"[\x80-\xa0]")
 """Nearly every character of Shift JIS but half-width kana has such a byte, and EUC has none that one meets."""
 _HALF_WIDTH = re.compile("[｡-ﾟ]")
-_HALF_WIDTH_WORDS = re.compile(r"(?:[\0-\x7f]|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-ﾝ])[ｧ-ｮ]?[ｯｰ]*|(?<=[ｧ-ﾟ])･(?=[ｱ-ﾝ]))*+")
-"""ASCII, and half-width kana in an order that can be spoken, as `ﾎﾞﾅﾝｻﾞ`."""
+_SPOKEN = re.compile(r"[\0-\x7f]+|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-ﾝ])[ｧ-ｮ]?[ｯｰ]*|(?<=[ｧ-ﾟ])･(?=[ｱ-ﾝ])")
+"""ASCII, and half-width kana in an order that can be spoken, as `ﾎﾞﾅﾝｻﾞ`: nothing else is left of such a text."""
 ANALYSED = ".analysed"
 """What the stem of a game ends in that `liteshogi analyse` has written beside the one it read."""
 MAX_TEXT = 1 << 28
@@ -79,9 +79,7 @@ def _decoded(raw: bytes) -> str | None:
     if text is not None:
         return text
     text = _decoded_as(raw, "cp932")
-    if text is not None and (
-        _SHIFT_JIS_ALONE.search(raw) or not _HALF_WIDTH.search(text) or _HALF_WIDTH_WORDS.fullmatch(text)
-    ):
+    if text is not None and (_SHIFT_JIS_ALONE.search(raw) or not _HALF_WIDTH.search(text) or not _SPOKEN.sub("", text)):
         return text
     euc = _decoded_as(raw, "euc_jp")
     return text if euc is None else euc

@@ -10,7 +10,7 @@ import cshogi
 import numpy as np
 import pytest
 from cshogi import CSA, KI2, KIF
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
@@ -368,6 +368,7 @@ def test_names_with_hiragana_are_read_of_every_encoding(
 
 @settings(max_examples=200, deadline=None)
 @given(SPOKEN, SPOKEN | WORDS | st.just("gps_l"))
+@example("ｱｱ", "ｱｱ")
 def test_half_width_names_are_shift_jis(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
     path = tmp_path_factory.getbasetemp() / "names.csa"
     raw = f"N+{one}\nN-{other}\n{CSA_HEAD}%TORYO".encode("cp932")
