@@ -47,6 +47,7 @@ from search.evaluation.material import material_network
 from search.warmup import warm_up
 warm_up()
 event.register("numba:compile", Listener())
+from search.alphabeta import paging
 from search.alphabeta.engine import AlphaBetaEngine
 from search.engine import Limits, Rules
 from search.evaluation.static_evaluation import evaluate_sfens
@@ -60,6 +61,10 @@ for network in (material_network(), "default"):
         engine.search(Limits(depth=2, moves=("G*1b",)))
         engine.analyse("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG 1", nodes=9)
     evaluate_sfens(engine.network, ["startpos"])
+paging.FULL = 0
+engine.set_hash(32)  # it doubles before the search, and within it
+engine.analyse("startpos", depth=4)
+assert engine.table.record["clusters"] == engine.table.clusters, "the table has not grown"
 print(compiled)
 """
 
