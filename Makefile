@@ -5,22 +5,25 @@ BIN := $(VENV)/bin
 BOUNDS := $(VENV)-bounds/bin
 INSTALLED := $(VENV)/installed
 
-.PHONY: setup demo test slow lint docs bench release bounds clean
+.PHONY: setup demo warm test slow lint docs bench release bounds clean
 
 setup: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[all]'
+	# Of most modules' bytecode nobody has need; what is imported is compiled then.
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[all]'
 	touch $@
 
 demo: $(INSTALLED)
 	$(BIN)/liteshogi demo
 
-test: $(INSTALLED)
+warm: $(INSTALLED)
 	$(BIN)/liteshogi warmup
+
+test: warm
 	# A file's tests in one process: what its fixtures make is made once.
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
 

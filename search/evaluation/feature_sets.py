@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -104,6 +105,11 @@ class FeatureSet:
 
 def _both_perspectives(row_of: Callable[[int], int]) -> np.ndarray:
     """codes_to_rows from a map of one's own codes; white's view of a code is black's view of the rotated one."""
+    return _listed(row_of).copy()
+
+
+@cache
+def _listed(row_of: Callable[[int], int]) -> np.ndarray:
     own = np.array([row_of(code) for code in range(CODES)] + [NO_ROW], np.int32)
     turned = own[[rotate_code(code) for code in range(CODES + 1)]]
     return np.stack((own, turned))

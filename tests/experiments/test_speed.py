@@ -12,8 +12,8 @@ from experiments.speed import SpeedOptions, TimedPlayer, TimedSearch, compare_sp
 from liteshogi.commands.bench.engines import Command
 
 SCRIPT = """#!{python} -SE
-import sys
-work, behaviour = int(sys.argv[1]), sys.argv[2]
+import sys, time
+work, behaviour = float(sys.argv[1]), sys.argv[2]
 searches = 0
 for line in sys.stdin:
     word = line.split()[0]
@@ -30,8 +30,11 @@ for line in sys.stdin:
         searches += 1
         if behaviour == "dies" and searches == 3:
             sys.exit("Segmentation fault")
-        for _ in range(work):
+        end = time.process_time() + work
+        while time.process_time() < end:
             pass
+        if behaviour == "sleeps":
+            time.sleep(0.5)
         print("info depth 7 score cp 1", "" if behaviour == "mute" else "nodes 1000")
         print("bestmove 7g7f", flush=True)
     elif word == "quit":
@@ -41,7 +44,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def scripted(tmp_path) -> Path:
-    """An engine: `scripted WORK BEHAVIOUR`."""
+    """An engine: `scripted SECONDS BEHAVIOUR`, the seconds of CPU that a search of it takes."""
     program = tmp_path / "scripted"
     program.write_text(SCRIPT.replace("{python}", sys.executable))
     program.chmod(0o755)
@@ -71,21 +74,22 @@ def test_of_one_position_or_a_cut_round_what_there_is_counts():
 
 
 def test_engines_are_timed_by_their_own_cpu(scripted, capsys):
-    players = (f"quick={scripted} 500000 plays", f"slow={scripted} 3000000 plays USI_Hash=8")
+    players = (f"quick={scripted} 0.05 sleeps", f"slow={scripted} 0.3 plays USI_Hash=8")
     Command(players, nodes=1000, positions=2, rounds=2, json=True).run()
     found = json.loads(capsys.readouterr().out)
     assert (found["turns"], found["go"], found["interrupted"]) == (4, "nodes 1000", False)
     quick, slow = found["players"]
     assert (quick["ratio"], quick["depth"]) == (1.0, 7.0)
-    assert 3 < slow["ratio"] < 9
+    assert 3 < slow["ratio"] < 9  # 6, less or more by the little that reading and answering take
     assert slow["nps"] < quick["nps"]
+    assert slow["wall_nps"] > quick["wall_nps"]
     told = Path(f"{scripted}.told").read_text().splitlines()
     assert {"setoption name Threads value 1", "setoption name USI_Hash value 64"} <= set(told)
     assert told[-1] == "setoption name USI_Hash value 8"
 
 
 def test_this_engine_is_timed_as_a_process_too(scripted, capsys):
-    Command(("default", f"other={scripted} 100000 plays"), nodes=2000, positions=1, rounds=1).run()
+    Command(("default", f"other={scripted} 0.01 plays"), nodes=2000, positions=1, rounds=1).run()
     machine, limits, _, own, _ = capsys.readouterr().out.splitlines()
     assert machine.startswith("CPU ")
     assert "kernel" in machine

@@ -6,8 +6,12 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from experiments.arena.engines import Engine
+from experiments.judge import judge
 
 SCRIPT = """#!{python} -SE
 import json, sys, time
@@ -77,3 +81,20 @@ def scripted(tmp_path) -> Scripted:
 def opponent(tmp_path) -> Scripted:
     """Another engine, that is judged."""
     return _scripted(tmp_path / "opponent")
+
+
+_KNOWN: dict[str, dict[str, Any]] = {}
+
+
+@pytest.fixture
+def known_judge(monkeypatch):
+    """Whom has been asked who it is is not asked again: this engine starts and counts its signature each time."""
+    ask = judge._identity
+
+    def remembered(engine: Engine) -> dict[str, Any]:
+        who = repr((engine.arguments, engine.options))
+        if who not in _KNOWN:
+            _KNOWN[who] = ask(engine)
+        return _KNOWN[who]
+
+    monkeypatch.setattr(judge, "_identity", remembered)

@@ -46,7 +46,7 @@ def positions(tmp_path) -> Path:
 
 
 @pytest.fixture
-def judging(tmp_path) -> Judging:
+def judging(tmp_path, known_judge) -> Judging:
     """The engine's own word, with twice the nodes of `NODES`: what those find is then without error."""
     return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, ledger=tmp_path / "ledger.jsonl", workers=2)
 

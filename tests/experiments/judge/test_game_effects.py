@@ -41,7 +41,7 @@ def options(tmp_path) -> GameEffectOptions:
 
 
 @pytest.fixture
-def judging(tmp_path) -> Judging:
+def judging(tmp_path, known_judge) -> Judging:
     return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, ledger=tmp_path / "ledger.jsonl", workers=2)
 
 
