@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.resnet.network import ResnetConfig
@@ -87,7 +87,6 @@ def command_of(kind: str) -> type:
     return command
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=OPTIONS)
 def test_options_come_back_from_their_file(tmp_path: Path, options: TrainingOptions) -> None:
     path = tmp_path / "config.json"
@@ -96,7 +95,6 @@ def test_options_come_back_from_their_file(tmp_path: Path, options: TrainingOpti
     assert part(type(options), command) == options
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=OPTIONS)
 def test_a_loop_takes_the_options_of_any_value_network(tmp_path: Path, options: TrainingOptions) -> None:
     path = tmp_path / "config.json"

@@ -67,10 +67,9 @@ def lines_of(texts) -> st.SearchStrategy[str]:
 
 
 RELAXED = settings(
-    deadline=None,
     max_examples=200,
     derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.data_too_large],
 )
 
 

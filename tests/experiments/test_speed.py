@@ -82,7 +82,6 @@ def test_engines_are_timed_by_their_own_cpu(scripted, capsys):
     assert (quick["ratio"], quick["depth"]) == (1.0, 7.0)
     assert 3 < slow["ratio"] < 9  # 6, less or more by the little that reading and answering take
     assert slow["nps"] < quick["nps"]
-    assert slow["wall_nps"] > quick["wall_nps"]
     told = Path(f"{scripted}.told").read_text().splitlines()
     assert {"setoption name Threads value 1", "setoption name USI_Hash value 64"} <= set(told)
     assert told[-1] == "setoption name USI_Hash value 8"

@@ -76,7 +76,7 @@ def made(config: NetworkConfig, seed: int) -> ValueNetwork:
 
 
 @given(config=configurations(), seed=st.integers(0, 1 << 20), training=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_every_way_gives_the_same_numbers(config: NetworkConfig, seed: int, training: bool) -> None:
     nets = [made(config, seed).double().train(training)]
     nets += [copy.deepcopy(nets[0]), copy.deepcopy(nets[0])]
@@ -116,7 +116,7 @@ def integers(folded: FoldedNetwork, path: Path) -> np.ndarray:
 
 
 @given(config=configurations(("none", "mirrored", "zones")), seed=st.integers(0, 1 << 20))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 def test_integers_are_the_reference_s_along_games(
     compare_along_game, tmp_path_factory: pytest.TempPathFactory, config: NetworkConfig, seed: int
 ) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from export.nnue import import_nnue, nnue_bytes, write_nnue
@@ -50,7 +50,7 @@ def test_the_verbs_give_the_same_bytes(
     assert "FV_SCALE to 16" in capsys.readouterr().out
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(data=st.data())
 def test_whatever_is_read_is_written_as_it_was(
     data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path

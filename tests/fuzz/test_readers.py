@@ -19,11 +19,10 @@ FOREIGN = (
 )
 """What changes more than a byte of chance does."""
 RELAXED = settings(
-    deadline=None,
     max_examples=12,
     derandomize=True,
     database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[*settings.default.suppress_health_check, HealthCheck.data_too_large],
 )
 every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 

@@ -160,7 +160,7 @@ def children(board) -> set[bytes]:
 
 
 @given(st.lists(st.binary(min_size=32, max_size=32), min_size=1, max_size=40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_was_seen_is_known(found):
     codes = np.frombuffer(b"".join(found), np.uint8).reshape(-1, 32)
     seen, met = Seen(1), set()
@@ -177,7 +177,7 @@ def test_what_was_seen_is_known(found):
     st.floats(0, 1),
     st.floats(200, 1000),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_results_pull_scores_their_way(scores, share, scale):
     given_scores = np.array(scores, np.int16)
     for result in (0.0, 0.5, 1.0):

@@ -8,7 +8,7 @@ import threading
 import cshogi
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.games.game import (
@@ -169,7 +169,6 @@ def board_turn(game) -> int:
     return game.start[0] & 1
 
 
-@settings(deadline=None)  # the first call compiles
 @given(
     st.lists(st.sampled_from([-700, -600, -599, -101, -100, 0, 100, 101, 599, 600, 700]), max_size=40), st.booleans()
 )

@@ -74,7 +74,7 @@ def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
 COUNTS = st.tuples(*[st.integers(0, 12)] * 3)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 5).flatmap(lambda n: st.tuples(st.just(n), st.lists(COUNTS, min_size=10, max_size=10))))
 def test_at_the_likeliest_ratings_everyone_has_the_points_that_are_expected(league):
     players, counts = league

@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lite.datasets.duplicates import HashCounts
@@ -18,7 +18,6 @@ LABELS = st.tuples(
 """Hash, result, whether it is a game's, whether there is a score, score."""
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(LABELS, min_size=1, max_size=40), st.integers(1, 4))
 def test_a_merged_label_is_the_most_frequent_result_and_the_nearest_mean_score(labels, parts):
     counts = HashCounts()

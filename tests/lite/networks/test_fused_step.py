@@ -95,7 +95,7 @@ def draw_lists(rng, samples, features=9):
     outputs=st.sampled_from([1, 2]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_values_gradients_and_statistics_are_autograd_s(
     seed, positions, views, width, norms, hidden, activation, training, outputs, dtype
 ):

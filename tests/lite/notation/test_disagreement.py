@@ -172,7 +172,7 @@ def test_what_csa_files_say_of_their_end(end: str, found: int | str) -> None:
         assert game.result == found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.data())
 def test_random_games_that_lost_a_line(seed: int, plies: int, data: st.DataObject) -> None:
     """cshogi writes, a line gets lost or doubled, no notation that counts or times its moves is read as finished."""

@@ -140,7 +140,6 @@ def test_csa_games_that_cannot_be_used(text: str, message: str) -> None:
         csa(text)
 
 
-@settings(deadline=None)
 @given(joined=st.lists(st.booleans(), min_size=9, max_size=9))
 def test_csa_statements_are_read_alike_on_one_line_and_on_several(joined: list[bool]) -> None:
     """The standard lets a comma stand where a line ends, up to a comment, which may hold commas itself."""
@@ -355,7 +354,7 @@ SPOKEN = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.tuples(WORDS, st.text(HIRAGANA, min_size=1, max_size=4)).map("".join), WORDS | st.just("gps_l"))
 def test_names_with_hiragana_are_read_of_every_encoding(
     tmp_path_factory: pytest.TempPathFactory, one: str, other: str
@@ -366,7 +365,7 @@ def test_names_with_hiragana_are_read_of_every_encoding(
         assert only(path).names == (one, other)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SPOKEN, SPOKEN | WORDS | st.just("gps_l"))
 @example("ｱｱ", "ｱｱ")
 def test_half_width_names_are_shift_jis(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
@@ -385,7 +384,7 @@ def test_euc_that_could_be_half_width_kana(tmp_path: Path, name: str) -> None:
     assert only(tmp_path / "a.csa").names == (name, "")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_texts_are_refused_or_legal(data_directory: Path, data: st.DataObject) -> None:
     """Lines lost, doubled or swapped, characters changed: no exception but GameError, and nothing illegal comes out."""

@@ -78,7 +78,7 @@ def games(draw: st.DrawFn) -> Game:
     return builder.finish(draw(st.sampled_from(WORDS)), draw(st.sampled_from(OUTCOMES)), unfinished=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(games())
 def test_a_written_game_is_read_as_the_same_game(game: Game) -> None:
     text = kif_text(game)
@@ -94,7 +94,7 @@ def test_a_written_game_is_read_as_the_same_game(game: Game) -> None:
     assert kif_text(again) == text
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(games())
 def test_cshogi_reads_what_is_written(game: Game) -> None:
     if game.start_sfen not in KIF.Parser.HANDYCAP_SFENS.values():

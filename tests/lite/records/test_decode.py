@@ -295,7 +295,7 @@ def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:
     records = {".hcpe": hcpe().tobytes(), ".hcpe3": game(["7g7f"]), ".psv": psv().tobytes()}
     accepted = set()
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(st.sampled_from(sorted(records)), st.integers(0, 12), st.binary(max_size=400))
     def read(suffix: str, count: int, noise: bytes) -> None:
         path = tmp_path / f"a{suffix}"
@@ -321,7 +321,7 @@ def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:
     assert accepted == set(records)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_games_never_escape(tmp_path_factory, sample_bytes: list[bytes], data: st.DataObject) -> None:
     """Bytes changed anywhere: every position that still comes out is one the rules accept."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
@@ -211,7 +211,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200)
 @given(st.data())
 def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, data: st.DataObject) -> None:
     """A value or a key anywhere, in the description or the header, replaced by any other: read or refused in a line."""

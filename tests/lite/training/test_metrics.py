@@ -75,7 +75,7 @@ def test_nothing_to_stand_on():
 
 
 @given(st.floats(-500, 500), st.floats(0, 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_log_loss_is_finite_and_never_below_the_entropy(logit, target):
     loss = log_losses(np.array([logit]), np.array([target]))[0]
     entropy = sum(-p * math.log(p) for p in (target, 1 - target) if p > 0)

@@ -18,7 +18,7 @@ import cshogi
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lite.datasets.provenance import digest_of, sha256_of
@@ -241,7 +241,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.data())
 def test_forged_states(cut, data: st.DataObject):
     """A part missing or replaced by anything: refused in a line that names the file, or the run goes on."""

@@ -33,7 +33,6 @@ def thread() -> SearchThread:
     return thread
 
 
-@settings(deadline=None)
 @given(
     st.integers(-1000, 1000), st.lists(st.integers(-40000, 40000), max_size=40), st.sampled_from((1000, 8192, 30000))
 )
@@ -76,7 +75,7 @@ def test_a_quiet_check_that_is_safe_comes_before_other_quiet_moves(thread):
     assert moves.index(safe) < moves.index(move_from_usi("5i5h")) < moves.index(lost)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     error=st.integers(-3000, 3000), depth=st.integers(1, 40), evaluation=st.integers(-MAX_EVALUATION, MAX_EVALUATION)
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from search.alphabeta.reductions import late_move_reduction, weigh_move
@@ -21,7 +21,6 @@ def reduction(depth: int, number: int, improving: bool, on_pv: bool, is_pv: bool
     return int(weigh_move(THREAD, PLY, found, np.int64(number), is_pv, False))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(32, 593), st.booleans(), st.booleans(), st.booleans())
 def test_of_hundreds_of_moves_the_later_is_searched_no_deeper(depth, number, improving, on_pv, is_pv):
     assert reduction(depth, number, improving, on_pv, is_pv) >= reduction(depth, 32, improving, on_pv, is_pv)

@@ -30,7 +30,7 @@ def table() -> TranspositionTable:
     ply=st.integers(0, 60),
     pv=st.integers(0, 1),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bound, ply, pv):
     table.clear()
     numbers = [np.int64(n) for n in (move, score, evaluation, depth, bound, ply, pv)]
@@ -166,7 +166,7 @@ def test_hashfull_counts_the_current_search(table):
 
 
 @given(seed=st.integers(1, 1 << 62), count=st.integers(0, 1500), clusters=st.integers(1, 1 << 9))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_table_that_grows_loses_nothing(table, seed, count, clusters):
     table.clear()
     table.record["clusters"] = clusters

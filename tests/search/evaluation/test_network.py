@@ -130,7 +130,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_what_is_read_is_what_the_file_says(scratch: Path, data: st.DataObject) -> None:
     """Whatever stands in a header, and of whatever type an array is: it is refused, or the network is that one."""
@@ -207,7 +207,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("flips") / "flipped.safetensors"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_no_flipped_bit_is_believed(scratch: Path, content: bytes, small: EvalNetwork, data: st.DataObject) -> None:
     # The header is a small part of the file and where most can go wrong.
@@ -227,7 +227,7 @@ def test_no_flipped_bit_is_believed(scratch: Path, content: bytes, small: EvalNe
     assert "\n" not in message
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused(scratch: Path, noise: bytes) -> None:
     scratch.write_bytes(noise)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search.evaluation.network import EvalNetwork, evaluate_reference
@@ -265,7 +265,7 @@ def test_refused_in_words(kind: str, nnue_content: Callable[..., bytes], tmp_pat
     assert "\n" not in str(error.value)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300)
 @given(data=st.data())
 def test_no_file_is_read_into_nonsense(data: st.DataObject, nnue_content: Callable[..., bytes], tmp_path: Path) -> None:
     """Cut, lengthened or overwritten anywhere: refused in words, or a network whose weights alone are others."""

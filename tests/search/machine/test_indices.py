@@ -10,7 +10,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from search.machine.jit import jit
@@ -56,7 +56,6 @@ def touch_record(pair, row, column):
     return pair.counts[row, column] + 3 * pair.counts[row][column] + 7 * pair.counts[row, -1]
 
 
-@settings(deadline=None)  # the first example compiles
 @given(*WITHIN)
 def test_an_access_is_pythons(one, two, three):
     compiled, plain = CUBE.copy(), CUBE.copy()
@@ -64,7 +63,6 @@ def test_an_access_is_pythons(one, two, three):
     np.testing.assert_array_equal(compiled, plain)
 
 
-@settings(deadline=None)
 @given(*WITHIN[1:])
 def test_an_access_to_an_array_in_a_record_is_numpys(row, column):
     pair, counts = np.zeros((), PAIR), np.arange(15, dtype=np.int64).reshape(3, 5)

@@ -17,7 +17,6 @@ def largest_of(numbers, blocks):
 
 
 @given(st.integers(0, 5), st.randoms(use_true_random=False))
-@settings(deadline=None)  # the first example may compile
 def test_the_largest_of_whole_blocks(blocks, generator):
     numbers = aligned_zeros(5 * LANES, np.int32)
     numbers[:] = [generator.randrange(-(1 << 31), 1 << 31) for _ in numbers]
@@ -46,7 +45,7 @@ def test_a_block_is_filled_and_nothing_beside_it():
 
 
 @given(st.integers(0, 1 << 32))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_rows_are_added_with_the_first_two_twice(seed):
     dice = np.random.default_rng(seed)
     rows = aligned_zeros(1000, np.int16)

@@ -38,7 +38,7 @@ def play(sfen: str, moves: Sequence[str]) -> np.void:
     return pos
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     playouts=st.integers(1, 400),
     batch=st.integers(1, 20),

@@ -72,7 +72,7 @@ def placements(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
     return board, hands, draw(st.integers(0, 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(placements(), st.sampled_from([HCP, PSV]))
 def test_round_trip_or_a_reason(placement: tuple[np.ndarray, np.ndarray, int], dialect: int) -> None:
     board, hands, turn = placement
@@ -90,7 +90,7 @@ def test_round_trip_or_a_reason(placement: tuple[np.ndarray, np.ndarray, int], d
 def test_a_damaged_code_is_refused_or_a_position() -> None:
     accepted = []
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(st.lists(st.integers(0, 255), max_size=3), st.sampled_from([HCP, PSV]))
     def decode_flipped(bits: list[int], dialect: int) -> None:
         code = bytearray(encode(*start(), 0, dialect))
@@ -111,7 +111,7 @@ def test_a_damaged_code_is_refused_or_a_position() -> None:
     assert len(set(accepted)) > 10
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES), st.sampled_from([HCP, PSV]))
 def test_noise_is_refused_in_words(code: bytes, dialect: int) -> None:
     with pytest.raises(ValueError, match=r"\w+ \w+"):

@@ -83,7 +83,7 @@ def crowded(draw):
 
 
 @given(crowded())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_crowded_board_has_more(position):
     board, hands = position
     pos = new_position()

@@ -248,7 +248,7 @@ def test_drop_pawn_mate_is_illegal_and_harmless_pawn_checks_are_not():
 
 
 @given(st.integers(0, (1 << 16) - 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_move_notation_round_trips(move):
     target, origin = move & 127, move >> 7 & 127
     if target < 81 and (origin < 81 or (origin < 88 and not move & 1 << 14)) and 0 < move < 1 << 15:
@@ -268,7 +268,7 @@ def test_any_text_is_a_position_or_a_value_error():
     accepted = set()
 
     @given(edited_sfens() | st.text(max_size=120))
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     def read(text):
         pos = new_position()
         try:
