@@ -136,8 +136,9 @@ class Comparison:
         learnt, judged = ({path.resolve() for path in record_files(files)} for files in (self.data, self.valid))
         if learnt & judged:
             raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
-        for name in ("value_epochs", "value_batch_size", "yardstick"):
-            if getattr(self, name) != getattr(Comparison, name) and self.preset != "nets":
+        own = [(self, name) for name in ("value_epochs", "value_batch_size", "yardstick")]
+        for options, name in (*own, (self.play, "nodes")):
+            if getattr(options, name) != getattr(type(options), name) and self.preset != "nets":
                 flag = name.replace("_", "-")
                 raise ValueError(f"--{flag}: is for value networks, which are in the preset nets alone")
         if self.yardstick:

@@ -247,7 +247,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such file"),
         ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
         ({"play": GameOptions(byoyomi=10)}, "--byoyomi: is for --games; give that too"),
-        ({"play": GameOptions(nodes=10)}, "--nodes: is for --games; give that too"),
+        ({"preset": "nets", "play": GameOptions(nodes=10)}, "--nodes: is for --games; give that too"),
+        ({"play": GameOptions(games=2, nodes=10)}, "--nodes: is for value networks"),
         ({"play": GameOptions(opponent_depth=3)}, "--opponent-depth: is for --games; give that too"),
         ({"play": GameOptions(openings=none)}, "--openings: is for --games; give that too"),
     )
