@@ -88,7 +88,8 @@ def judge(
     threads: int = 1,
 ) -> dict[str, Any]:
     """How well a network of any kind predicts held-out records: the report of `lite.training.metrics.Metrics`, and for
-    a policy-value network that of `experiments.resnet.judge.PolicyMetrics`.
+    a policy-value network that of `experiments.resnet.judge.PolicyMetrics`, with records_read, refused and
+    first_refused of the records.
 
     positions: stop after about so many. batch_size: positions at a time, what suits the kind where None. precision: of
     a policy-value network. Raises OSError or ValueError in words.

@@ -29,12 +29,13 @@ HASH_MB = 1
 
 
 def measure_d1(net: str, data: Sequence[Path]) -> dict[str, Any]:
-    """{d1_rmse, d1_rmse_error, d1_scale, d1_positions} of a network of the engine's on records with search scores.
+    """{d1_rmse, d1_rmse_error, d1_scale, d1_positions} of a network of the engine's on records with search scores, and
+    what was refused of them as `Refusals.figures` has it, as d1_refused and so on.
 
     Win rates of the records' scores are by CP_PER_LOGIT, the network's by the scale that suits it best. The error is
     the standard error of the mean square, brought to the root. Raises OSError or ValueError in words.
     """
-    codes, scores = _records(data)
+    codes, scores, refusals = _records(data)
     studio = Studio(load_network(net), HASH_MB)
     found = np.empty(len(codes), np.int16)
     for place in range(len(codes)):
@@ -47,14 +48,16 @@ def measure_d1(net: str, data: Sequence[Path]) -> dict[str, Any]:
     rmse = float(np.sqrt(squares[best].mean()))
     error = float(squares[best].std() / np.sqrt(known.sum()) / max(2 * rmse, 1e-12))
     scale = int(SCALES[best])
-    return {"d1_rmse": rmse, "d1_rmse_error": error, "d1_scale": scale, "d1_positions": int(known.sum())}
+    figures = {"d1_rmse": rmse, "d1_rmse_error": error, "d1_scale": scale, "d1_positions": int(known.sum())}
+    return figures | refusals.figures("d1_")
 
 
-def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray]:
-    """Hcp codes u1 (n, 32) and scores i2 (n,) of the records that have one."""
-    codes, scores = [], []
+def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray, Refusals]:
+    """Hcp codes u1 (n, 32) and scores i2 (n,) of the records that have one, and what was refused."""
+    codes, scores, refusals = [], [], Refusals()
     for path in record_files(data):
-        file, refusals = RecordFile(path, check_moves=False), Refusals()
+        file = RecordFile(path, check_moves=False)
+        refusals.add(file.lost)
         for block in file.blocks:
             positions = file.read_block(block, refusals)
             positions = positions[positions["scored"]]
@@ -63,4 +66,4 @@ def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray]:
             scores.append(records["score"])
     if not sum(map(len, codes)):
         raise ValueError(f"{data[0]}: no position with a score, which a network's could be held against")
-    return np.ascontiguousarray(np.concatenate(codes)), np.concatenate(scores)
+    return np.ascontiguousarray(np.concatenate(codes)), np.concatenate(scores), refusals

@@ -203,13 +203,15 @@ def judge_resnet(
     positions: int | None = None,
     precision: Precision = "float32",
 ) -> dict[str, Any]:
-    """The report of `PolicyMetrics` for a network on record files."""
+    """The report of `PolicyMetrics` for a network on record files, and what was refused of them as `Refusals.figures`
+    has it."""
     auxiliary: tuple[str, ...] = ()
     if Path(net).suffix != ".onnx":
         auxiliary = load_resnet(net)[0].network_config.auxiliary
     predictor = load_predictor(net, precision)
     metrics, done = PolicyMetrics(auxiliary), 0
-    for batch in Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary):
+    reader = Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary)
+    for batch in reader:
         found = predictor(batch)
         for outputs in (found.policy, found.value, found.draw, found.auxiliary):
             if outputs is not None:
@@ -218,4 +220,4 @@ def judge_resnet(
         done += len(batch)
         if positions is not None and done >= positions:
             break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report()
+    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()

@@ -121,9 +121,7 @@ def convert(options: Conversion) -> dict[str, Any]:
             output.file.finish()
     return {
         "files": len(files),
-        "records_read": work.reader.refusals.read,
-        "refused": dict(work.reader.refusals.reasons.most_common()),
-        "first_refused": work.reader.refusals.named,
+        **work.reader.refusals.figures(),
         "games_read": work.games_read,
         "positions_read": work.positions_read,
         "left_out": dict(work.left_out.most_common()),

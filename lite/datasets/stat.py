@@ -125,9 +125,7 @@ def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, An
         "formats": sorted({file_format(path) for path in files}),
         "bytes": sum(path.stat().st_size for path in files),
         "descriptions": {str(folder): description for folder, description in descriptions.items()},
-        "records_read": reader.refusals.read,
-        "refused": dict(reader.refusals.reasons.most_common()),
-        "first_refused": reader.refusals.named,
+        **reader.refusals.figures(),
         **figures.report(),
     }
 

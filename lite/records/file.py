@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,15 @@ class Refusals:
         self.read += other.read
         self.reasons.update(other.reasons)
         self.named += other.named[: NAMED - len(self.named)]
+
+    def figures(self, prefix: str = "") -> dict[str, Any]:
+        """{records_read, refused: {reason: how many}, first_refused: the named}, for JSON; the names begin with
+        `prefix`."""
+        return {
+            f"{prefix}records_read": self.read,
+            f"{prefix}refused": dict(self.reasons.most_common()),
+            f"{prefix}first_refused": self.named,
+        }
 
     def __str__(self) -> str:
         """One line: how many, why, and the first of them."""

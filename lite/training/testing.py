@@ -24,18 +24,20 @@ Predictor = Callable[[Batch], np.ndarray]
 
 
 def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:
-    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files."""
+    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files, and what
+    was refused of them as `Refusals.figures` has it."""
     predict = load_predictor(net)
     metrics = Metrics()
     done = 0
-    for batch in Reader(data, batch_size, shuffle=False):
+    reader = Reader(data, batch_size, shuffle=False)
+    for batch in reader:
         logits = predict(batch)[:, 0]
         require_finite(net, logits, done)
         metrics.add(logits, batch)
         done += len(batch)
         if positions is not None and done >= positions:
             break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report()
+    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()
 
 
 def load_predictor(net: str) -> Predictor:

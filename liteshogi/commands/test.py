@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import tyro
 
 from experiments.nets import Precision, judge
+from lite.records.file import Refusals
 from liteshogi.commands.arguments import Json, Net
 
 RARE = ("draw", "sennichite", "declaration", "move_limit", "entered")
@@ -46,7 +50,12 @@ class Command:
 
             distance = measure_d1(self.net, self.yardstick)
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads) | distance
-        print(json.dumps(report) if self.json else as_text(report))
+        if self.json:
+            print(json.dumps(report))
+            return
+        print(as_text(report))
+        for line in left_out(report):
+            print(line, file=sys.stderr)
 
 
 def as_text(report: dict[str, Any]) -> str:
@@ -77,6 +86,14 @@ def as_text(report: dict[str, Any]) -> str:
             f"  {band['band']:22} {band['positions']:9,}  {_share(band['accuracy']):>8}  {band['log_loss']:8.4f}"
         )
     return "\n".join(lines)
+
+
+def left_out(report: dict[str, Any]) -> Iterator[str]:
+    """What was refused of the records and of the yardstick, a line each, as `train` says it."""
+    for kind in ("", "d1_"):
+        if reasons := report.get(f"{kind}refused"):
+            refusals = Refusals(report[f"{kind}records_read"], Counter(reasons), report[f"{kind}first_refused"])
+            yield f"left out: {refusals}"
 
 
 def rare_as_text(name: str, figures: dict[str, Any]) -> str:

@@ -64,6 +64,7 @@ def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) 
     assert kind_of(str(nets / name)) is kind
     report = judge(str(nets / name), (SAMPLE,), positions=200, batch_size=100)
     assert report["positions"] == 200
+    assert (report["records_read"], report["refused"]) == (300, {})
     assert 0 < report["log_loss"] < 2
     has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
     assert ("policy_accuracy" in report) == ("draw" in report) == has_policy

@@ -31,6 +31,31 @@ def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out
     assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
 
 
+def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, capsys):
+    raw = bytearray(held_out.read_bytes())
+    raw[38 * 3] |= 0xFE  # a king off the board
+    data, yardstick = tmp_path / "data.hcpe", tmp_path / "yardstick.hcpe"
+    data.write_bytes(raw)
+    yardstick.write_bytes(raw[: 38 * 9] + b"rest")
+    JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,)).run()
+    king, ends = "a king off the board, missing, or two on a square", "the file ends inside it"
+    count = len(raw) // 38
+    assert capsys.readouterr().err.splitlines() == [
+        f"left out: {count:,} records read, 1 refused (1 {king}); first: {data} record 4: {king}",
+        f"left out: 10 records read, 2 refused (1 {ends}, 1 {king}); first: {yardstick} record 10: {ends}; "
+        f"{yardstick} record 4: {king}",
+    ]
+    JudgeNet("lite-16-4-32", (data,), yardstick=(yardstick,), json=True).run()
+    said = capsys.readouterr()
+    report = json.loads(said.out)
+    assert said.err == ""
+    assert report["positions"] == count - 1
+    of_data = {"records_read": count, "refused": {king: 1}, "first_refused": [f"{data} record 4: {king}"]}
+    assert report.items() >= of_data.items()
+    assert (report["d1_records_read"], report["d1_refused"]) == (10, {ends: 1, king: 1})
+    assert report["d1_first_refused"] == [f"{yardstick} record 10: {ends}", f"{yardstick} record 4: {king}"]
+
+
 def test_an_onnx_file_is_tested_like_its_module(tmp_path):
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
