@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from experiments.arena.engines import ask_engine
-from experiments.arena.process import ends_as_interrupts
 from experiments.arena.searcher import Searcher
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.league.participant import Participant, parse_participant, unique_names
@@ -25,6 +24,7 @@ from experiments.nets import as_player
 from experiments.progress import Progress
 from search.alphabeta.bench import POSITIONS
 from search.machine.bounds import check_numbers
+from search.machine.interrupt import ends_as_interrupts
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
 

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from experiments.installed import installed_program
 from lite.datasets.provenance import FILES, digests_of
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
-from search.machine.interrupt import requests_to_end
+from search.machine.interrupt import ends_as_interrupts
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
@@ -153,17 +152,3 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         process.wait()
     except KeyboardInterrupt:
         process.kill()
-
-
-@contextlib.contextmanager
-def ends_as_interrupts() -> Iterator[None]:
-    """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter."""
-    # Signals are the main thread's.
-    numbers = requests_to_end() if threading.current_thread() is threading.main_thread() else []
-    # What a script starts with `&` ignores SIGINT, and so would all that it starts and has to end by it.
-    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in before:
-            signal.signal(number, handler)

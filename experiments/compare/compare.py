@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 import torch
 
-from experiments.arena.process import ends_as_interrupts
 from experiments.compare.comparison import (
     choose_positions,
     finish_run,
@@ -57,6 +56,7 @@ from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
+from search.machine.interrupt import ends_as_interrupts
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.process import ends_as_interrupts
 from experiments.arena.strength import in_words
 from experiments.factory.cut import cut_evenly
 from experiments.factory.jobs import run_jobs
@@ -29,7 +28,7 @@ from search.evaluation.shipped import network_file
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
-from search.machine.interrupt import interrupt_flag
+from search.machine.interrupt import ends_as_interrupts, interrupt_flag
 
 CONFIGURATION, RESULTS, TABLE = "sweep.toml", "points.jsonl", "table.md"
 """In the folder of the sweep."""

@@ -12,6 +12,7 @@ import tyro
 from lite.amounts import amount
 from lite.datasets.convert import Conversion, convert, counted
 from liteshogi.commands.arguments import Json, Output
+from search.machine.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Command(Conversion):
     json: Json = False
 
     def run(self) -> None:
-        summary = convert(self)
+        with ends_as_interrupts():
+            summary = convert(self)
         print(json.dumps(summary, ensure_ascii=False) if self.json else as_text(summary))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from experiments.nets import export
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
+from search.machine.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Command:
     json: Json = False
 
     def run(self) -> None:
-        found = export(self.net, self.output, self.data, self.draw, self.overwrite)
+        with ends_as_interrupts():
+            found = export(self.net, self.output, self.data, self.draw, self.overwrite)
         if self.json:
             print(json.dumps(found))
             return

@@ -54,6 +54,21 @@ def interrupt_flag(patient: bool = False) -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
+def ends_as_interrupts() -> Iterator[None]:
+    """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter, and
+    files under way would stay behind."""
+    # Signals are the main thread's.
+    numbers = requests_to_end() if threading.current_thread() is threading.main_thread() else []
+    # What a script starts with `&` ignores SIGINT, and so would all that it starts and has to end by it.
+    before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+@contextmanager
 def ended_by_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     """Ctrl-C calls `stop`, and becomes KeyboardInterrupt when what that ends has come back: amid it, it would leave
     threads at work behind. A second one is raised at once. Where somebody has a handler of his own, he alone hears it.

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ BARE = (
     "            raise ModuleNotFoundError(name, name=name)\nsys.meta_path.insert(0, Missing())\n"
     "sys.argv = ['liteshogi', *{arguments!r}]\n{main}"
 )
+SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 MAIN = "from liteshogi.__main__ import main; main()"
 
 
@@ -95,3 +97,15 @@ def test_breaking_off_is_one_line(monkeypatch, capsys):
         front_door.main()
     assert ended.value.code == 130
     assert capsys.readouterr().err.strip() == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("words", [["convert", str(SAMPLE), "-o", "a.hcpe"], ["export", "dense-64-16", "-o", "net.h"]])
+def test_a_request_to_end_leaves_no_hidden_file(words, tmp_path):
+    """It comes when all is written under hidden names."""
+    end = "import os, signal, sys; from search.machine.files import WholeFile\n"
+    end += "WholeFile.finish = lambda file: os.kill(os.getpid(), signal.SIGTERM)\n"
+    script = f"{end}sys.argv = ['liteshogi', *{words!r}]\n{MAIN}"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=250)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+    assert not list(tmp_path.iterdir())

@@ -38,18 +38,3 @@ def test_a_request_to_end_reaches_shogiarena(tmp_path, name):
         process.send_signal(getattr(signal, name))
         assert process.wait(60) == 130
     assert (tmp_path / "closed").exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_what_a_script_left_behind_can_end_what_it_starts():
-    """A shell has programs in its background ignore SIGINT, `nohup` SIGHUP; programs that they start inherit both."""
-    ask = [sys.executable, "-c", "import signal; print([signal.getsignal(n) == signal.SIG_IGN for n in (2, 1)])"]
-    before = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)]
-    try:
-        assert subprocess.check_output(ask, text=True) == "[True, True]\n"
-        with arena.ends_as_interrupts():
-            assert subprocess.check_output(ask, text=True) == "[False, True]\n"
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGINT, before[0])
-        signal.signal(signal.SIGHUP, before[1])

@@ -13,7 +13,7 @@ import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.material import material_network
-from search.machine.interrupt import ended_by_interrupt, run_beside
+from search.machine.interrupt import ended_by_interrupt, ends_as_interrupts, run_beside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to this process alone there")
 WORK = """
@@ -125,3 +125,17 @@ def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
         else:
             assert process.wait(20) == 0
     assert (tmp_path / "saved").exists() != ignored
+
+
+def test_what_a_script_left_behind_can_end_what_it_starts():
+    """A shell has programs in its background ignore SIGINT, `nohup` SIGHUP; programs that they start inherit both."""
+    ask = [sys.executable, "-c", "import signal; print([signal.getsignal(n) == signal.SIG_IGN for n in (2, 1)])"]
+    before = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)]
+    try:
+        assert subprocess.check_output(ask, text=True) == "[True, True]\n"
+        with ends_as_interrupts():
+            assert subprocess.check_output(ask, text=True) == "[False, True]\n"
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGHUP, before[1])
