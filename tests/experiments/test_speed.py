@@ -82,6 +82,7 @@ def test_engines_are_timed_by_their_own_cpu(scripted, capsys):
     assert (quick["ratio"], quick["depth"]) == (1.0, 7.0)
     assert 3 < slow["ratio"] < 9  # 6, less or more by the little that reading and answering take
     assert slow["nps"] < quick["nps"]
+    assert quick["wall_nps"] < 2000 < quick["nps"]  # it sleeps for half a second
     told = Path(f"{scripted}.told").read_text().splitlines()
     assert {"setoption name Threads value 1", "setoption name USI_Hash value 64"} <= set(told)
     assert told[-1] == "setoption name USI_Hash value 8"

@@ -122,7 +122,7 @@ def test_the_engine_has_this_projects_environment_and_what_programs_need(scripte
 )
 def test_engines_that_do_not_start_are_told_by_name(scripted, behaviour, words, monkeypatch):
     monkeypatch.setattr(engines, "USIOK_SECONDS", 1.0 if behaviour == "mute" else 60.0)
-    monkeypatch.setattr(engines, "READY_SECONDS", 1.0)
+    monkeypatch.setattr(engines, "READY_SECONDS", 1.0 if behaviour == "deaf" else 60.0)
     with pytest.raises(ValueError, match=f"'{behaviour}': {words}"):
         ask_engine(scripted.command(behaviour))
 

@@ -67,10 +67,8 @@ def test_a_request_to_end_leaves_the_cluster_and_goes_on(cluster, node, tmp_path
     with start(tmp_path, 60, 200, 0, cluster.address) as process:
         wait_for_lines(process, tmp_path, 6)
         process.send_signal(getattr(signal, name))
-        begun = time.monotonic()
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert time.monotonic() - begun < 15
     assert "the same command goes on" in errors
     assert not list(tmp_path.glob("*.part"))
     assert 6 <= lines_of(tmp_path) < 60

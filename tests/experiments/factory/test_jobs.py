@@ -35,7 +35,7 @@ def test_an_endless_supply_is_drawn_as_it_is_used():
 
 
 def test_a_worker_is_opened_once_a_thread():
-    threads, opened = set(), []
+    threads, opened, together = set(), [], threading.Barrier(3)
 
     class Task(ToyTask):
         def open(self):
@@ -43,8 +43,9 @@ def test_a_worker_is_opened_once_a_thread():
             return self
 
         def run(self, job):
-            threads.add(threading.current_thread())
-            time.sleep(0.002)
+            if threading.current_thread() not in threads:
+                threads.add(threading.current_thread())
+                together.wait(60)  # else two might have done all before the third begins
             return Product(b"", {})
 
         def stop(self):
@@ -84,17 +85,31 @@ def test_a_worker_that_stops_unasked_is_a_failure():
 def test_a_wish_to_stop_ends_long_jobs_and_threads():
     before = threading.active_count()
     wished = threading.Event()
-    threading.Timer(0.3, wished.set).start()
+    timer = threading.Timer(0.3, wished.set)
+    timer.start()
     assert not list(run_jobs(ToyTask(100), numbered(range(9)), workers=4, stop=wished.is_set))
+    timer.join()
     assert threading.active_count() == before
 
 
 def test_what_is_whole_comes_after_a_wish_to_stop():
     """The first product is taken late, when all are whole."""
-    found, wished = [], []
-    for number, _ in run_jobs(ToyTask(), numbered(range(6)), workers=3, stop=lambda: bool(wished)):
-        if not wished:
-            time.sleep(0.3)
+    done, found, wished = [], [], []
+
+    class Task(ToyTask):
+        def open(self):
+            return self
+
+        def run(self, job):
+            done.append(job)
+            return Product(b"", {})
+
+        def stop(self):
+            pass
+
+    for number, _ in run_jobs(Task(), numbered(range(6)), workers=3, stop=lambda: bool(wished)):
+        while len(done) < 6:
+            time.sleep(0.01)
         wished.append(True)
         found.append(number)
     assert sorted(found) == list(range(6))

@@ -250,7 +250,7 @@ def test_a_stop_before_the_search_begins_still_gives_a_move(engine):
 def test_the_search_ends_in_time_without_a_timer(engine, monkeypatch):
     monkeypatch.setattr("search.clock.started", lambda thread: None)
     engine.set_position("startpos")
-    engine.ready(Budget(50, 50))
+    engine.ready(Budget(300, 300))
     found = engine.search(Limits(nodes=10**10))
     assert engine.clock.overdue() is not None
     assert found.depth > 1

@@ -31,19 +31,13 @@ with interrupt_flag() as interrupted:
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
 
-def press(times: int = 1) -> None:
-    for _ in range(times):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def pressed():
     """pressed(seconds): Ctrl-C is pressed after so long."""
     timers = []
 
-    def begin(seconds: float, times: int = 1) -> None:
-        timers.append(threading.Timer(seconds, press, (times,)))
+    def begin(seconds: float) -> None:
+        timers.append(threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)))
         timers[-1].start()
 
     yield begin
@@ -64,22 +58,33 @@ def test_a_search_ends_in_the_midst_of_a_depth(pressed, threads, multipv):
 
 
 def test_whoever_has_a_handler_hears_ctrl_c_alone(pressed):
-    heard = []
+    heard: list[int] = []
+
+    def until_heard() -> None:
+        while not heard:
+            time.sleep(0.01)
+
     before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
     try:
         pressed(0.05)
         with ended_by_interrupt(pytest.fail):
-            run_beside(lambda: time.sleep(0.3), pytest.fail)
+            run_beside(until_heard, pytest.fail)
     finally:
         signal.signal(signal.SIGINT, before)
     assert heard == [1]
 
 
-def test_a_second_one_is_raised_at_once(pressed):
+def test_a_second_one_is_raised_at_once():
     stopped = []
-    pressed(0.05, times=2)
+
+    def press_twice() -> None:
+        signal.raise_signal(signal.SIGINT)
+        assert stopped == [1]
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it was not raised")
+
     with pytest.raises(KeyboardInterrupt), ended_by_interrupt(lambda: stopped.append(1)):
-        time.sleep(60)
+        press_twice()
     assert stopped == [1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -92,7 +97,7 @@ def test_work_has_ended_when_an_exception_leaves(pressed):
         time.sleep(0.3)
         ended.append(1)
 
-    pressed(0.05)
+    pressed(0.5)
     with pytest.raises(KeyboardInterrupt):
         run_beside(work, stop.set)
     assert ended == [1]
@@ -123,7 +128,7 @@ def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
             assert process.poll() is None
             process.kill()
         else:
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
     assert (tmp_path / "saved").exists() != ignored
 
 

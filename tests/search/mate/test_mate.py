@@ -228,7 +228,7 @@ def test_the_verb_prints_one_object(capsys):
 def test_a_mate_at_the_root_ends_the_search():
     beside, proved = RootMate(), threading.Event()
     beside.begin(position_from_sfen(MATE_IN_ELEVEN), 1_000_000, proved.set)
-    assert proved.wait(30)
+    assert proved.wait(60)
     mate = beside.end()
     assert mate is not None
     assert mate.plies == 11

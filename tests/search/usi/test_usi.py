@@ -109,9 +109,12 @@ def test_the_last_line_told_is_the_one_played(session, monkeypatch):
 
 def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
     monkeypatch.setattr("search.alphabeta.engine.PROGRESS_SECONDS", 0.02)
-    session.send("position startpos", "go movetime 500")
-    told = [line.split() for line in session.until("bestmove") if " currmove " in line]
-    assert len(told) > 5
+    session.send("position startpos", "go infinite")
+    lines: list[str] = []
+    while sum(" currmove " in line for line in lines) < 6:
+        lines += session.until("info depth")
+    lines += session.send("stop").until("bestmove")
+    told = [line.split() for line in lines if " currmove " in line]
     for words in told:
         assert is_legal(position_from_sfen("startpos"), np.int64(move_from_usi(words[words.index("currmove") + 1])))
         assert 1 <= int(words[words.index("currmovenumber") + 1]) <= 30
@@ -378,7 +381,9 @@ def test_an_empty_line_tells_a_waiting_gui_that_it_compiles(monkeypatch):
     ready = session.usi._ready_engine
 
     def slowly():
-        time.sleep(0.2)
+        end = time.monotonic() + 60
+        while session.transcript.count("< ") < 2 and time.monotonic() < end:
+            time.sleep(0.01)
         return ready()
 
     monkeypatch.setattr(session.usi, "_ready_engine", slowly)
