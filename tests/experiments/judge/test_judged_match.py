@@ -55,7 +55,7 @@ def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path):
     assert scripted.asked()[0].endswith("go nodes 500")
 
 
-def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path):
+def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, known_judge):
     judging = Judging("liteshogi", ("USI_Hash=16",), judge_nodes=300, ledger=tmp_path / "ledger.jsonl", workers=2)
     level = play_judged_match(match, judging)
     assert (level["share"], level["share_error"], level["games"], level["pairs"]) == (0.5, 0.0, 6, 3)

@@ -66,7 +66,7 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
     assert scripted.asked() == asked
 
 
-def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path):
+def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path, known_judge):
     judging = Judging(
         judge="liteshogi", judge_option=("USI_Hash=16",), judge_nodes=3000, ledger=tmp_path / "l.jsonl", workers=1
     )

@@ -50,7 +50,7 @@ def written(entries: dict[str, list[str]], order: list[str], end: str = "\n") ->
 
 @pytest.fixture(scope="module")
 def entries() -> dict[str, list[str]]:
-    return random_entries(40, 1)
+    return random_entries(20, 1)
 
 
 @pytest.mark.parametrize("whole", [search.usi.book.READ_WHOLE, 0])
