@@ -104,7 +104,7 @@ def test_jobs_without_records_land_too(tmp_path):
     assert landed(tmp_path) == [8]
 
 
-@settings(max_examples=60)  # a disk takes the time that it takes
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_prefix_goes_on(data, tmp_path_factory):
     """A kill leaves a prefix of the ledger, and at least the bytes that it speaks of, the shard's name or `.part`."""
