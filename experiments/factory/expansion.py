@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.factory.description import Description
-from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
+from experiments.factory.expand import ExpandTask, Mixture
 from experiments.factory.jobs import Product
 from experiments.factory.labels import HOW, Label, NetworkLabels
 from experiments.factory.produce import produce
 from experiments.factory.seen import Seen, code_hashes
+from experiments.factory.sources import Sources
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
-from lite.records.encode import position_records
-from lite.records.file import BLOCK_POSITIONS, RecordFile, Refusals
-from lite.records.formats import HCPE, hcpe_dtype, record_files
+from lite.records.file import BLOCK_POSITIONS
+from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
 from search.machine.bounds import check_numbers
-from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
 
 NODES_A_JOB = 5_000_000
@@ -104,13 +101,14 @@ class Expansion(Relabelling):
 
 
 def relabel(options: Relabelling) -> dict[str, Any]:
-    """Give every recorded position another label; the folder's totals. Raises as `produce` does."""
+    """Give every recorded position another label; the folder's totals, with records_read, refused and first_refused of
+    the data, which a line on standard error tells, too. Raises as `produce` does."""
     only_played = Mixture(played=1.0, random=0.0)
     return _work("relabel", options, only_played, options.labels.net, None, Seen(1))
 
 
 def expand(options: Expansion) -> dict[str, Any]:
-    """Make and label positions of the wanted kinds; the folder's totals. Raises as `produce` does."""
+    """Make and label positions of the wanted kinds; what `relabel` returns. Raises as `produce` does."""
     options.mixture.check()
     check_numbers(options, "positions", most=None)
     return _work("expand", options, options.mixture, options.searched, options.positions, Seen())
@@ -139,13 +137,14 @@ def _work(
     told["labels"].pop("net")
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
-    sources = _sources_a_job(mixture, labels)
-    files = [RecordFile(path, check_moves=False, block_positions=sources) for path in record_files(options.data)]
-    stretches = None if again else sum(len(file.blocks) for file in files)
+    sources = Sources(options.data, _sources_a_job(mixture, labels))
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
     description = Description(verb, told, options.data, nets)
-    return produce(place, description, task, _jobs(files, again), goal, finish, total=stretches)
+    total = None if again else len(sources)
+    report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
+    sources.tell_refused()
+    return report | sources.refusals.figures()
 
 
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
@@ -154,20 +153,6 @@ def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
     each = made * (labels.nodes or (100_000 if labels.depth else 20))
     each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
     return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
-
-
-def _jobs(files: Sequence[RecordFile], again: bool) -> Iterator[tuple[int, ExpandJob]]:
-    """The recorded positions in stretches, the files' blocks, in their order; `again` and again, or once."""
-    number = 0
-    for turn in count() if again else range(1):
-        for file in files:
-            refusals = Refusals()
-            for block in file.blocks:
-                found = file.read_block(block, refusals)
-                records = position_records(found, HCPE, HCP).view(hcpe_dtype)
-                yield number, ExpandJob(number, turn, records)
-                number += 1
-            file.judge(refusals)
 
 
 class Unmet:

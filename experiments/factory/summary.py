@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from lite.amounts import amount
+from lite.records.file import Refusals
 
 
 def as_text(report: dict[str, Any]) -> str:
     """The totals of a folder for a reader."""
-    told = ("folder", "jobs", "bytes", "ended", "positions")
+    told = ("folder", "jobs", "bytes", "ended", "positions", *Refusals().figures())
     lines = [
         f"{report['folder']}: {amount(report.get('positions', 0), 'position')} of {amount(report['jobs'], 'job')}, "
         f"{amount(report['bytes'], 'byte')}"

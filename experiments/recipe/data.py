@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,17 +15,15 @@ from experiments.factory.jobs import Product
 from experiments.factory.labels import NetworkLabels
 from experiments.factory.produce import Place, produce
 from experiments.factory.seen import Seen
+from experiments.factory.sources import Sources
 from experiments.factory.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.factory.walk import sample_codes
 from experiments.recipe.plan import Data
-from lite.records.encode import position_records
-from lite.records.file import RecordFile, Refusals
-from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype, record_files
+from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.rules.huffman import HCP
 
 WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
 TREE_NODES, TREE_EACH = 1000, 32
@@ -49,9 +46,11 @@ def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
     description = Description("recipe tree", told, [source], {"searched": folder / teacher})
     place = Place(folder / data.name, HCPE, workers)
     task = TreeTask(net, WHERE[data.where])
-    goal, files = ("positions", data.positions), _files(source, TREE_SOURCES)
-    jobs, unmet = _jobs(files, data.every), Unmet(place.folder, Seen())
-    return int(produce(place, description, task, jobs, goal, unmet, total=_stretches(files))["positions"])
+    goal, sources = ("positions", data.positions), Sources([source], TREE_SOURCES)
+    jobs, unmet = sources.jobs(every=data.every), Unmet(place.folder, Seen())
+    made = produce(place, description, task, jobs, goal, unmet, total=len(sources))
+    sources.tell_refused()
+    return int(made["positions"])
 
 
 def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
@@ -63,8 +62,10 @@ def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
     labels = LabelsWithout(net, "search", data.nodes, left_out=left_out)
     task = ExpandTask(Mixture(played=1.0, random=0.0), labels, net, 0.0, 600.0, 1, distinct=False)
     place = Place(folder / data.name, HCPE, workers)
-    files = _files(source, SEARCHED_SOURCES)
-    return int(produce(place, description, task, _jobs(files), total=_stretches(files))["positions"])
+    sources = Sources([source], SEARCHED_SOURCES)
+    made = produce(place, description, task, sources.jobs(), total=len(sources))
+    sources.tell_refused()
+    return int(made["positions"])
 
 
 @dataclass(frozen=True)
@@ -126,25 +127,3 @@ class TreeWorker:
         records["hcp"], records["score"], records["padding"] = codes, scores, NO_RESULT
         kept = records[scores != UNLABELLED]
         return Product(kept.tobytes(), {"positions": len(kept), "sources": len(job.sources)})
-
-
-def _files(source: Path, size: int) -> list[RecordFile]:
-    """The files of a source, in blocks of so many positions."""
-    return [RecordFile(path, check_moves=False, block_positions=size) for path in record_files([source])]
-
-
-def _stretches(files: Sequence[RecordFile]) -> int:
-    """How many jobs there are."""
-    return sum(len(file.blocks) for file in files)
-
-
-def _jobs(files: Sequence[RecordFile], every: int = 1) -> Iterator[tuple[int, ExpandJob]]:
-    """Stretches, a block each, every so-many-th of their positions taken: neighbours of a game lead to much the
-    same."""
-    number = 0
-    for file in files:
-        refusals = Refusals()
-        for block in file.blocks:
-            records = position_records(file.read_block(block, refusals), HCPE, HCP).view(hcpe_dtype)
-            yield number, ExpandJob(number, 0, records[::every])
-            number += 1

@@ -13,6 +13,7 @@ from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, Labelling, Relabelling, expand, relabel
 from experiments.factory.seen import code_hashes
 from experiments.factory.study import STATIC, Studio
+from experiments.factory.summary import as_text
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
 from lite.datasets.stat import describe
@@ -125,6 +126,26 @@ def test_relabelling_keeps_what_was_recorded(source, tmp_path):
     after = records_in(tmp_path / "static")
     assert after["hcp"].tolist() == before["hcp"][~checks].tolist()
     assert after["move"].tolist() == before["move"][~checks].tolist()
+
+
+def test_what_cannot_be_read_is_told_once(source, tmp_path, capsys):
+    damaged = np.fromfile(source, hcpe_dtype)[:300]
+    damaged["hcp"][[7, 250]] = 255
+    path = tmp_path / "damaged.hcpe"
+    path.write_bytes(damaged.tobytes() + b"cut")
+    alone, goal = Workforce(1), 400
+    for work in (
+        lambda: relabel(Relabelling((path,), tmp_path / "labelled", workforce=alone)),
+        lambda: expand(Expansion((path,), tmp_path / "more", mixture=MIXTURE, positions=goal, workforce=alone)),
+    ):
+        report = work()
+        assert sum(report["refused"].values()) == 3
+        assert [line.split(":")[0] for line in report["first_refused"]] == [
+            f"{path} record {number}" for number in (301, 8, 251)
+        ]
+        said = capsys.readouterr().err
+        assert said.count("left out: 301 records read, 3 refused (") == 1
+        assert "refused" not in as_text(report)
 
 
 def cshogi_board(code: np.ndarray) -> cshogi.Board:
