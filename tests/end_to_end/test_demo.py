@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import cshogi.KIF
 import pytest
 
+from experiments import demo
+from lite.records.file import RecordFile
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
 
+POSITIONS = 40_000
+
+
+@pytest.fixture
+def shorter(tmp_path, monkeypatch):
+    """The sample's first games alone."""
+    folder, name = tmp_path / "sample", "teacher_sample.hcpe3"
+    shutil.copytree(demo.SAMPLE, folder)
+    whole = (demo.SAMPLE / name).read_bytes()
+    (folder / name).write_bytes(whole[: RecordFile(folder / name, block_positions=POSITIONS).blocks[0].stop])
+    monkeypatch.setattr(demo, "SAMPLE", folder)
+
 
 @pytest.mark.timeout(600)
-def test_the_demo_makes_what_it_promises(tmp_path, capsys):
-    Demo(output=tmp_path, epochs=2, nodes=300, json=True).run()
+def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
+    output = tmp_path / "demo"
+    Demo(output=output, epochs=2, nodes=300, json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert figures["accuracy"]["demo"] > 0.55
     assert figures["accuracy"]["default"] > figures["accuracy"]["material"]
-    assert figures["positions"] > 1_000_000
-    assert load_network(tmp_path / "demo.safetensors").width == 96
-    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
-    game = cshogi.KIF.Parser.parse_str((tmp_path / "game.kifu").read_text(encoding="utf-8"))
+    assert figures["positions"] > 3 * POSITIONS
+    assert load_network(output / "demo.safetensors").width == 96
+    assert (output / "demo.png").read_bytes().startswith(b"\x89PNG")
+    game = cshogi.KIF.Parser.parse_str((output / "game.kifu").read_text(encoding="utf-8"))
     assert len(game.moves) == figures["game"]["moves"]

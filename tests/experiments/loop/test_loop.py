@@ -32,11 +32,19 @@ from lite.training.checkpoint import load_model
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import ValueRun
+from liteshogi.__main__ import _run
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 from search.machine.folder_lock import FolderLock
 
 ROOT = Path(__file__).parents[3]
+MAIN = """
+from experiments.factory import expansion
+from liteshogi.__main__ import main
+expansion.NODES_A_JOB = 4_000
+main()
+"""
+"""The commands in another process, of jobs as small as here."""
 STAGES = ["games", "positions", "held-out-games", "held-out-positions", "training", "folding", "gate"]
 TRAINING = ValueTraining(
     data=(), network=DenseConfig(8, (8,), 2), optimiser=OptimiserConfig(learning_rate=0.01), batch_size=64, epochs=2
@@ -209,31 +217,34 @@ def without_times(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-def test_a_killed_command_goes_on(tmp_path):
+def test_a_killed_command_goes_on(tmp_path, capsys):
     (tmp_path / "config.json").write_text('{"kind": "dense", "width": 8, "batch-size": 64, "epochs": 1}')
     words = "--generations 1 --positions 400 --nodes 20 --max-moves 40 --random 0 --tree 1 --label-nodes 10 --workers 1"
     words += " --gate-games 10 --gate-nodes 10 --held-out 0.1"
 
     def command(folder: str) -> list[str]:
         options = ["--config", str(tmp_path / "config.json"), "-o", str(tmp_path / folder), "--json"]
-        return [sys.executable, "-m", "liteshogi", "loop", *words.split(), *options]
+        return ["loop", *words.split(), *options]
 
     def stages() -> int:
         path = tmp_path / "killed" / LEDGER
         return path.read_bytes().count(b'"stage"') if path.exists() else 0
 
-    process = subprocess.Popen(command("killed"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", MAIN, *command("killed")], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     end = time.monotonic() + 100
     while stages() < 3 and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
     time.sleep(0.1)
     process.kill()
     process.communicate()
-    found = [
-        json.loads(subprocess.run(command(folder), cwd=ROOT, check=True, capture_output=True).stdout)
-        for folder in ("killed", "uncut")
-    ]
-    assert without_times(found[0]) == without_times(found[1])
+    assert 3 <= stages() < 1 + len(STAGES)
+    reports = []
+    for folder in ("killed", "uncut"):
+        _run(command(folder))
+        reports.append(without_times(json.loads(capsys.readouterr().out)))
+    assert reports[0] == reports[1]
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "uncut")
 
 
