@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import read_log
 from lite.workers import Workers
-from tests.lite.training.write_losses import RUNS
+from liteshogi.__main__ import _run
+from tests.lite.training.write_losses import RUNS, STEPS
 
 pytestmark = pytest.mark.timeout(900)  # a minute where the cores are free; processes that wait for each other need both
 TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
@@ -53,7 +54,7 @@ def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFact
 def test_two_processes_take_the_steps_of_one(figures: list[Path], name: str) -> None:
     """Also where shares differ in size, where one is empty, and where filters leave positions out."""
     one, two = (json.loads((folder / f"{name}.json").read_text()) for folder in figures)
-    steps = RUNS[name].get("max_steps", 100)
+    steps = RUNS[name].get("max_steps", STEPS)
     assert len(one["losses"]) == steps
     np.testing.assert_allclose(two["losses"], one["losses"], rtol=0, atol=1e-9)
     for weight, values in one["weights"].items():
@@ -110,10 +111,7 @@ def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> 
     assert "exitcode  : -9 " in said
     step = load_state(folder / "state.safetensors")[1]["step"]
     # One process goes on where two were, and nothing holds the folder.
-    words = ("--config", folder / "config.json", "--resume", "--max-steps", 3)
-    alone = python("-m", "liteshogi", "train", "dense", *words)
-    said = alone.communicate(timeout=120)[1]
-    assert alone.returncode == 0, said
+    assert _run(["train", "dense", "--config", str(folder / "config.json"), "--resume", "--max-steps", "3"]) == 0
     assert load_model(folder)[1]["step"] == step + 3
 
 

@@ -29,7 +29,8 @@ RUNS = {
     "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
     "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
 }
-"""The run that is resumed is cut after 40 steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
+STEPS, CUT = 50, 20
+"""The run that is resumed is cut after CUT steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
 serve. Odd batches leave no equal shares, and those of one position nothing for one of two processes. HalfKP's steps are
 fewer, for each takes both processes a tenth of a second."""
 
@@ -50,10 +51,10 @@ class ObservedRun(ValueRun):
 def main(records: Path, held_out: Path, folder: Path) -> None:
     torch.set_default_dtype(torch.float64)
     for name, changes in RUNS.items():
-        common = {"batch_size": 127, "epochs": 10, "max_steps": 100, "optimiser": OptimiserConfig(learning_rate=0.003)}
+        common = {"batch_size": 127, "epochs": 10, "max_steps": STEPS, "optimiser": OptimiserConfig(learning_rate=0.003)}
         options = ValueTraining((records,), folder / name, (held_out,), **(common | changes))
         losses: list[float] = []
-        for part in ({"max_steps": 40}, {"max_steps": 60, "resume": True}) if name == "resumed" else ({},):
+        for part in ({"max_steps": CUT}, {"max_steps": STEPS - CUT, "resume": True}) if name == "resumed" else ({},):
             run = ObservedRun(replace(options, **part))
             figures = run.train()
             losses += run.taken
