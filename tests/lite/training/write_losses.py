@@ -51,7 +51,12 @@ class ObservedRun(ValueRun):
 def main(records: Path, held_out: Path, folder: Path) -> None:
     torch.set_default_dtype(torch.float64)
     for name, changes in RUNS.items():
-        common = {"batch_size": 127, "epochs": 10, "max_steps": STEPS, "optimiser": OptimiserConfig(learning_rate=0.003)}
+        common = {
+            "batch_size": 127,
+            "epochs": 10,
+            "max_steps": STEPS,
+            "optimiser": OptimiserConfig(learning_rate=0.003),
+        }
         options = ValueTraining((records,), folder / name, (held_out,), **(common | changes))
         losses: list[float] = []
         for part in ({"max_steps": CUT}, {"max_steps": STEPS - CUT, "resume": True}) if name == "resumed" else ({},):
