@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.machine.jit import jit
+from search.machine.memory import sparse_zeros
 
 MEGABYTES = 256
 """For 33 million positions: what was met longer ago than that may be met again."""
@@ -25,7 +26,7 @@ class Seen:
 
     def __init__(self, megabytes: int = MEGABYTES) -> None:
         """`megabytes` is a power of two."""
-        self._slots = np.zeros(megabytes << 17, np.uint64)
+        self._slots = sparse_zeros(megabytes << 17, np.uint64)
 
     def add(self, hashes: np.ndarray) -> np.ndarray:
         """Enter hashes u8 (n,), none of them 0; bool (n,): not met before."""

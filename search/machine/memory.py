@@ -20,35 +20,39 @@ CACHE_LINE = 64
 HUGE_PAGE = 2 << 20
 
 
-def _huge_zeros(size: int) -> np.ndarray:
-    """Zeroed bytes, more than `size`, on huge pages where the system grants them.
-
-    A table that is touched all over has a page of 4 KB missing from the processor's page tables at almost every touch;
-    walking them took a tenth of the search's time.
-    """
+def _mapped_zeros(size: int, advice: str) -> np.ndarray:
+    """Zeroed bytes of the system, `size` of them, which is told how they will be used by a flag of mmap's."""
     try:
         if hasattr(mmap, "MAP_ANONYMOUS"):  # private: shared memory has no huge pages by default
-            memory = mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         else:
-            memory = mmap.mmap(-1, size + HUGE_PAGE)
+            memory = mmap.mmap(-1, size)
     except (OSError, ValueError, OverflowError):
         raise MemoryError(f"no room for {size >> 20} MB") from None
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # the kernel was built without them
-            memory.madvise(mmap.MADV_HUGEPAGE)
+    if hasattr(mmap, advice):
+        with contextlib.suppress(OSError):  # the kernel was built without huge pages
+            memory.madvise(getattr(mmap, advice))
     return np.frombuffer(memory, np.uint8)
 
 
 def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """A zeroed array that begins on a cache line, a large one on a huge page; MemoryError if there is no room.
+    """A zeroed array that begins on a cache line, a large one on a huge page where the system grants them;
+    MemoryError if there is no room.
 
-    The system hands the pages out when they are first touched.
+    The system hands the pages out when they are first touched. A table that is touched all over has a page of 4 KB
+    missing from the processor's page tables at almost every touch; walking them took a tenth of the search's time.
     """
     size = count * np.dtype(dtype).itemsize
     large = size >= 2 * HUGE_PAGE
-    raw = _huge_zeros(size) if large else np.zeros(size + CACHE_LINE, np.uint8)
+    raw = _mapped_zeros(size + HUGE_PAGE, "MADV_HUGEPAGE") if large else np.zeros(size + CACHE_LINE, np.uint8)
     start = -raw.ctypes.data % (HUGE_PAGE if large else CACHE_LINE)
     return raw[start : start + size].view(dtype)
+
+
+def sparse_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
+    """A zeroed array of which perhaps little is ever touched, here and there: on small pages, for of huge ones, which
+    NumPy asks for, a few hundred touches take all. MemoryError if there is no room."""
+    return _mapped_zeros(count * np.dtype(dtype).itemsize, "MADV_NOHUGEPAGE").view(dtype)
 
 
 class _Memory:

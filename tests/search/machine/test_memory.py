@@ -1,14 +1,18 @@
-"""Records that Python hands to jitted code: their memory, what they keep alive, and their copies."""
+"""Records that Python hands to jitted code: their memory, what they keep alive, and their copies. Large arrays."""
 
 from __future__ import annotations
 
 import gc
+import mmap
+import sys
 import weakref
+from pathlib import Path
 
 import numba
 import numpy as np
+import pytest
 
-from search.machine.memory import CACHE_LINE, new_record, record_dtype
+from search.machine.memory import CACHE_LINE, new_record, record_dtype, sparse_zeros
 
 COUNTS = record_dtype([("small", np.uint8), ("large", np.int64), ("many", np.int32, 3)])
 
@@ -47,3 +51,19 @@ def test_a_record_keeps_alive_what_it_points_to():
     del record
     gc.collect()
     assert ended() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_what_is_touched_here_and_there_takes_no_more():
+    before, words = resident_bytes(), 1 << 25
+    array = sparse_zeros(words, np.uint64)
+    array[:: words // 200] += 1
+    assert resident_bytes() - before < array.nbytes // 10
+    assert (array[:: words // 200] == 1).all()
+    with pytest.raises(MemoryError, match="no room for"):
+        sparse_zeros(1 << 60, np.uint64)
+
+
+def resident_bytes() -> int:
+    """Memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
