@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from search.machine import cache_files
+
 FEATURES = {"half_kp": ("HalfKP(Friend)", 0x5D69D5B8, 125_388), "k_p": ("K+P", 0x3F5717FF, 1710)}
 
 # How long an example takes is the machine's affair; the fixtures that examples share are folders and open engines.
@@ -20,6 +22,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("unhurried")
+
+# Tests beside each other compile the same code. Who waits for another's need not say so among what is tested.
+cache_files.PATIENCE_SECONDS = float("inf")
 
 # Jobs that a shell starts in the background ignore Ctrl-C, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -48,7 +48,7 @@ def positions(tmp_path) -> Path:
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
     """The engine's own word, with twice the nodes of `NODES`: what those find is then without error."""
-    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, ledger=tmp_path / "ledger.jsonl", workers=2)
+    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=2 * NODES, ledger=tmp_path / "ledger.jsonl", workers=1)
 
 
 def test_effects_are_those_that_the_results_were_made_from():

@@ -42,7 +42,7 @@ def options(tmp_path) -> GameEffectOptions:
 
 @pytest.fixture
 def judging(tmp_path, known_judge) -> Judging:
-    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, ledger=tmp_path / "ledger.jsonl", workers=2)
+    return Judging("liteshogi", ("USI_Hash=16",), judge_nodes=NODES, ledger=tmp_path / "ledger.jsonl", workers=1)
 
 
 def test_what_one_side_has_the_other_lacks():
