@@ -7,8 +7,21 @@ import numpy as np
 from search.machine.bits import popcount
 from search.machine.jit import jit
 from search.rules.attacks import attackers, attacks
-from search.rules.bitboard import BIT, DEAD_ONE, DEAD_TWO, FILES, GROUP, GROUPS, NONE, ONE, STEP, words
-from search.rules.checks import empty_board_attacks, generate_checks
+from search.rules.bitboard import (
+    BIT,
+    DEAD_ONE,
+    DEAD_TWO,
+    FILE,
+    FILES,
+    GROUP,
+    GROUPS,
+    NONE,
+    ONE,
+    RANK,
+    STEP,
+    bitboards,
+)
+from search.rules.checks import empty_board_attacks, generate_checks, meeting
 from search.rules.movegen import has_unattacked, is_drop_pawn_mate
 from search.rules.pins import pinned
 from search.rules.position import (
@@ -146,16 +159,13 @@ def _zone_origins() -> np.ndarray:
     board; a rook also one from which, as a dragon, it covers squares beside the king that are not on its line."""
     table = np.zeros((2, GROUPS, SQUARES, 2), np.uint64)
     kinds = {GROUP[kind]: kind for kind in reversed(range(KINDS))}  # the plain one of those that share a group
+    near = empty_board_attacks(0, KING)
+    files, ranks = np.abs(FILE - FILE[:, None]), np.abs(RANK - RANK[:, None])
+    two_away = bitboards((files + ranks == 2) & (files * ranks == 0))
     for colour in range(2):
         for group, kind in kinds.items():
-            reach = [empty_board_attacks(colour, kind, square) for square in range(SQUARES)]
-            for king in range(SQUARES):
-                beside = empty_board_attacks(0, KING, king)
-                if kind in (ROOK, DRAGON):
-                    beside |= sum(
-                        1 << s for s in range(SQUARES) if {abs(s // 9 - king // 9), abs(s % 9 - king % 9)} == {0, 2}
-                    )
-                table[colour, group, king] = words(sum(1 << s for s in range(SQUARES) if reach[s] & beside))
+            beside = near | two_away if kind in (ROOK, DRAGON) else near
+            table[colour, group] = meeting(beside, empty_board_attacks(colour, kind))
     return table
 
 

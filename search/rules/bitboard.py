@@ -33,30 +33,34 @@ GROUP = np.array(
 """Group of each kind."""
 
 
-def words(mask: int) -> tuple[np.uint64, np.uint64]:
-    """The two words of an 81-bit Python integer (bit = square)."""
-    return np.uint64(mask & int(ALL_LOW)), np.uint64(mask >> LOW_SQUARES)
+def bitboards(squares: np.ndarray) -> np.ndarray:
+    """uint64 [..., 2] of sets of squares, bool [..., 81]."""
+    bits = np.zeros((*squares.shape[:-1], 128), np.bool_)
+    bits[..., :LOW_SQUARES] = squares[..., :LOW_SQUARES]
+    bits[..., 64 : 64 + SQUARES - LOW_SQUARES] = squares[..., LOW_SQUARES:]
+    return np.packbits(bits, -1, "little").view("<u8").astype(np.uint64)
 
 
-def _table(masks: list) -> np.ndarray:
-    """uint64 [..., 2] from a nested list of 81-bit Python integers."""
-    if isinstance(masks[0], list):
-        return np.stack([_table(row) for row in masks])
-    return np.array([words(mask) for mask in masks], np.uint64)
+def square_sets(boards: np.ndarray) -> np.ndarray:
+    """The sets of squares, bool [..., 81], of bitboards uint64 [..., 2]."""
+    bits = np.unpackbits(np.ascontiguousarray(boards, "<u8").view(np.uint8), -1, bitorder="little")
+    return np.concatenate((bits[..., :LOW_SQUARES], bits[..., 64 : 64 + SQUARES - LOW_SQUARES]), -1).view(np.bool_)
 
 
-def _walk(square: int, step: tuple[int, int], limit: int) -> int:
-    mask, (file, rank) = 0, divmod(square, 9)
-    for _ in range(limit):
-        file, rank = file + step[0], rank + step[1]
-        if not (0 <= file < 9 and 0 <= rank < 9):
-            break
-        mask |= 1 << (file * 9 + rank)
-    return mask
+FILE, RANK = np.divmod(np.arange(SQUARES), 9)
+"""[81]: of each square, from 0."""
+_FILES_ON = FILE - FILE[:, None]
+_RANKS_ON = RANK - RANK[:, None]
 
 
-def _steps(square: int, steps) -> int:
-    return sum(_walk(square, step, 1) for step in steps)
+def _steps(steps) -> np.ndarray:
+    """bool [81, 81]: whether a step leads from the first square to the second."""
+    return np.any([(file == _FILES_ON) & (rank == _RANKS_ON) for file, rank in steps], 0)
+
+
+def _line(step: tuple[int, int]) -> np.ndarray:
+    """bool [81, 81]: whether steps of one direction do."""
+    return _steps([(step[0] * times, step[1] * times) for times in range(1, 9)])
 
 
 _DIAGONALS = tuple(DIRECTION_STEPS[d] for d in (NE, NW, SE, SW))
@@ -74,44 +78,27 @@ _STEPS_OF_KIND = {
 }
 
 
-def _step_masks() -> np.ndarray:
-    masks = [[0] * SQUARES for _ in range(2 * KINDS)]
+def _step_table() -> np.ndarray:
+    table = np.zeros((2 * KINDS, SQUARES, SQUARES), np.bool_)
     for kind, steps in _STEPS_OF_KIND.items():
-        for square in range(SQUARES):
-            masks[kind][square] = _steps(square, steps)
-            masks[KINDS + kind][square] = _steps(square, [(file, -rank) for file, rank in steps])
-    return _table(masks)
+        table[kind] = _steps(steps)
+        table[KINDS + kind] = _steps([(file, -rank) for file, rank in steps])
+    return bitboards(table)
 
 
-BIT = _table([1 << square for square in range(SQUARES)])
-RAYS = _table([[_walk(square, step, 8) for square in range(SQUARES)] for step in DIRECTION_STEPS] + [[0] * SQUARES])
+_LINES = np.array([_line(step) for step in DIRECTION_STEPS])
+BIT = bitboards(np.eye(SQUARES, dtype=np.bool_))
+RAYS = np.concatenate((bitboards(_LINES), np.zeros((1, SQUARES, 2), np.uint64)))
 """[9 directions, 81, 2]: the squares from a square (excluded) to the edge; the ninth, UNALIGNED, is empty."""
-STEP = _step_masks()
+STEP = _step_table()
 """[28 pieces, 81, 2]: one-step and knight attacks; sliding parts are not in it."""
 DIAGONAL_LINES = RAYS[NE] | RAYS[NW] | RAYS[SE] | RAYS[SW]
 STRAIGHT_LINES = RAYS[N] | RAYS[S] | RAYS[E] | RAYS[W]
-
-
-def _directions() -> np.ndarray:
-    table = np.full((SQUARES, SQUARES), UNALIGNED, np.uint8)
-    for square in range(SQUARES):
-        for direction, step in enumerate(DIRECTION_STEPS):
-            mask = _walk(square, step, 8)
-            table[square, [target for target in range(SQUARES) if mask >> target & 1]] = direction
-    return table
-
-
-DIRECTION = _directions()
+DIRECTION = np.where(_LINES.any(0), _LINES.argmax(0), UNALIGNED).astype(np.uint8)
 """[81, 81]: the direction from the first square to the second, or UNALIGNED."""
-
-
-def _ranks(ranks) -> int:
-    return sum(1 << (file * 9 + rank) for file in range(9) for rank in ranks)
-
-
-PROMOTION_ZONE = _table([_ranks(range(3)), _ranks(range(6, 9))])
+PROMOTION_ZONE = bitboards(np.array([RANK < 3, RANK > 5]))
 """[2 colours, 2]."""
-DEAD_ONE = _table([_ranks([0]), _ranks([8])])
+DEAD_ONE = bitboards(np.array([RANK == 0, RANK == 8]))
 """Where a pawn or lance of a colour could never move again; DEAD_TWO the same for a knight."""
-DEAD_TWO = _table([_ranks([0, 1]), _ranks([7, 8])])
-FILES = _table([0x1FF << (9 * file) for file in range(9)])
+DEAD_TWO = bitboards(np.array([RANK < 2, RANK > 6]))
+FILES = bitboards(np.arange(9)[:, None] == FILE)

@@ -33,7 +33,7 @@ from search.rules.bitboard import (
     STRAIGHT_LINES,
     N,
     S,
-    words,
+    bitboards,
 )
 from search.rules.movegen import is_drop_pawn_mate, king_moves, write_moves
 from search.rules.pins import pinned, single_blockers
@@ -57,20 +57,22 @@ from search.rules.shogi import (
 )
 
 
-def _mask(pair) -> int:
-    return int(pair[0]) | int(pair[1]) << 63
-
-
-def empty_board_attacks(colour: int, kind: int, square: int) -> int:
-    """What a piece attacks on an otherwise empty board, as an 81-bit integer."""
+def empty_board_attacks(colour: int, kind: int) -> np.ndarray:
+    """uint64 [81, 2]: what a piece on each square attacks of an otherwise empty board."""
     lines = {
-        LANCE: RAYS[N if colour == 0 else S, square],
-        BISHOP: DIAGONAL_LINES[square],
-        HORSE: DIAGONAL_LINES[square],
-        ROOK: STRAIGHT_LINES[square],
-        DRAGON: STRAIGHT_LINES[square],
+        LANCE: RAYS[N if colour == 0 else S],
+        BISHOP: DIAGONAL_LINES,
+        HORSE: DIAGONAL_LINES,
+        ROOK: STRAIGHT_LINES,
+        DRAGON: STRAIGHT_LINES,
     }
-    return _mask(STEP[colour * KINDS + kind, square]) | _mask(lines.get(kind, (0, 0)))
+    found: np.ndarray = STEP[colour * KINDS + kind] | lines.get(kind, NONE)
+    return found
+
+
+def meeting(some: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """uint64 [n, 2]: for each bitboard of [n, 2] which of [81, 2] have a square in common with it."""
+    return bitboards((some[:, None] & others).any(-1))
 
 
 def _check_origins() -> np.ndarray:
@@ -79,18 +81,13 @@ def _check_origins() -> np.ndarray:
     table = np.zeros((2, GOLDS + 1, SQUARES, 2), np.uint64)
     groups = {PAWN: PAWN, LANCE: LANCE, KNIGHT: KNIGHT, SILVER: SILVER, GOLD: GOLDS}
     for colour in range(2):
-        zone = _mask(PROMOTION_ZONE[colour])
+        zone = PROMOTION_ZONE[colour]
+        promoted = empty_board_attacks(1 - colour, GOLD)  # the squares from which a gold attacks each king
         for kind, group in groups.items():
-            reach = [empty_board_attacks(colour, kind, square) for square in range(SQUARES)]
-            for king in range(SQUARES):
-                plain = sum(1 << square for square in range(SQUARES) if reach[square] >> king & 1)
-                gold = _mask(STEP[(1 - colour) * KINDS + GOLD, king]) if kind != GOLD else 0
-                origins = 0
-                for square in range(SQUARES):
-                    promoting = gold if zone >> square & 1 else gold & zone
-                    if reach[square] & (plain | promoting):
-                        origins |= 1 << square
-                table[colour, group, king] = words(origins)
+            reach = empty_board_attacks(colour, kind)
+            table[colour, group] = meeting(meeting(BIT, reach), reach)
+            if kind != GOLD:  # it promotes where it goes to the zone, or leaves it
+                table[colour, group] |= meeting(promoted & zone, reach) | meeting(promoted, reach) & zone
     return table
 
 

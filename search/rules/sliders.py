@@ -19,10 +19,12 @@ from search.machine.jit import jit
 from search.rules.bitboard import (
     ALL_ONES,
     DIAGONAL_LINES,
+    FILE,
     NE,
     NONE,
     NW,
     ONE,
+    RANK,
     RAYS,
     SE,
     SW,
@@ -30,7 +32,8 @@ from search.rules.bitboard import (
     N,
     S,
     W,
-    words,
+    bitboards,
+    square_sets,
 )
 from search.rules.shogi import SQUARES
 
@@ -122,23 +125,19 @@ def _rook_by_reversal(square, low, high):
 
 def _line_tables(lines: np.ndarray, attacks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Relevant masks [81, 2], first entry [81] and attacks [entries, 2] of the lines through each square."""
-    edges = [(square // 9 in (0, 8), square % 9 in (0, 8)) for square in range(SQUARES)]
     masks, offsets = np.zeros((SQUARES, 2), np.uint64), np.zeros(SQUARES, np.uint32)
     entries: list[tuple[np.uint64, np.uint64]] = []
     for square in range(SQUARES):
-        line = int(lines[square, 0]) | int(lines[square, 1]) << 63
-        members = [t for t in range(SQUARES) if line >> t & 1]
         # An occupied edge changes nothing, except along that edge itself.
-        inner = [
-            t
-            for t in members
-            if not (edges[t][0] and t // 9 != square // 9) and not (edges[t][1] and t % 9 != square % 9)
-        ]
+        end_of_file = (RANK % 8 == 0) & (RANK[square] != RANK)
+        end_of_rank = (FILE % 8 == 0) & (FILE[square] != FILE)
+        inner = square_sets(lines[square]) & ~end_of_file & ~end_of_rank
+        members = np.flatnonzero(inner)
+        subsets = np.zeros((1 << len(members), SQUARES), np.bool_)
+        subsets[:, members] = np.arange(len(subsets))[:, None] >> np.arange(len(members)) & 1
         offsets[square] = len(entries)
-        for subset in range(1 << len(inner)):
-            occupied = sum(1 << t for bit, t in enumerate(inner) if subset >> bit & 1)
-            entries.append(attacks(np.uint64(square), *words(occupied)))
-        masks[square] = words(sum(1 << t for t in inner))
+        entries += [attacks(np.uint64(square), *occupied) for occupied in bitboards(subsets)]
+        masks[square] = bitboards(inner)
     return masks, offsets, np.array(entries, np.uint64).reshape(-1, 2)
 
 

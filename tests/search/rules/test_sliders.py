@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from search.machine.target import cpu_flags
-from search.rules.bitboard import words
+from search.rules.bitboard import bitboards
 from search.rules.shogi import SQUARES
 from search.rules.sliders import (
     METHOD,
@@ -32,7 +32,7 @@ def assert_equal_attacks(bishop, rook) -> None:
     generator = random.Random(3)
     for _ in range(100):
         full = generator.random()
-        low, high = words(sum(1 << square for square in range(SQUARES) if generator.random() < full))
+        low, high = bitboards(np.array([generator.random() < full for _ in range(SQUARES)]))
         for square in map(np.int64, range(SQUARES)):
             assert bishop(square, low, high) == _bishop_by_ray(square, low, high)
             assert rook(square, low, high) == _rook_by_ray(square, low, high)
