@@ -20,6 +20,7 @@ from typing import Any
 from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from search.machine.cache_directory import say_once
@@ -63,7 +64,9 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The function compiled for a signature, or None, with the lock held if it can be had."""
-        target_context.refresh()
+        # All that loaded code calls. What Numba knows of Python's and NumPy's functions (`target_context.refresh()`)
+        # takes a quarter of a start; its compiler loads it where something has to be compiled.
+        rtsys.initialize(target_context)
         if not self._enabled:
             return None
         found = self._load(sig, target_context)
