@@ -72,7 +72,8 @@ def empty_board_attacks(colour: int, kind: int) -> np.ndarray:
 
 def meeting(some: np.ndarray, others: np.ndarray) -> np.ndarray:
     """uint64 [n, 2]: for each bitboard of [n, 2] which of [81, 2] have a square in common with it."""
-    return bitboards((some[:, None] & others).any(-1))
+    common = some[:, None] & others
+    return bitboards(common[..., 0] | common[..., 1] != NONE)
 
 
 def _check_origins() -> np.ndarray:
