@@ -271,18 +271,20 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
     return {"format": "nn.bin", "architecture": architecture, "fv_scale": network.output_divisor, "bytes": size}
 
 
-def bench(net: str, depth: int | None = None) -> dict[str, Any]:
-    """The speed of the search that plays with a network: the figures of `search.alphabeta.bench`, to a depth, or those
-    of `search.puct.bench`. Raises OSError or ValueError in words for a network that no engine here plays."""
+def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[str, Any]:
+    """The speed of the search that plays with a network: the figures of `search.alphabeta.bench`, to a depth and of so
+    many nodes a search at most, or those of `search.puct.bench`. Raises OSError or ValueError in words for a network
+    that no engine here plays."""
     kind = kind_of(net)
     if kind is Kind.FOLDED:
         from search.alphabeta.bench import DEPTH, signature
 
-        return signature(net, DEPTH if depth is None else depth)
+        return signature(net, DEPTH if depth is None else depth, nodes)
     if kind is not Kind.POLICY_VALUE_ONNX:
         raise ValueError(_unplayable(net, kind))
-    if depth is not None:
-        raise ValueError(f"{net}: PUCT searches it, whose searches have no --depth")
+    for name, limit in (("depth", depth), ("nodes", nodes)):
+        if limit is not None:
+            raise ValueError(f"{net}: PUCT searches it, whose searches have no --{name} here")
     from search.puct.bench import measure_playouts
 
     return measure_playouts(Path(net))

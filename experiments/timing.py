@@ -21,6 +21,9 @@ from search.evaluation.network import EvalNetwork
 
 ALIKE = 0.05
 """Runs that agree are no further apart, of the fastest."""
+MOST_NODES = 1_000_000
+"""Of a search that is timed: three times what any takes with a sound network, and a second's work. With a barely
+trained one some take longer than all else that is timed."""
 MOST_RUNS = 6
 """Times as many runs as are to agree, at most; then the fastest count, alike or not."""
 
@@ -45,8 +48,8 @@ def sizes(network: EvalNetwork) -> dict[str, int]:
 def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None = None) -> dict[str, Any]:
     """{update_ns, forward_ns, refresh_ns, evaluation_ns: an update and the layers, evaluation_spread: the largest of
     the runs that count less the smallest, over the median; reference_ns: an evaluation of a random HalfKP 256x2-32-32
-    in the same runs; nps: nodes a second of the search's bench; timed: runs and searches that were made; load: the
-    machine's when it was timed, None on Windows}.
+    in the same runs; nps: nodes a second of the search's bench, of MOST_NODES a search at most; timed: runs and
+    searches that were made; load: the machine's when it was timed, None on Windows}.
 
     Medians of `repeats` runs that agree. One network of this machine at a time is timed. `verbs`: by what it can be
     stopped, which is to be bound to the core that is kept for it. Raises as `Verbs.run` does.
@@ -58,7 +61,9 @@ def time_network(net: str, repeats: int, recorded: str = "", verbs: Verbs | None
         load = round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
         runs, made = agreeing(lambda: json.loads(verbs.run(words)[0]), evaluation_ns, repeats)
         searches, searched = agreeing(
-            lambda: json.loads(verbs.run(["bench", "search", net, "--json"])[0]), lambda run: 1 / run["nps"], repeats
+            lambda: json.loads(verbs.run(["bench", "search", net, "--json", "--nodes", str(MOST_NODES)])[0]),
+            lambda run: 1 / run["nps"],
+            repeats,
         )
     whole = [evaluation_ns(run) for run in runs]
     median = statistics.median(whole)

@@ -10,6 +10,8 @@ import time
 from functools import cache
 from typing import Any
 
+from search.machine.bounds import check_number
+
 POSITIONS = (
     "startpos",
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
@@ -31,26 +33,30 @@ SIGNATURE = 669983
 HASH_MB = 16
 
 
-def signature(network: str = "default", depth: int = DEPTH) -> dict[str, Any]:
+def signature(network: str = "default", depth: int = DEPTH, limit: int | None = None) -> dict[str, Any]:
     """{signature, nodes, seconds, nps} of a fresh engine on every position, by this process's CPU time;
     nps is 0 where the system counted none (Windows counts in 64ths of a second).
 
-    depth: 1 to 60, else ValueError; depths other than DEPTH have other signatures.
+    depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1;
+    where it cuts one the signature is None. Raises ValueError for others.
     """
     if not 1 <= depth <= 60:
         raise ValueError(f"--depth {depth}: choose 1 to 60")
+    check_number("nodes", limit)
     from search.alphabeta.engine import AlphaBetaEngine
 
     engine = AlphaBetaEngine(network, HASH_MB)
     engine.analyse("startpos", depth=4)
-    nodes, seconds = 0, 0.0
+    nodes, seconds, whole = 0, 0.0, True
     for sfen in POSITIONS:
         engine.new_game()
         begun = time.process_time()
-        nodes += engine.analyse(sfen, depth=depth).nodes
+        found = engine.analyse(sfen, depth=depth, nodes=limit)
         seconds += time.process_time() - begun
+        nodes += found.nodes
+        whole = whole and (limit is None or found.nodes < limit)
     nps = round(nodes / seconds) if seconds else 0
-    return {"signature": nodes, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
+    return {"signature": nodes if whole else None, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
 
 
 @cache

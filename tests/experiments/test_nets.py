@@ -164,8 +164,9 @@ def test_a_pipe_plays_as_nothing(name: str, tmp_path: Path) -> None:
 def test_bench_searches_as_the_network_is_played(nets: Path) -> None:
     assert bench(str(nets / "folded.safetensors"), 2)["signature"] > 0
     assert bench(str(nets / "policy.onnx"))["playouts"] >= 1500
-    with pytest.raises(ValueError, match="have no --depth"):
-        bench(str(nets / "policy.onnx"), 2)
+    for limits, words in (((2,), "have no --depth here"), ((None, 100), "have no --nodes here")):
+        with pytest.raises(ValueError, match=words):
+            bench(str(nets / "policy.onnx"), *limits)
     with pytest.raises(ValueError, match=r"which does not play; fold it first"):
         bench(str(nets / "value"))
 
