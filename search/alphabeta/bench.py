@@ -37,8 +37,8 @@ def signature(network: str = "default", depth: int = DEPTH, limit: int | None = 
     """{signature, nodes, seconds, nps} of a fresh engine on every position, by this process's CPU time;
     nps is 0 where the system counted none (Windows counts in 64ths of a second).
 
-    depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1;
-    where it cuts one the signature is None. Raises ValueError for others.
+    depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1; with
+    one there is no signature, it is None. Raises ValueError for others.
     """
     if not 1 <= depth <= 60:
         raise ValueError(f"--depth {depth}: choose 1 to 60")
@@ -47,16 +47,15 @@ def signature(network: str = "default", depth: int = DEPTH, limit: int | None = 
 
     engine = AlphaBetaEngine(network, HASH_MB)
     engine.analyse("startpos", depth=4)
-    nodes, seconds, whole = 0, 0.0, True
+    nodes, seconds = 0, 0.0
     for sfen in POSITIONS:
         engine.new_game()
         begun = time.process_time()
-        found = engine.analyse(sfen, depth=depth, nodes=limit)
+        nodes += engine.analyse(sfen, depth=depth, nodes=limit).nodes
         seconds += time.process_time() - begun
-        nodes += found.nodes
-        whole = whole and (limit is None or found.nodes < limit)
     nps = round(nodes / seconds) if seconds else 0
-    return {"signature": nodes if whole else None, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
+    known = nodes if limit is None else None
+    return {"signature": known, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
 
 
 @cache

@@ -18,8 +18,8 @@ class Command:
     depth: int | None = None
     """Depth of each search, where it is alpha-beta's; other depths than that of the signature have other ones."""
     nodes: int | None = None
-    """Nodes of each search at most: to the signature's depth a barely trained network may take many millions. Where
-    one is cut there is a speed, but no signature."""
+    """Nodes of each search at most: to the signature's depth a barely trained network may take many millions. With it
+    there is a speed, but no signature."""
     json: Json = False
 
     def run(self) -> None:
@@ -27,7 +27,7 @@ class Command:
         if self.json:
             print(json.dumps(figures))
         elif "signature" in figures:
-            known = f"signature {figures['signature']}" if figures["signature"] else "no signature, some were cut"
-            print(f"{known}  {figures['nps']:,} nodes/s (one thread, CPU time)")
+            known = f"signature {figures['signature']}  " if figures["signature"] else ""
+            print(f"{known}{figures['nps']:,} nodes/s (one thread, CPU time)")
         else:
             print(f"{figures['playouts']:,} playouts, {figures['playouts_per_s']:,} a second (one thread, CPU time)")
