@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,8 @@ def write_sources(directory: Path) -> None:
     """Put the files of the last commit there. ValueError if those at hand are others: a release must be one that can
     be made again."""
     if changed := _git("status", "--porcelain").decode().splitlines():
-        raise ValueError(f"{CHECKOUT}: {len(changed)} files are not as committed: commit them, or set them aside")
+        first = changed[0][3:] + (f" and {len(changed) - 1} more" if changed[1:] else "")
+        raise ValueError(f"{CHECKOUT}: not as committed: {first}: commit what is changed, or set it aside")
     with tarfile.open(fileobj=BytesIO(_git("archive", "HEAD"))) as archive:
         archive.extractall(directory, filter="data")
 
@@ -72,14 +74,15 @@ def build(sources: Path, output: Path, *options: str) -> None:
     subprocess.run(command, check=True, cwd=sources.parent)  # elsewhere: a folder `build` would stand for the module
 
 
-def make_wheels(output: Path) -> list[Path]:
-    """Make all three in a folder, and tell what is in it. Takes minutes."""
+def make_wheels(output: Path, targets: Sequence[Target] = TARGETS) -> list[Path]:
+    """Make all three in a folder, one of them with code compiled for these targets, and tell what is in it. Takes
+    minutes."""
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as name:
         sources = Path(name) / "liteshogi"
         write_sources(sources)
         build(sources, output)
-        for target in TARGETS:
+        for target in targets:
             compile_for(target, sources)
         tags = (f"--plat-name={platform_tag()}", f"--python-tag=cp{sys.version_info.major}{sys.version_info.minor}")
         build(sources, output, "--wheel", *(f"-C--build-option={tag}" for tag in tags))
