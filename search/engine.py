@@ -268,19 +268,21 @@ class Engine(ABC):
         self, limits: Limits | None, on_info: OnInfo | None, on_progress: OnProgress | None
     ) -> list[Analysis]:
         try:
-            decided = self._decided()
+            limits = limits or Limits()
+            decided = self._decided(limits)
             if decided is None:
                 with ended_by_interrupt(self.stop):
-                    return self._search(limits or Limits(), on_info, on_progress)
+                    return self._search(limits, on_info, on_progress)
             if on_info is not None:
                 on_info(decided)
             return [decided]
         finally:
             self.limit(None)
 
-    def _decided(self) -> Analysis | None:
-        """What the rules settle without a search: a declaration, or that there is no legal move."""
-        declared = self._declaration()
+    def _decided(self, limits: Limits) -> Analysis | None:
+        """What the rules settle without a search: a declaration, unless certain moves are asked for, or that there is no
+        legal move."""
+        declared = None if limits.moves else self._declaration()
         if declared:
             return Analysis(declared, MATE - 1, pv=(declared,), win_rate=1.0)
         if not len(root_moves(self.position)):

@@ -9,7 +9,7 @@ from typing import Any
 from search.clock import Clocks
 
 _CLOCKS = ("btime", "wtime", "byoyomi", "binc", "winc", "movetime")
-_NUMBERS = (*_CLOCKS, "nodes", "depth")
+_NUMBERS = (*_CLOCKS, "nodes", "depth", "rtime")
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 
 
@@ -44,7 +44,8 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
         if word in _NUMBERS:
             if index < len(words) and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
                 # A clock that has run below zero is a clock without time.
-                values[word] = max(0, int(words[index]))
+                # YaneuraOu's rtime is a movetime that it adds some chance to.
+                values["movetime" if word == "rtime" else word] = max(0, int(words[index]))
                 index += 1
             else:
                 complaints.append(f"go {word} needs a whole number; it was left out")
@@ -59,7 +60,7 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
             while index < len(words) and _MOVE.fullmatch(words[index]):
                 index += 1
             values["searchmoves"] = tuple(words[first:index])
-        elif word in ("rtime", "movestogo"):
+        elif word == "movestogo":
             index += 1
         else:
             complaints.append(f"go: {shown(word)} is no limit that is known here; it was left out")

@@ -138,7 +138,7 @@ class Thinking:
                 best = _any_move(engine)
         # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
         release.wait()
-        answer = self._bestmove(best)
+        answer = self._bestmove(best, engine)
         # Asked before the move is written, for whoever reads it may get this thread's core.
         late = None if engine is None else engine.clock.overdue()
         self._write(answer)
@@ -202,12 +202,14 @@ class Thinking:
         allowed = self._in_force.number(name) or None
         return min(filter(None, (asked, allowed)), default=None)
 
-    def _bestmove(self, best: Analysis | None) -> str:
-        if best is None or best.best_move is None:
+    def _bestmove(self, best: Analysis | None, engine: Engine | None) -> str:
+        if engine is None or best is None or best.best_move is None:
             return "bestmove resign"
         if best.best_move == "win":
             return "bestmove win"
-        if best.depth and best.score <= -self._in_force.number("ResignValue"):
+        # A draw may be worth little, but it is not lost.
+        drawn = best.score == engine.rules.draw_value[engine.position["turn"]]
+        if best.depth and best.score <= -self._in_force.number("ResignValue") and not drawn:
             return "bestmove resign"
         ponder = self._in_force.flag("USI_Ponder") and best.ponder_move
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")

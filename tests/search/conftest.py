@@ -28,6 +28,26 @@ def roots() -> tuple[str, ...]:
     return ROOTS
 
 
+def _rounds() -> tuple[str, tuple[str, ...]]:
+    """Two kings walk round the two ranks of their own side, three times but for a ply: 36 plies each time."""
+    files = "123456789"
+    black = [file + "h" for file in reversed(files)] + [file + "i" for file in files]
+    white = [file + "b" for file in reversed(files)] + [file + "a" for file in files]
+    steps = [[one + other for one, other in zip(ring, ring[1:] + ring[:1], strict=True)] for ring in (black, white)]
+    walk = [move for pair in zip(*steps, strict=True) for move in pair]
+    return "9/k8/9/9/9/9/9/K8/9 b r2p 1", tuple(walk * 3)[:-1]
+
+
+@pytest.fixture(scope="session", params=["some rounds without checks", "a round longer than the tree looks back"])
+def drawn_at_once(request: pytest.FixtureRequest) -> tuple[str, tuple[str, ...], str]:
+    """A start, the moves since, and a move that repeats the position for the fourth time, which draws the game."""
+    if request.param.startswith("some"):
+        quiet, checks = "4h3h 5a6a 3h4h 6a5a".split(), "4h5h 5a4a 5h4h 4a5a".split()
+        return "4k4/9/9/9/9/9/9/5R3/8K b r2b4g4s4n4l18p 1", (*quiet, *checks, *checks[:-1]), checks[-1]
+    start, moves = _rounds()
+    return start, moves, "9a9b"
+
+
 @pytest.fixture(scope="session")
 def data_directory() -> Path:
     return Path(__file__).parent.parent / "data"

@@ -305,6 +305,23 @@ def test_mate_and_being_mated(engine):
     assert mated.win_rate == 0
 
 
+def test_the_root_s_moves_are_judged_by_all_four_occurrences(engine, drawn_at_once):
+    start, moves, last = drawn_at_once
+    scores = {line.best_move: line.score for line in engine.analyse(start, moves, depth=3, multipv=600)}
+    assert scores[last] == 0
+    assert max(scores.values()) > 0
+    engine.rules = Rules(draw_value=(-30_000, 30_000))
+    assert engine.analyse(start, moves, depth=3).best_move == last
+
+
+def test_moves_that_are_asked_for_go_before_a_declaration(engine):
+    engine.set_position(DECLARED)
+    engine.ready()
+    assert engine.search(Limits(depth=2, moves=("3a3b",))).best_move == "3a3b"
+    engine.ready()
+    assert engine.search(Limits(depth=2)).best_move == "win"
+
+
 def test_declaration(engine):
     assert engine.analyse(DECLARED, depth=2).best_move == "win"
     engine.rules = Rules(declaration=NO_RULE)

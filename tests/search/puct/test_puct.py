@@ -194,6 +194,15 @@ def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
     assert visits[-20_000] < 20
 
 
+def test_the_root_s_moves_are_judged_by_all_four_occurrences(drawn_at_once: tuple[str, tuple[str, ...], str]) -> None:
+    start, moves, last = drawn_at_once
+    engine = PuctEngine(even_network, 16, settings=NO_MATES)
+    engine.rules = Rules(draw_value=(-20_000, 20_000))
+    assert engine.analyse(start, moves, nodes=400).best_move == last
+    found = next(one for one in engine.root_moves() if one.move == last)
+    assert (found.draw_rate, found.win_rate) == (1, 0.5)
+
+
 def drawn_by_a_pawn(input1: np.ndarray, input2: np.ndarray) -> Outputs:
     """A network that sees a draw wherever black has moved its pawn to 7f, and even chances everywhere."""
     policy, wins, _ = even_network(input1, input2)

@@ -302,6 +302,25 @@ def test_a_position_beyond_hope_is_resigned_if_the_user_likes(session):
     assert session.bestmove() == "resign"
 
 
+def test_a_certain_draw_is_not_resigned(session):
+    """Black has every major piece, and the game is drawn after the next three plies; a draw is worth nothing to it."""
+    for name, value in (("MaxMovesToDraw", 256), ("Draw_Value_Black", 0), ("ResignValue", 3000)):
+        session.send(f"setoption name {name} value {value}")
+    session.send("position sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b RB 254", "go nodes 20000")
+    lines = session.until("bestmove")
+    assert " score cp -20000 " in lines[-2]
+    assert lines[-1] != "bestmove resign"
+    session.send("position sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w RB 100", "go nodes 2000")
+    assert session.bestmove() == "resign"
+
+
+def test_rtime_is_a_movetime(session):
+    begun = time.monotonic()
+    session.send("position startpos", "go rtime 50")
+    assert session.bestmove() != "resign"
+    assert time.monotonic() - begun < 30
+
+
 def test_declaration_is_played_by_the_rule_in_force(session):
     session.send(DECLARABLE, "go depth 2")
     assert session.bestmove() == "win"
