@@ -20,6 +20,12 @@ WIDEST_MARGIN = 1500
 """Beyond, the window is open."""
 FIRST_NODES = 20_000
 """Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
+GROWTH = 16
+GROWTH_NODES = 3_000
+"""An iteration that takes so many times the nodes of all before it, and of these, is held not to end by itself, and no
+late move is searched deeper than the first from there on. By a net that knows little the histories come to say of one
+late move after another that it be searched deeper, while pieces go to and fro: lines of 128 plies, of which there are
+more than any time has. By trained nets 2,395 iterations took at most 5.4 times as many."""
 
 
 @program
@@ -42,6 +48,7 @@ def deepen(pos, thread, accumulators, network, last):
             thread.root_nodes[thread.root_moves[index]] = 0
     for depth in range(np.int64(thread.depth) + 1, last + 1):
         thread.pv_length[0] = thread.seldepth = 0
+        thread.grow_until = thread.nodes + GROWTH * (thread.nodes + GROWTH_NODES)
         low, high = np.int64(-INFINITE), np.int64(INFINITE)
         margin, before = np.int64(thread.parameters.aspiration_margin), np.int64(thread.score)
         if depth >= 4 and abs(before) <= MATE_BOUND and thread.steps & ASPIRATION:

@@ -58,7 +58,14 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
 
 
 @jit
-def reduced_depth(reduction, next_depth, is_pv):
+def may_grow(thread):
+    """Whether late moves are searched deeper than the first: not in an iteration that threatens to have no end."""
+    return thread.nodes < thread.grow_until
+
+
+@jit
+def reduced_depth(thread, reduction, next_depth, is_pv):
     """The depth (int64) that a late move is tried with: at least one, and up to two plies more than others."""
-    reduced = max(np.int64(1), min(next_depth - (reduction >> 10), next_depth + 2))
+    most = next_depth + (2 if may_grow(thread) else 0)
+    reduced = max(np.int64(1), min(next_depth - (reduction >> 10), most))
     return reduced + 1 if is_pv else reduced

@@ -68,7 +68,7 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
             if depth >= REDUCTION_DEPTH and thread.steps & LATE_MOVE_REDUCTION:
                 reduction = late_move_reduction(thread, depth, number, beta - alpha, False, True)
                 reduction = weigh_move(thread, np.int64(0), reduction, number, True, False)
-                reduced = reduced_depth(reduction, next_depth, True)
+                reduced = reduced_depth(thread, reduction, next_depth, True)
             thread.reduction[0] = next_depth - reduced
             score = -search_node(
                 pos, thread, accumulators, network, np.int64(1), reduced, -alpha - 1, -alpha, np.int64(1)

@@ -35,6 +35,7 @@ from search.alphabeta.picker import next_move, skip_quiets, start_picking
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.reductions import (
     late_move_reduction,
+    may_grow,
     move_statistic,
     reduced_depth,
     weigh_move,
@@ -374,12 +375,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             reduction += reduction * tuned.reduction_all_node // (256 * depth + 260)
         score = np.int64(0)
         if depth >= REDUCTION_DEPTH and number > 1 and steps & LATE_MOVE_REDUCTION:
-            reduced = reduced_depth(reduction, next_depth, is_pv)
+            reduced = reduced_depth(thread, reduction, next_depth, is_pv)
             thread.reduction[ply] = next_depth - reduced
             score = -search_node(pos, thread, accumulators, network, ply + 1, reduced, -alpha - 1, -alpha, np.int64(1))
             thread.reduction[ply] = 0
             if score > alpha and not thread.stop:
-                next_depth += 1 if reduced < next_depth and score > best + tuned.deeper_margin else 0
+                deeper = reduced < next_depth and score > best + tuned.deeper_margin and may_grow(thread)
+                next_depth += 1 if deeper else 0
                 next_depth -= 1 if score < best + tuned.shallower_margin else 0
                 if next_depth > reduced:
                     score = -search_node(

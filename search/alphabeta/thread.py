@@ -51,6 +51,7 @@ thread_dtype = record_dtype(
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
         ("node_limit", np.int64),  # 0: none
         ("deadline", np.int64),  # ticks of the clock at which the search ends, see search/machine/clock.py; 0: none
+        ("grow_until", np.int64),  # nodes up to which late moves may be searched deeper than others, see deepening.py
         ("stop", np.uint8),  # set by anyone; the search returns soon after
         ("seldepth", np.int32),
         ("root_depth", np.int32),

@@ -42,7 +42,7 @@ def _rounds() -> tuple[str, tuple[str, ...]]:
 def drawn_at_once(request: pytest.FixtureRequest) -> tuple[str, tuple[str, ...], str]:
     """A start, the moves since, and a move that repeats the position for the fourth time, which draws the game."""
     if request.param.startswith("some"):
-        quiet, checks = "4h3h 5a6a 3h4h 6a5a".split(), "4h5h 5a4a 5h4h 4a5a".split()
+        quiet, checks = ["4h3h", "5a6a", "3h4h", "6a5a"], ["4h5h", "5a4a", "5h4h", "4a5a"]
         return "4k4/9/9/9/9/9/9/5R3/8K b r2b4g4s4n4l18p 1", (*quiet, *checks, *checks[:-1]), checks[-1]
     start, moves = _rounds()
     return start, moves, "9a9b"

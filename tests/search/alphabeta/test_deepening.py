@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.deepening import cut_found_better, deepen
+from search.alphabeta.deepening import GROWTH, GROWTH_NODES, cut_found_better, deepen
+from search.alphabeta.root import search_root
 from search.alphabeta.single_search import begin_search, best_found
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.alphabeta.vote import best_move
 from search.evaluation.material import material_network
 from search.rules.sfen import set_sfen
+from search.score import INFINITE
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 
@@ -26,6 +28,32 @@ def test_a_helper_that_begins_at_the_second_depth_orders_its_moves_by_this_searc
         deepen(thread.position, thread.record, sums.record, sums.network, np.int64(5))
         nodes.append(int(thread.record["nodes"]))
     assert nodes[0] == nodes[1]
+
+
+def test_an_iteration_may_take_so_many_times_the_nodes_of_all_before_it():
+    thread = SearchThread(material_network(), TranspositionTable(1))
+    set_sfen(thread.position, MIDDLE)
+    begin_search(thread.position, thread.record, np.int64(0))
+    sums = thread.accumulators
+    deepen(thread.position, thread.record, sums.record, sums.network, np.int64(6))
+    before = int(thread.record["found"]["nodes"][5])
+    assert 0 < before < thread.record["nodes"] < thread.record["grow_until"]
+    assert thread.record["grow_until"] == before + GROWTH * (before + GROWTH_NODES)
+
+
+def test_beyond_them_other_nodes_are_searched():
+    nodes = []
+    for until in (0, 1 << 40):
+        thread = SearchThread(material_network(), TranspositionTable(1))
+        set_sfen(thread.position, MIDDLE)
+        begin_search(thread.position, thread.record, np.int64(0))
+        thread.record["grow_until"] = until
+        for depth in range(1, 8):
+            sums = thread.accumulators
+            window = (np.int64(-INFINITE), np.int64(INFINITE))
+            search_root(thread.position, thread.record, sums.record, sums.network, np.int64(depth), *window)
+        nodes.append(int(thread.record["nodes"]))
+    assert nodes[0] != nodes[1]
 
 
 def test_a_better_move_of_a_depth_that_was_cut_counts_for_whoever_asks():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.alphabeta.reductions import late_move_reduction, weigh_move
+from search.alphabeta.reductions import late_move_reduction, reduced_depth, weigh_move
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
@@ -19,6 +19,17 @@ def reduction(depth: int, number: int, improving: bool, on_pv: bool, is_pv: bool
     THREAD["root_window"], THREAD["table_pv"][PLY] = 1, on_pv
     found = late_move_reduction(THREAD, np.int64(depth), np.int64(number), np.int64(1), improving, on_pv)
     return int(weigh_move(THREAD, PLY, found, np.int64(number), is_pv, False))
+
+
+@given(st.integers(-20_000, 20_000), st.integers(1, 60), st.booleans())
+def test_a_late_move_is_searched_two_plies_deeper_at_most_and_not_where_there_is_no_end(less, depth, is_pv):
+    THREAD["nodes"] = 1000
+    found = []
+    for until in (1001, 1000):
+        THREAD["grow_until"] = until
+        found.append(int(reduced_depth(THREAD, np.int64(less), np.int64(depth), is_pv)) - is_pv)
+    assert found[0] == max(1, min(depth - less // 1024, depth + 2))
+    assert found[1] == max(1, min(found[0], depth))
 
 
 @given(st.integers(1, 60), st.integers(32, 593), st.booleans(), st.booleans(), st.booleans())
