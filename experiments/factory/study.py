@@ -144,8 +144,7 @@ class Studio:
 
     def forget(self) -> None:
         """Forget what earlier searches have learnt: what follows depends on what is asked alone."""
-        self._thread.table.clear()
-        self._thread.clear()
+        self._thread.forget()
 
     def stop(self) -> None:
         """End the study under way soon, from any thread."""

@@ -234,8 +234,7 @@ class Duel:
     def forget(self) -> None:
         """Forget everything learnt in earlier games."""
         for seat in {id(seat): seat for seat in self._seats}.values():
-            seat.table.clear()
-            seat.clear()
+            seat.forget()
 
     def set_parameters(self, *changes: Mapping[str, int]) -> None:
         """Change each player's parameters of the search, by name, all others at their defaults."""

@@ -174,6 +174,15 @@ class SearchThread:
         """Forget how far the evaluations were off from scores, for scores of another kind."""
         self.record["correction"] = HISTORIES["correction"]
 
+    def forget(self) -> None:
+        """Forget what was learnt and what the table holds: what is searched next depends on nothing before it.
+
+        The table's record is copied anew, for that counts its searches from its beginning again.
+        """
+        self.table.clear()
+        self.use_table(self.table)
+        self.clear()
+
     def clear(self) -> None:
         """Forget what was learnt, for a new game."""
         for name, value in HISTORIES.items():

@@ -28,3 +28,17 @@ def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_search
     assert move_to_usi(best_found(record)) == "1h2i"
     assert [move_to_usi(move) for move in record["pv"][0][: record["pv_length"][0]]] == ["1h2i"]
     assert record["depth"] == 0
+
+
+def test_what_was_forgotten_does_not_count_in_the_next_search() -> None:
+    """The table counts its searches, and an entry of one is told from none by that, too."""
+    thread, fresh = (SearchThread(material_network(), TranspositionTable(1)) for _ in range(2))
+    record, sums = thread.record, thread.accumulators
+    set_sfen(thread.position, BEFORE)
+    for _ in range(5):
+        search_once(thread.position, record, sums.record, sums.network, np.int64(300), np.int64(0))
+    thread.forget()
+    for name in ("clusters", "age"):
+        assert record["table"][name] == fresh.record["table"][name]
+    assert thread.table.filled() == 0
+    assert not record["history"].any()
