@@ -32,8 +32,19 @@ ENGINE = "LiteShogi"
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
 _SIGNED = f"*#エンジン={ENGINE}"
 _WRITTEN_HERE = re.compile(
-    r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 [先下]手 |互角$|[先後上下]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
+    r"""
+    ^(\*【(大悪手|悪手|疑問手|緩手)】(\ 最善は\ .+)?\n)?
+    (\*(互角|[先後上下]手(勝勢|優勢|有利|有望))\n\*\#評価値=-?\d+|\*\#詰み=[先後]手勝ち(:\d+手)?)\n
+    (\*入玉宣言で勝ち\n)?
+    \*勝率\ [先下]手\ [\d.]+%\ [後上]手\ [\d.]+%\n
+    (\*\#読み筋=.+\n)?
+    (\*\#深さ=\d+\n\*\#ノード数=\d+\n)?
+    (\*\#候補\d+=.+\n)*
+    """
+    + re.escape(f"{_SIGNED}\n"),
+    re.MULTILINE | re.VERBOSE,
 )
+"""The lines of `_comment`."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +88,12 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
 
 
 def without_analysis(lines: list[str]) -> list[str]:
-    """A position's comments without what an earlier analysis wrote there."""
-    kept: list[str] = []
-    for line in lines:
-        kept.append(line)
-        if line == _SIGNED:
-            while kept and _WRITTEN_HERE.match(kept[-1]):
-                kept.pop()
-    return kept
+    """A position's comments without the lines that an earlier analysis by this one wrote there, the last such ones;
+    what players and other programs wrote stays, though it be like them."""
+    text = "".join(f"{line}\n" for line in lines)
+    for written in list(_WRITTEN_HERE.finditer(text))[-1:]:
+        text = text[: written.start()] + text[written.end() :]
+    return text.split("\n")[:-1]
 
 
 def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[str, str]) -> list[str]:

@@ -18,7 +18,15 @@ import pytest
 from cshogi import KIF
 
 from experiments.analyse.analyse import LONGEST_CYCLE, Analysing, analyse_games, told_from
-from experiments.analyse.annotated_kif import Judgement, japanese, mark_of, names_of_moves, situation, write_kif
+from experiments.analyse.annotated_kif import (
+    Judgement,
+    japanese,
+    mark_of,
+    names_of_moves,
+    situation,
+    without_analysis,
+    write_kif,
+)
 from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
 from experiments.pictures import NOTATION, can_be_drawn, draw_analysis, japanese_fonts
@@ -191,6 +199,37 @@ def test_another_analysis_takes_the_place_of_the_first(tmp_path):
     # Where the second look stopped early, the first one's words stay.
     cut = find_game(path, 1)
     assert annotated(cut, invented(game, 7)[:1]).count("*#エンジン=LiteShogi") == len(game.moves) + 1
+
+
+OTHERS = """手合割：平手
+手数----指手---------消費時間--
+   1 ７六歩(77)
+*互角
+*#評価値=80
+*#読み筋=△３四歩▲２六歩
+*#深さ=20
+*#エンジン=YaneuraOu
+   2 ３四歩(33)
+*先手有望
+*互角
+   3 ２六歩(27)
+*#評価値=30
+*#エンジン=LiteShogi
+   4 中断
+"""
+
+
+def test_another_analysis_leaves_what_others_wrote(tmp_path):
+    source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
+    source.write_text(OTHERS, encoding="utf-8")
+    game = find_game(source, 1)
+    for seed in range(11, 19):
+        path.write_text(annotated(game, invented(game, seed, others=seed % 2)), encoding="utf-8")
+        once = find_game(path, 1)
+        assert annotated(once, invented(game, 7)) == annotated(game, invented(game, 7))
+        assert all(without_analysis(lines) == game.comments.get(ply, []) for ply, lines in once.comments.items())
+        # What is said below a former analysis keeps it from nothing.
+        assert without_analysis([*once.comments[2], "*互角"]) == [*game.comments[2], "*互角"]
 
 
 def test_ki2_variations_and_csa_headers_stay(tmp_path):
