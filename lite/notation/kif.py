@@ -22,13 +22,7 @@ from cshogi import KIF
 from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
-    DRAWN,
-    ILLEGAL_BEFORE,
-    ILLEGAL_MOVE,
-    MOVER_DECLARES,
     MOVER_LOSES,
-    MOVES_USED_UP,
-    REPETITION,
     UNFINISHED,
     WHITE_WON,
     Game,
@@ -36,6 +30,7 @@ from lite.notation.game import (
     GameError,
     read_comment,
 )
+from lite.notation.kif_endings import ENDINGS, Verdict, read_verdict
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
 from search.rules.position import new_position
@@ -54,25 +49,6 @@ from search.rules.shogi import (
     START_SFEN,
 )
 
-ENDINGS = {
-    "投了": MOVER_LOSES,
-    "詰み": MOVER_LOSES,
-    "詰": MOVER_LOSES,
-    "切れ負け": MOVER_LOSES,
-    "時間切れ": MOVER_LOSES,
-    "反則負け": ILLEGAL_MOVE,
-    "反則勝ち": ILLEGAL_BEFORE,
-    "入玉勝ち": MOVER_DECLARES,
-    "入玉宣言": MOVER_DECLARES,
-    "千日手": REPETITION,
-    "持将棋": DRAWN,
-    "引き分け": DRAWN,
-    "最大手数": MOVES_USED_UP,
-    "中断": None,
-    "封じ手": None,
-    "不詰": None,
-}
-"""What the words for an ending say. A line that begins with one is one."""
 HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
     "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
@@ -87,9 +63,6 @@ _KIF_MOVE = re.compile(
 )
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
-_VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手の).){0,20}勝ち)")
-"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
@@ -116,7 +89,7 @@ class _Reader:
         self.ending = ""
         self.outcome: int | None = None
         self.ending_number: int | None = None
-        self.verdict: _Verdict | None = None
+        self.verdict: Verdict | None = None
         self._early_comments: list[str] = []
 
     def start(self) -> GameBuilder:
@@ -199,8 +172,8 @@ class _Reader:
             self.white_moves = True
         elif line.strip() in ("先手番", "下手番"):
             self.white_moves = False
-        elif match := _VERDICT.match(line):
-            self.verdict = _Verdict(line.strip(" 　"), int(match.group(1)), match.group(2))
+        elif verdict := read_verdict(line):
+            self.verdict = verdict
         elif "：" in line or ":" in line.split("(")[0]:
             key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
             if not _NO_KEY.match(key):
@@ -241,11 +214,11 @@ class _Reader:
             raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")
         return game
 
-    def _counted_by_cshogi(self, verdict: _Verdict) -> bool:
+    def _counted_by_cshogi(self, verdict: Verdict) -> bool:
         """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
         return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
 
-    def _contradicts(self, verdict: _Verdict, builder: GameBuilder, game: Game) -> bool:
+    def _contradicts(self, verdict: Verdict, builder: GameBuilder, game: Game) -> bool:
         found = game.result & WINNER_MASK
         if verdict.winner is not None:
             # Where white moves first, 先手 is who moves first to some programs and black to others: the ending decides.
@@ -255,39 +228,6 @@ class _Reader:
             return False
         told = builder.result(verdict.outcome)
         return (UNFINISHED if told is None else told & WINNER_MASK) != found
-
-
-@dataclass(frozen=True)
-class _Verdict:
-    """The line below the moves: `まで112手で後手の勝ち`."""
-
-    line: str
-    plies: int
-    text: str
-    """What follows the number."""
-
-    @property
-    def winner(self) -> int | None:
-        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return None
-        return BLACK_WINS if (match[1] in "先下") != (match[2] == "反則負け") else WHITE_WINS
-
-    @property
-    def outcome(self) -> int | None:
-        """How the game ended, as far as it tells."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
-        if "反則" in self.text:
-            return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
-        return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
-
-    @property
-    def known(self) -> bool:
-        """Whether it is one of the words for an ending, not a remark."""
-        return any(self.text.startswith(name) for name in ENDINGS)
 
 
 def _disagrees(what: str) -> GameError:
