@@ -21,7 +21,7 @@ from lite.records.formats import (
 from search.rules import repetition
 from search.rules.huffman import HCP, encode
 from search.rules.movegen import is_legal, list_moves
-from search.rules.position import do_move, in_check, new_position
+from search.rules.position import NO_KING, do_move, in_check, new_position
 from search.rules.sfen import move_to_usi, set_sfen
 from search.rules.shogi import BLACK, START_SFEN
 
@@ -88,6 +88,10 @@ class GameBuilder:
         self.pos = new_position()
         try:
             set_sfen(self.pos, start_sfen)
+            if NO_KING in self.pos["king"]:
+                raise ValueError(
+                    "a king is missing; a tsume without the attacker's king is for `liteshogi mate --file`"
+                )
             self._hcp = encode(self.pos["board"], self.pos["hands"], int(self.pos["turn"]), HCP)
         except ValueError as error:
             raise GameError(f"its first position: {error}") from None

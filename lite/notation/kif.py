@@ -95,12 +95,13 @@ class _Reader:
     def start(self) -> GameBuilder:
         """The builder, set up from what the headers said when the first move comes."""
         if self.builder is None:
-            self.builder = GameBuilder(self.place, self._start_sfen())
+            self.builder = GameBuilder(self.place, self.start_sfen())
             for line in self._early_comments:
                 self.builder.comment(line)
         return self.builder
 
-    def _start_sfen(self) -> str:
+    def start_sfen(self) -> str:
+        """The first position by what the headers said. Raises GameError."""
         handicap = self.headers.get("手合割", "").strip(" 　")
         if self.rows:
             return self._diagram()
@@ -269,6 +270,18 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
     return reader.finish()
 
 
+def read_start(text: str) -> str:
+    """The SFEN of a KIF or KI2 text's first position, without regard to its moves; a king may be missing. Raises
+    GameError."""
+    reader = _Reader("", unfinished=True)
+    for line in filter(None, _plain(text)):
+        if line.startswith("手数--") or _MOVE_LINE.fullmatch(line) or _is_ki2(line):
+            break
+        if not reader.other_line(line):
+            raise GameError(f"cannot read the line {line[:30]!r}")
+    return reader.start_sfen()
+
+
 @dataclass(frozen=True)
 class Variation:
     """What could have been played instead."""
@@ -368,7 +381,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
             for variation in filter(None, lines[index:]):
                 reader.builder.comment(f"*{variation}")
             break
-        if _MARK.match(line.lstrip(" 　")) and "：" not in line:
+        if _is_ki2(line):
             marks = list(_MARK.finditer(line))
             ends = [mark.start() for mark in marks[1:]] + [len(line)]
             for mark, end in zip(marks, ends, strict=True):
@@ -379,6 +392,11 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
+
+
+def _is_ki2(line: str) -> bool:
+    """Whether it is a line of KI2's moves, not a header such as `▲持駒：`."""
+    return _MARK.match(line.lstrip(" 　")) is not None and "：" not in line
 
 
 def _ki2_move(reader: _Reader, black: bool, text: str) -> None:
