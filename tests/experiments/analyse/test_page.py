@@ -38,12 +38,16 @@ KIF = """棋戦：</script><b>杯
    6 中断         ( 0:03/00:00:05)
 
 変化：4手
+*飛車で取ると
    4 同　飛(28)
+*飛車が残る
    5 投了
 
 変化：2手
    2 ２六歩(27)   ( 0:09/00:00:09)
    3 ４四歩(43)
+*角道を止める
+&栞
 """
 LINE = ("7g7f", "4c4d", "2g2f")
 
@@ -110,6 +114,13 @@ def test_variations_stand_where_they_leave_the_game(page: str) -> None:
     }
 
 
+def test_comments_of_variations_stand_with_their_moves(page: str) -> None:
+    steps = steps_of(page)
+    (line,), (other,) = steps[1]["variations"], steps[3]["variations"]
+    assert [one["comments"] for one in line] == [[], ["角道を止める"]]
+    assert [one["comments"] for one in other] == [["飛車で取ると", "飛車が残る"]]
+
+
 CLICKS = """
 <script type="module">
 const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -172,3 +183,12 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert "<header><h1>" in shown  # hidden until its font is there
     assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
     assert shown.count("<tr") == 6
+
+
+def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: Path) -> None:
+    clicks = CLICKS[: CLICKS.index("const shown")] + (
+        'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n</script>\n</body>'
+    )
+    shown = browse(page.replace("</body>", clicks), tmp_path)
+    told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
+    assert told == [("△４四歩*", "角道を止める")]
