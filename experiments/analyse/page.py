@@ -58,7 +58,7 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
     names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, sides, strict=True)]
     title = " ".join(names)
     handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []
-    headers = [f"{key}：{value}" for key, value in game.headers.items()]
+    headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
     about = " · ".join([*handicap, report["result"], searched, *headers])
     return _html(title, about, {"steps": steps})
 

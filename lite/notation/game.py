@@ -66,7 +66,8 @@ class Game:
     names: tuple[str, str] = ("", "")
     ratings: tuple[float | None, float | None] = (None, None)
     headers: Mapping[str, str] = field(default_factory=dict)
-    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written."""
+    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written. A key
+    that stands there several times has so many lines."""
     times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
     """i4 (plies + 1,): milliseconds that each move took, and after them the ending; -1 where it is not told."""
     comments: Mapping[int, list[str]] = field(default_factory=dict)

@@ -82,7 +82,8 @@ class _Reader:
     def __init__(self, place: str, unfinished: bool) -> None:
         self.place = place
         self._unfinished = unfinished
-        self.headers: dict[str, str] = {}
+        self.headers: dict[str, list[str]] = {}
+        """All that stands under a key; of names and first position the last is meant."""
         self.rows: list[str] = []
         self.white_moves = False
         self.builder: GameBuilder | None = None
@@ -102,7 +103,7 @@ class _Reader:
 
     def start_sfen(self) -> str:
         """The first position by what the headers said. Raises GameError."""
-        handicap = self.headers.get("手合割", "").strip(" 　")
+        handicap = self.headers.get("手合割", [""])[-1].strip(" 　")
         if self.rows:
             return self._diagram()
         if handicap in ("", "平手"):
@@ -128,7 +129,7 @@ class _Reader:
                 board[(8 - column) * 9 + rank] = _PIECES[sign] + (KINDS if colour == "v" else 0)
         for colour, keys in enumerate(_HAND_KEYS):
             for key in keys:
-                self._hand(self.headers.get(key, "なし"), hands[colour])
+                self._hand(self.headers.get(key, ["なし"])[-1], hands[colour])
         pos = new_position()
         error = set_board(pos, board, hands, np.int64(self.white_moves), np.int64(1))
         if error:
@@ -178,7 +179,7 @@ class _Reader:
         elif "：" in line or ":" in line.split("(")[0]:
             key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
             if not _NO_KEY.match(key):
-                self.headers[key] = value
+                self.headers.setdefault(key, []).append(value)
         else:
             return False
         return True
@@ -202,8 +203,8 @@ class _Reader:
         if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
             raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
         for colour, keys in enumerate(_NAME_KEYS):
-            builder.names[colour] = next((self.headers[key] for key in keys if key in self.headers), "")
-        builder.headers = {key: value for key, value in self.headers.items() if key not in _POSITION_KEYS}
+            builder.names[colour] = next((self.headers[key][-1] for key in keys if key in self.headers), "")
+        builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
         outcome, ending = self.outcome, self.ending
         if verdict is not None and outcome is None:
             outcome, ending = verdict.outcome, verdict.text
