@@ -22,7 +22,7 @@ from lite.notation.game import Game, GameError
 from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
-from search.engine import Analysis, Engine
+from search.engine import DECLARE, Analysis, Engine
 from search.machine.bounds import MOST_THREADS, check_numbers
 from search.machine.files import WholeFile, check_output
 from search.machine.interrupt import interrupt_flag
@@ -262,8 +262,9 @@ def _judgement(found: Analysis, black: bool) -> Judgement:
 def _tell(ply: int, plies: int, move: str, found: Judgement) -> None:
     """Progress on standard error, on one line where that is a terminal."""
     terminal = sys.stderr.isatty()
-    score, rate = score_text(found.score), 100 * found.win_rate
-    text = f"{ply:3d}/{plies} {in_columns(move, MOVE_COLUMNS)} {score:>9s}  {rate:5.1f} %  depth {found.depth}"
+    score = "declaration" if found.line[:1] == (DECLARE,) else score_text(found.score)
+    rate = 100 * found.win_rate
+    text = f"{ply:3d}/{plies} {in_columns(move, MOVE_COLUMNS)} {score:>11s}  {rate:5.1f} %  depth {found.depth}"
     print(f"\r{text}\x1b[K" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
 
 

@@ -34,6 +34,7 @@ from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2
 from liteshogi.commands.analyse import Command as Analyse
+from liteshogi.commands.analyse import as_text
 from search.rules.sfen import move_to_usi
 from search.score import MATE
 
@@ -211,7 +212,7 @@ OTHERS = """手合割：平手
 *#エンジン=YaneuraOu
    2 ３四歩(33)
 *先手有望
-*互角
+*【悪手】
    3 ２六歩(27)
 *#評価値=30
 *#エンジン=LiteShogi
@@ -340,6 +341,28 @@ def test_a_declaration_has_no_line(tmp_path):
     text = output.read_text(encoding="utf-8")
     assert "*入玉宣言で勝ち\n" in text
     assert "*#読み筋=\n" not in text
+
+
+def test_a_declaration_that_was_the_best_move_is_named(tmp_path, capsys):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text("sfen +R+R+B+BGGGGK/SSSS5/PPPPPPPPP/9/9/9/9/9/k8 b PPPPPP 1 moves 1a1b 9i8i 1b1a\n")
+    Analyse("default", (source,), output, nodes=300, hash=4).run()
+    printed = capsys.readouterr()
+    assert re.findall(r"best was (.*)", printed.out) == []
+    first, *_ = printed.err.splitlines()
+    assert re.fullmatch(r"  0/3 +declaration  100\.0 %  depth 0", first)
+    (game,) = [find_game(source, 1)]
+    declared = Judgement(MATE - 1, 1.0, 0, 0, ("win",))
+    text = annotated(game, [declared, Judgement(0, 0.5, 9, 99, ()), declared])
+    assert "*【大悪手】 最善は 入玉宣言\n" in text
+    report = figures(game, [declared, Judgement(0, 0.5, 9, 99, ()), declared])
+    assert [(row["best"], row["best_name"]) for row in report["moves"]] == [
+        ("win", "入玉宣言"),
+        (None, None),
+        ("win", "入玉宣言"),
+    ]
+    told = as_text({"games": [report | {"kif": "", "page": "", "picture": ""}], "skipped": [], "refused": []})
+    assert "1 ▲１二玉       lost 50.0 % (blunder); best was declaration\n" in told
 
 
 def test_unfinished_games_are_read_only_where_asked_for(tmp_path):

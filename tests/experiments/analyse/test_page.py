@@ -173,6 +173,13 @@ def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
     assert re.findall(r"<td[^>]*>(\+3000|詰み \+[0-9]|入玉宣言)</td>", shown) == ["+3000", "詰み +2", "入玉宣言"]
 
 
+def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
+    found = [Judgement(MATE - 1, 1.0, 0, 0, ("win",)), Judgement(0, 0.5, 6, 1000, ())]
+    every = [*found, *[None] * (len(game.moves) + 1 - len(found))]
+    first = steps_of(as_page(game, figures(game, found), every, "by nobody"))[1]
+    assert first["best"] == "入玉宣言"
+
+
 def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
