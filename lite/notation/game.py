@@ -220,6 +220,7 @@ class GameBuilder:
             return mover_loses if verdict == repetition.LOSS else DRAW | SENNICHITE
         return {
             MOVER_LOSES: mover_loses,
+            MOVER_WINS: mover_wins,
             # Whoever made the move that was not played here is still to move.
             ILLEGAL_MOVE: mover_loses,
             ILLEGAL_BEFORE: mover_wins if self._illegal is None else mover_loses,
@@ -242,7 +243,8 @@ class GameBuilder:
     REPETITION,
     MOVES_USED_UP,
     ILLEGAL_BEFORE,
-) = range(9)
+    MOVER_WINS,
+) = range(10)
 
 _NUMBER = r"([+-]?[0-9]{1,9})"
 # Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search
