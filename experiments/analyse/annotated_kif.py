@@ -28,6 +28,7 @@ LONGEST_LINE = 12
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
 """How much of the win rate a move gives away at least, and what ShogiHome calls it."""
 DECLARATION = "入玉宣言"
+"""What players call the move that declares a win."""
 ENGINE = "LiteShogi"
 """Who signs what is written."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
