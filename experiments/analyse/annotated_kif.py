@@ -27,13 +27,26 @@ LONGEST_LINE = 12
 """Moves of a best line that are written."""
 MARKS = ((0.5, "大悪手"), (0.2, "悪手"), (0.1, "疑問手"), (0.05, "緩手"))
 """How much of the win rate a move gives away at least, and what ShogiHome calls it."""
+DECLARATION = "入玉宣言"
+"""What players call the move that declares a win."""
 ENGINE = "LiteShogi"
 """Who signs what is written."""
 _SITUATIONS = ((1500, "勝勢"), (600, "優勢"), (400, "有利"), (200, "有望"))
 _SIGNED = f"*#エンジン={ENGINE}"
 _WRITTEN_HERE = re.compile(
-    r"\*(#|【(大悪手|悪手|疑問手|緩手)】|勝率 [先下]手 |互角$|[先後上下]手(勝勢|優勢|有利|有望)$|入玉宣言で勝ち$)"
+    r"""
+    ^(\*【(大悪手|悪手|疑問手|緩手)】\ 最善は\ .+\n)?
+    (\*(互角|[先後上下]手(勝勢|優勢|有利|有望))\n\*\#評価値=-?\d+|\*\#詰み=[先後]手勝ち(:\d+手)?)\n
+    (\*入玉宣言で勝ち\n)?
+    \*勝率\ [先下]手\ [\d.]+%\ [後上]手\ [\d.]+%\n
+    (\*\#読み筋=.+\n)?
+    (\*\#深さ=\d+\n\*\#ノード数=\d+\n)?
+    (\*\#候補\d+=.+\n)*
+    """
+    + re.escape(f"{_SIGNED}\n"),
+    re.MULTILINE | re.VERBOSE,
 )
+"""The lines of `_comment`."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +78,10 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
     for number in range(len(game.moves) + 1):
         note = ""
         if number:
-            lost = losses[number - 1]
-            if lost is not None and mark_of(lost):
-                note = f"【{mark_of(lost)}】 {_better(judgements[number - 1], board)}".rstrip()
+            lost, before = losses[number - 1], judgements[number - 1]
+            best = best_name(before, board) if before is not None else ""
+            if lost is not None and mark_of(lost) and best:
+                note = f"【{mark_of(lost)}】 最善は {best}"
             board.push(board.move_from_move16(int(game.moves[number - 1])))
         comments[number], judgement = list(game.comments.get(number, [])), judgements[number]
         if judgement is not None:
@@ -77,14 +91,12 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
 
 
 def without_analysis(lines: list[str]) -> list[str]:
-    """A position's comments without what an earlier analysis wrote there."""
-    kept: list[str] = []
-    for line in lines:
-        kept.append(line)
-        if line == _SIGNED:
-            while kept and _WRITTEN_HERE.match(kept[-1]):
-                kept.pop()
-    return kept
+    """A position's comments without the lines that an earlier analysis by this one wrote there, the last such ones;
+    what players and other programs wrote stays, though it be like them."""
+    text = "".join(f"{line}\n" for line in lines)
+    for written in list(_WRITTEN_HERE.finditer(text))[-1:]:
+        text = text[: written.start()] + text[written.end() :]
+    return text.split("\n")[:-1]
 
 
 def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[str, str]) -> list[str]:
@@ -94,7 +106,7 @@ def _comment(judgement: Judgement, note: str, board: cshogi.Board, sides: tuple[
         lines.append(f"*{situation(judgement.score, sides)}")
     lines.append(score_comment(judgement.score, ANALYSIS))
     if judgement.line[:1] == (DECLARE,):
-        lines.append("*入玉宣言で勝ち")
+        lines.append(f"*{DECLARATION}で勝ち")
     rate = 100 * judgement.win_rate
     lines.append(f"*勝率 {sides[0]} {rate:.1f}% {sides[1]} {100 - rate:.1f}%")
     if line := japanese(board, judgement.line):  # of a declaration there is none
@@ -140,10 +152,9 @@ def names_of_moves(game: Game) -> list[str]:
     return names
 
 
-def _better(before: Judgement | None, board: cshogi.Board) -> str:
-    """The move that would have been best, in words."""
-    best = japanese(board, before.line[:1]) if before is not None else ""
-    return f"最善は {best}" if best else ""
+def best_name(judgement: Judgement, board: cshogi.Board) -> str:
+    """The best move of the position on the board, `▲７六歩` or 入玉宣言; empty where there is none."""
+    return DECLARATION if judgement.line[:1] == (DECLARE,) else japanese(board, judgement.line[:1])
 
 
 def result_in_words(game: Game) -> str:

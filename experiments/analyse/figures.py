@@ -9,7 +9,7 @@ import cshogi
 
 from experiments.analyse.annotated_kif import (
     Judgement,
-    japanese,
+    best_name,
     mark_of,
     names_of_moves,
     result_in_words,
@@ -41,7 +41,7 @@ def figures(game: Game, judgements: list[Judgement]) -> dict[str, Any]:
         }
         if ply <= len(judgements):
             row["best"] = next(iter(judgements[ply - 1].line), None)
-            row["best_name"] = japanese(board, judgements[ply - 1].line[:1]) or row["best"]
+            row["best_name"] = best_name(judgements[ply - 1], board) or None
         board.push_usi(usi)
         if ply < len(judgements):
             before, after = judgements[ply - 1], judgements[ply]

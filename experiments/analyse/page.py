@@ -20,8 +20,9 @@ from experiments.analyse.figures import line_figures
 from experiments.html_page import html_page, json_script
 from experiments.pictures import NOTATION_FONT
 from lite.notation.game import Game, GameError
-from lite.notation.kif import read_variations
+from lite.notation.kif import Variation, read_variations
 from lite.notation.kif_writer import sides_of
+from search.rules.sfen import move_to_usi
 
 _PARTS = Path(__file__).with_name("page")
 _ROLES = {"P": "pawn", "L": "lance", "N": "knight", "S": "silver", "G": "gold", "B": "bishop", "R": "rook"}
@@ -47,8 +48,8 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
                 minutes, seconds = divmod(int(game.times[ply - 1]) // 1000, 60)
                 step["time"] = f"{minutes}:{seconds:02d}"
         comments = without_analysis(game.comments.get(ply, []))
-        step["comments"] = [line[1:] for line in comments if line.startswith("*")]
-        step["variations"] = [_steps(board, line) for line in branches.get(ply, [])]
+        step["comments"] = _words(comments)
+        step["variations"] = [_variation(one, ply, board) for one in branches.get(ply, [])]
         step["lines"] = _lines(judgements[ply], board)
         steps.append(step)
         if ply < len(game.moves):
@@ -57,7 +58,7 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
     names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, sides, strict=True)]
     title = " ".join(names)
     handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []
-    headers = [f"{key}：{value}" for key, value in game.headers.items()]
+    headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
     about = " · ".join([*handicap, report["result"], searched, *headers])
     return _html(title, about, {"steps": steps})
 
@@ -86,10 +87,10 @@ def _html(title: str, about: str, game: dict[str, Any]) -> str:
     return html_page(title, f"{face}\n{part('viewer.css')}", body, "ja")
 
 
-def _branches(game: Game) -> dict[int, list[list[str]]]:
-    """The game's variations as USI moves, by the number of moves played before them. One that leaves another variation
-    stands where the main line was left, with all its moves. What cannot be read is said, and left out."""
-    found: dict[int, list[list[str]]] = {}
+def _branches(game: Game) -> dict[int, list[Variation]]:
+    """The game's variations by the number of moves played before them. One that leaves another variation stands where
+    the main line was left, with all its moves. What cannot be read is said, and left out."""
+    found: dict[int, list[Variation]] = {}
     try:
         variations = read_variations(game)
     except GameError as error:
@@ -101,15 +102,24 @@ def _branches(game: Game) -> dict[int, list[list[str]]]:
             (ply for ply, (move, played) in enumerate(zip(one.moves, main, strict=False)) if move != played),
             min(len(one.moves), len(main)),
         )
-        board, line = cshogi.Board(game.start_sfen), []
-        for number, move in enumerate(one.moves):
-            full = board.move_from_move16(move)
-            if number >= ply:
-                line.append(cshogi.move_to_usi(full))
-            board.push(full)
-        if line:
-            found.setdefault(ply, []).append(line)
+        if ply < len(one.moves):
+            found.setdefault(ply, []).append(one)
     return found
+
+
+def _variation(one: Variation, ply: int, board: cshogi.Board) -> list[dict[str, Any]]:
+    """The steps of a variation that leaves the game at the position on the board, each with its comments. What is said
+    above the first move stands with it."""
+    steps = _steps(board, [move_to_usi(move) for move in one.moves[ply:]])
+    for number, step in enumerate(steps, ply + 1):
+        above = one.comments.get(ply, []) if number == ply + 1 else []
+        step["comments"] = _words([*above, *one.comments.get(number, [])])
+    return steps
+
+
+def _words(comments: Iterable[str]) -> list[str]:
+    """What comments say, without KIF's mark, and without the bookmarks among them."""
+    return [line[1:] for line in comments if line.startswith("*")]
 
 
 def _lines(judgement: Judgement | None, board: cshogi.Board) -> list[dict[str, Any]]:

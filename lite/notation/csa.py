@@ -105,23 +105,53 @@ _HEADERS = {
 }
 """The keys of the standard, and KIF's."""
 
+_NO_POSITION = "no first position (a line + or -)"
+
 
 def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a CSA text, each a Game or, if it cannot be used, the GameError that says why."""
+    for place, lines in _games(text, name):
+        try:
+            yield _read_game(lines, place, unfinished)
+        except GameError as error:
+            yield GameError(f"{place}: {error}", error.reason)
+
+
+def read_starts(text: str, name: str) -> list[str]:
+    """The SFENs of the first positions of a CSA text's games, without regard to their moves; a king may be missing.
+    Raises GameError that names the game."""
+    found = []
+    for place, lines in _games(text, name):
+        try:
+            found.append(_start_of(lines))
+        except GameError as error:
+            raise GameError(f"{place}: {error}", error.reason) from None
+    return found
+
+
+def _start_of(lines: list[str]) -> str:
+    """The SFEN of a game's position lines, of which the side to move is the last."""
+    setup = []
+    for line in lines:
+        if line[:1] in ("P", "+", "-"):
+            for statement in map(str.strip, line.split(",")):
+                setup.append(statement)
+                if statement in ("+", "-"):
+                    return _start(setup)
+    raise GameError(_NO_POSITION)
+
+
+def _games(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
+    """The places and lines of the games that a text holds, with `/` between them."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
     for index in range(len(lines) + 1):
         if index == len(lines) or lines[index] == "/":
             part = lines[first:index]
             first = index + 1
-            if not any(line.strip() for line in part):
-                continue
-            place = f"{name} game {number}"
-            number += 1
-            try:
-                yield _read_game(part, place, unfinished)
-            except GameError as error:
-                yield GameError(f"{place}: {error}", error.reason)
+            if any(line.strip() for line in part):
+                yield f"{name} game {number}", part
+                number += 1
 
 
 def _square(digits: str) -> int:
@@ -233,7 +263,7 @@ class _Reader:
 
     def finish(self, unfinished: bool) -> Game:
         if self.builder is None:
-            raise GameError("no first position (a line + or -)")
+            raise GameError(_NO_POSITION)
         builder = self.builder
         builder.names, builder.ratings, builder.headers = self.names, self.ratings, self.headers
         if self.early_comments:

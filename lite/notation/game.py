@@ -21,7 +21,7 @@ from lite.records.formats import (
 from search.rules import repetition
 from search.rules.huffman import HCP, encode
 from search.rules.movegen import is_legal, list_moves
-from search.rules.position import do_move, in_check, new_position
+from search.rules.position import NO_KING, do_move, in_check, new_position
 from search.rules.sfen import move_to_usi, set_sfen
 from search.rules.shogi import BLACK, START_SFEN
 
@@ -66,7 +66,8 @@ class Game:
     names: tuple[str, str] = ("", "")
     ratings: tuple[float | None, float | None] = (None, None)
     headers: Mapping[str, str] = field(default_factory=dict)
-    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written."""
+    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written. A key
+    that stands there several times has so many lines."""
     times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
     """i4 (plies + 1,): milliseconds that each move took, and after them the ending; -1 where it is not told."""
     comments: Mapping[int, list[str]] = field(default_factory=dict)
@@ -88,6 +89,10 @@ class GameBuilder:
         self.pos = new_position()
         try:
             set_sfen(self.pos, start_sfen)
+            if NO_KING in self.pos["king"]:
+                raise ValueError(
+                    "a king is missing; a tsume without the attacker's king is for `liteshogi mate --file`"
+                )
             self._hcp = encode(self.pos["board"], self.pos["hands"], int(self.pos["turn"]), HCP)
         except ValueError as error:
             raise GameError(f"its first position: {error}") from None
@@ -215,6 +220,7 @@ class GameBuilder:
             return mover_loses if verdict == repetition.LOSS else DRAW | SENNICHITE
         return {
             MOVER_LOSES: mover_loses,
+            MOVER_WINS: mover_wins,
             # Whoever made the move that was not played here is still to move.
             ILLEGAL_MOVE: mover_loses,
             ILLEGAL_BEFORE: mover_wins if self._illegal is None else mover_loses,
@@ -237,7 +243,8 @@ class GameBuilder:
     REPETITION,
     MOVES_USED_UP,
     ILLEGAL_BEFORE,
-) = range(9)
+    MOVER_WINS,
+) = range(10)
 
 _NUMBER = r"([+-]?[0-9]{1,9})"
 # Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lite.notation.csa import read_csa
+from lite.notation.csa import read_starts as read_csa_starts
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
-from lite.notation.kif import read_ki2, read_kif
+from lite.notation.kif import read_ki2, read_kif, read_start
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
 
@@ -30,6 +31,7 @@ _SPOKEN = re.compile(r"[\0-\x7f]+|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-�
 """ASCII, and half-width kana in an order that can be spoken, as `ﾎﾞﾅﾝｻﾞ`: nothing else is left of such a text."""
 ANALYSED = ".analysed"
 """What the stem of a game ends in that `liteshogi analyse` has written beside the one it read."""
+_NO_TEXT = "its characters are neither UTF-8 nor Shift JIS nor EUC"
 MAX_TEXT = 1 << 28
 """Larger text files are refused: notations of one game a file are a few kilobytes, and a text is held whole."""
 
@@ -54,11 +56,9 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
     form = game_format(path)
     if form is None:
         raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(_SUFFIXES)}")
-    if path.stat().st_size > MAX_TEXT:
-        raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
-    text = _decoded(path.read_bytes())
+    text = _text(path)
     if text is None:
-        yield GameError(f"{path}: its characters are neither UTF-8 nor Shift JIS nor EUC")
+        yield GameError(f"{path}: {_NO_TEXT}")
     elif form == CSA:
         yield from read_csa(text, str(path), unfinished)
     elif form == USI:
@@ -68,6 +68,30 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
             yield (read_kif if form == KIF else read_ki2)(text, str(path), unfinished)
         except GameError as error:
             yield GameError(f"{path}: {error}", error.reason)
+
+
+def read_starts(path: Path) -> list[str]:
+    """The SFENs of the first positions of a CSA, KIF or KI2 file's games. They need have neither moves nor, as those of
+    tsume, the attacker's king.
+
+    Raises OSError if the file cannot be read, ValueError that names the file for one that holds no position.
+    """
+    text = _text(path)
+    if text is None:
+        raise GameError(f"{path}: {_NO_TEXT}")
+    if game_format(path) == CSA:
+        return read_csa_starts(text, str(path))
+    try:
+        return [read_start(text)]
+    except GameError as error:
+        raise GameError(f"{path}: {error}", error.reason) from None
+
+
+def _text(path: Path) -> str | None:
+    """A file's characters; None if they are of no encoding that is known. Raises OSError or ValueError in words."""
+    if path.stat().st_size > MAX_TEXT:
+        raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
+    return _decoded(path.read_bytes())
 
 
 def _decoded(raw: bytes) -> str | None:
@@ -129,4 +153,13 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     return builder.finish("", None, unfinished)
 
 
-__all__ = ["ANALYSED", "Game", "GameBuilder", "GameError", "game_format", "is_game_name", "read_games"]
+__all__ = [
+    "ANALYSED",
+    "Game",
+    "GameBuilder",
+    "GameError",
+    "game_format",
+    "is_game_name",
+    "read_games",
+    "read_starts",
+]

@@ -22,13 +22,7 @@ from cshogi import KIF
 from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
-    DRAWN,
-    ILLEGAL_BEFORE,
-    ILLEGAL_MOVE,
-    MOVER_DECLARES,
     MOVER_LOSES,
-    MOVES_USED_UP,
-    REPETITION,
     UNFINISHED,
     WHITE_WON,
     Game,
@@ -36,6 +30,7 @@ from lite.notation.game import (
     GameError,
     read_comment,
 )
+from lite.notation.kif_endings import ENDINGS, Verdict, read_verdict
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
 from search.rules.position import new_position
@@ -54,25 +49,6 @@ from search.rules.shogi import (
     START_SFEN,
 )
 
-ENDINGS = {
-    "投了": MOVER_LOSES,
-    "詰み": MOVER_LOSES,
-    "詰": MOVER_LOSES,
-    "切れ負け": MOVER_LOSES,
-    "時間切れ": MOVER_LOSES,
-    "反則負け": ILLEGAL_MOVE,
-    "反則勝ち": ILLEGAL_BEFORE,
-    "入玉勝ち": MOVER_DECLARES,
-    "入玉宣言": MOVER_DECLARES,
-    "千日手": REPETITION,
-    "持将棋": DRAWN,
-    "引き分け": DRAWN,
-    "最大手数": MOVES_USED_UP,
-    "中断": None,
-    "封じ手": None,
-    "不詰": None,
-}
-"""What the words for an ending say. A line that begins with one is one."""
 HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
     "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
@@ -87,9 +63,6 @@ _KIF_MOVE = re.compile(
 )
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
-_VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手の).){0,20}勝ち)")
-"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
@@ -109,26 +82,28 @@ class _Reader:
     def __init__(self, place: str, unfinished: bool) -> None:
         self.place = place
         self._unfinished = unfinished
-        self.headers: dict[str, str] = {}
+        self.headers: dict[str, list[str]] = {}
+        """All that stands under a key; of names and first position the last is meant."""
         self.rows: list[str] = []
         self.white_moves = False
         self.builder: GameBuilder | None = None
         self.ending = ""
         self.outcome: int | None = None
         self.ending_number: int | None = None
-        self.verdict: _Verdict | None = None
+        self.verdict: Verdict | None = None
         self._early_comments: list[str] = []
 
     def start(self) -> GameBuilder:
         """The builder, set up from what the headers said when the first move comes."""
         if self.builder is None:
-            self.builder = GameBuilder(self.place, self._start_sfen())
+            self.builder = GameBuilder(self.place, self.start_sfen())
             for line in self._early_comments:
                 self.builder.comment(line)
         return self.builder
 
-    def _start_sfen(self) -> str:
-        handicap = self.headers.get("手合割", "").strip(" 　")
+    def start_sfen(self) -> str:
+        """The first position by what the headers said. Raises GameError."""
+        handicap = self.headers.get("手合割", [""])[-1].strip(" 　")
         if self.rows:
             return self._diagram()
         if handicap in ("", "平手"):
@@ -154,7 +129,7 @@ class _Reader:
                 board[(8 - column) * 9 + rank] = _PIECES[sign] + (KINDS if colour == "v" else 0)
         for colour, keys in enumerate(_HAND_KEYS):
             for key in keys:
-                self._hand(self.headers.get(key, "なし"), hands[colour])
+                self._hand(self.headers.get(key, ["なし"])[-1], hands[colour])
         pos = new_position()
         error = set_board(pos, board, hands, np.int64(self.white_moves), np.int64(1))
         if error:
@@ -199,12 +174,12 @@ class _Reader:
             self.white_moves = True
         elif line.strip() in ("先手番", "下手番"):
             self.white_moves = False
-        elif match := _VERDICT.match(line):
-            self.verdict = _Verdict(line.strip(" 　"), int(match.group(1)), match.group(2))
+        elif verdict := read_verdict(line):
+            self.verdict = verdict
         elif "：" in line or ":" in line.split("(")[0]:
             key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
             if not _NO_KEY.match(key):
-                self.headers[key] = value
+                self.headers.setdefault(key, []).append(value)
         else:
             return False
         return True
@@ -228,8 +203,8 @@ class _Reader:
         if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
             raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
         for colour, keys in enumerate(_NAME_KEYS):
-            builder.names[colour] = next((self.headers[key] for key in keys if key in self.headers), "")
-        builder.headers = {key: value for key, value in self.headers.items() if key not in _POSITION_KEYS}
+            builder.names[colour] = next((self.headers[key][-1] for key in keys if key in self.headers), "")
+        builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
         outcome, ending = self.outcome, self.ending
         if verdict is not None and outcome is None:
             outcome, ending = verdict.outcome, verdict.text
@@ -241,11 +216,11 @@ class _Reader:
             raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")
         return game
 
-    def _counted_by_cshogi(self, verdict: _Verdict) -> bool:
+    def _counted_by_cshogi(self, verdict: Verdict) -> bool:
         """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
         return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
 
-    def _contradicts(self, verdict: _Verdict, builder: GameBuilder, game: Game) -> bool:
+    def _contradicts(self, verdict: Verdict, builder: GameBuilder, game: Game) -> bool:
         found = game.result & WINNER_MASK
         if verdict.winner is not None:
             # Where white moves first, 先手 is who moves first to some programs and black to others: the ending decides.
@@ -255,39 +230,6 @@ class _Reader:
             return False
         told = builder.result(verdict.outcome)
         return (UNFINISHED if told is None else told & WINNER_MASK) != found
-
-
-@dataclass(frozen=True)
-class _Verdict:
-    """The line below the moves: `まで112手で後手の勝ち`."""
-
-    line: str
-    plies: int
-    text: str
-    """What follows the number."""
-
-    @property
-    def winner(self) -> int | None:
-        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return None
-        return BLACK_WINS if (match[1] in "先下") != (match[2] == "反則負け") else WHITE_WINS
-
-    @property
-    def outcome(self) -> int | None:
-        """How the game ended, as far as it tells."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
-        if "反則" in self.text:
-            return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
-        return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
-
-    @property
-    def known(self) -> bool:
-        """Whether it is one of the words for an ending, not a remark."""
-        return any(self.text.startswith(name) for name in ENDINGS)
 
 
 def _disagrees(what: str) -> GameError:
@@ -327,6 +269,18 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
+
+
+def read_start(text: str) -> str:
+    """The SFEN of a KIF or KI2 text's first position, without regard to its moves; a king may be missing. Raises
+    GameError."""
+    reader = _Reader("", unfinished=True)
+    for line in filter(None, _plain(text)):
+        if line.startswith("手数--") or _MOVE_LINE.fullmatch(line) or _is_ki2(line):
+            break
+        if not reader.other_line(line):
+            raise GameError(f"cannot read the line {line[:30]!r}")
+    return reader.start_sfen()
 
 
 @dataclass(frozen=True)
@@ -428,7 +382,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
             for variation in filter(None, lines[index:]):
                 reader.builder.comment(f"*{variation}")
             break
-        if _MARK.match(line.lstrip(" 　")) and "：" not in line:
+        if _is_ki2(line):
             marks = list(_MARK.finditer(line))
             ends = [mark.start() for mark in marks[1:]] + [len(line)]
             for mark, end in zip(marks, ends, strict=True):
@@ -439,6 +393,11 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
+
+
+def _is_ki2(line: str) -> bool:
+    """Whether it is a line of KI2's moves, not a header such as `▲持駒：`."""
+    return _MARK.match(line.lstrip(" 　")) is not None and "：" not in line
 
 
 def _ki2_move(reader: _Reader, black: bool, text: str) -> None:

@@ -12,7 +12,8 @@ import cshogi
 from cshogi import KIF
 
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
-from lite.notation.kif import ENDINGS, HANDICAPS
+from lite.notation.kif import HANDICAPS
+from lite.notation.kif_endings import ENDINGS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
@@ -48,7 +49,7 @@ def kif_text(game: Game) -> str:
     replay = GameBuilder(game.place, game.start_sfen)
     sides = sides_of(game.start_sfen)
     lines = ["#KIF version=2.0 encoding=UTF-8"]
-    lines += [f"{key}：{value}" for key, value in game.headers.items()]
+    lines += [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
     lines += _position(game.start_sfen)
     lines += [f"{side}：{_one_line(name)}" for side, name in zip(sides, game.names, strict=True)]
     lines += ["手数----指手---------消費時間--", *game.comments.get(0, [])]

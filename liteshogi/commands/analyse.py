@@ -14,6 +14,7 @@ from experiments.analyse.figures import IN_ENGLISH
 from lite.amounts import amount
 from lite.notation.kif_writer import in_columns
 from liteshogi.commands.arguments import Json, Net
+from search.engine import DECLARE
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _game_as_text(report: dict[str, Any]) -> str:
     worst = sorted((row for row in report["moves"] if row["loss"]), key=lambda row: -row["loss"])[:5]
     lines += [
         f"{row['ply']:3d} {in_columns(row['move_name'], MOVE_COLUMNS)} lost {100 * row['loss']:4.1f} % "
-        f"({row['mark']}); best was {row['best_name']}"
+        f"({row['mark']}); best was {'declaration' if row['best'] == DECLARE else row['best_name']}"
         for row in worst
         if row["mark"]
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import tyro
 
 from lite.amounts import amount
+from lite.notation.games import CSA, KI2, KIF, game_format, read_starts
 from liteshogi.commands.arguments import Json
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateStatus
@@ -24,7 +25,7 @@ class Command:
     """Positions, each an SFEN in quotes."""
     file: Path | None = None
     """Problems: one SFEN a line, or one JSON object a line with "sfen" and perhaps "ply", the length of the mate
-    (0: there is no mate in one)."""
+    (0: there is no mate in one); or the first positions of a KIF, KI2 or CSA file, whatever moves it has."""
     milliseconds: int = 1000
     """Time for each position."""
     megabytes: int = 64
@@ -34,7 +35,7 @@ class Command:
     def run(self) -> None:
         problems = [MateProblem(sfen, 0) for sfen in self.sfen]
         if self.file is not None:
-            problems += read_problems(self.file)
+            problems += _read_problems(self.file)
         results = []
         for result in solve_problems(problems, self.file, self.milliseconds, self.megabytes):
             results.append(result)
@@ -52,6 +53,13 @@ class Command:
                     f"{plies:>6}  {row['problems']:8d}  {row['solved']:6d}  {100 * row['share']:6.2f} % "
                     f"{row['as_told']:16d}  {row['median_nodes']:12d}  {1000 * row['slowest_seconds']:10.1f}"
                 )
+
+
+def _read_problems(path: Path) -> list[MateProblem]:
+    """The problems of a file, a game's first position, or lines. Raises OSError or ValueError in words."""
+    if game_format(path) in (KIF, KI2, CSA):
+        return [MateProblem(sfen, 0) for sfen in read_starts(path)]
+    return read_problems(path)
 
 
 def _figures(problem: MateProblem, result: MateResult) -> dict[str, Any]:

@@ -84,7 +84,10 @@ function draw() {
   step.lines.forEach((one, rank) =>
     said.append(asLine(`${words.line} ${rank + 1}: ${score(one)} (${percent(one.win_rate)})`, one.steps, `l${rank}`)),
   );
-  step.variations.forEach((steps, rank) => said.append(asLine(words.instead, steps, `v${rank}`)));
+  step.variations.forEach((steps, rank) => {
+    said.append(asLine(words.instead, steps, `v${rank}`));
+    if (line?.steps === steps) steps[line.at].comments.forEach((comment) => said.append(made("p", comment)));
+  });
   document.documentElement.dataset.shown = `${ply}${line ? `-${line.number}-${line.at}` : ""}`;
 }
 
@@ -94,7 +97,8 @@ function asLine(head, steps, number) {
   paragraph.append(made("b", `${head} `));
   steps.forEach((step, at) => {
     const chosen = line && line.number === number && line.at === at;
-    const button = made("button", step.name, chosen ? "chosen" : "");
+    const noted = step.comments?.length ? "*" : ""; // KIF's mark of a comment
+    const button = made("button", step.name + noted, chosen ? "chosen" : "");
     button.onclick = () => follow(steps, number, at);
     paragraph.append(button);
   });

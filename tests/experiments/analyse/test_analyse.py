@@ -18,7 +18,15 @@ import pytest
 from cshogi import KIF
 
 from experiments.analyse.analyse import Analysing, analyse_games
-from experiments.analyse.annotated_kif import Judgement, japanese, mark_of, names_of_moves, situation, write_kif
+from experiments.analyse.annotated_kif import (
+    Judgement,
+    japanese,
+    mark_of,
+    names_of_moves,
+    situation,
+    without_analysis,
+    write_kif,
+)
 from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
 from experiments.pictures import NOTATION, can_be_drawn, draw_analysis, japanese_fonts
@@ -26,6 +34,7 @@ from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.kif import read_ki2
 from liteshogi.commands.analyse import Command as Analyse
+from liteshogi.commands.analyse import as_text
 from search.rules.sfen import move_to_usi
 from search.score import MATE
 
@@ -193,6 +202,37 @@ def test_another_analysis_takes_the_place_of_the_first(tmp_path):
     assert annotated(cut, invented(game, 7)[:1]).count("*#エンジン=LiteShogi") == len(game.moves) + 1
 
 
+OTHERS = """手合割：平手
+手数----指手---------消費時間--
+   1 ７六歩(77)
+*互角
+*#評価値=80
+*#読み筋=△３四歩▲２六歩
+*#深さ=20
+*#エンジン=YaneuraOu
+   2 ３四歩(33)
+*先手有望
+*【悪手】
+   3 ２六歩(27)
+*#評価値=30
+*#エンジン=LiteShogi
+   4 中断
+"""
+
+
+def test_another_analysis_leaves_what_others_wrote(tmp_path):
+    source, path = tmp_path / "game.kif", tmp_path / "analysed.kif"
+    source.write_text(OTHERS, encoding="utf-8")
+    game = find_game(source, 1)
+    for seed in range(11, 19):
+        path.write_text(annotated(game, invented(game, seed, others=seed % 2)), encoding="utf-8")
+        once = find_game(path, 1)
+        assert annotated(once, invented(game, 7)) == annotated(game, invented(game, 7))
+        assert all(without_analysis(lines) == game.comments.get(ply, []) for ply, lines in once.comments.items())
+        # What is said below a former analysis keeps it from nothing.
+        assert without_analysis([*once.comments[2], "*互角"]) == [*game.comments[2], "*互角"]
+
+
 def test_ki2_variations_and_csa_headers_stay(tmp_path):
     source = tmp_path / "game.ki2"
     source.write_text("棋戦：王位戦\n▲７六歩 △３四歩\nまで2手で後手の勝ち\n\n変化：2手\n△８四歩\n", encoding="utf-8")
@@ -236,24 +276,6 @@ def test_other_starts_and_ends(tmp_path, line):
     assert again.result == game.result
 
 
-@pytest.mark.parametrize(
-    ("line", "mate", "rate"),
-    [
-        ("startpos moves" + 3 * " 4i4h 4a4b 4h4i 4b4a", None, 0.5),
-        ("sfen 5k3/9/9/9/9/9/9/4R4/8K b - 1 moves 5h4h" + 3 * " 4a5a 4h5h 5a4a 5h4h", 0, 0.0),
-    ],
-)
-def test_the_rule_judges_the_fourth_occurrence(tmp_path, line, mate, rate):
-    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
-    source.write_text(line + "\n")
-    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4))["games"]
-    last = report["moves"][-1]
-    assert (last["score"], last["mate"], last["win_rate"]) == (None if mate is not None else 0, mate, rate)
-    assert (last["depth"], last["line"], last["others"]) == (0, [], [])
-    assert report["moves"][-3]["depth"] > 0
-    assert "*#読み筋=\n" not in output.read_text(encoding="utf-8")
-
-
 def test_a_declaration_has_no_line(tmp_path):
     source, output = tmp_path / "game.usi", tmp_path / "game.kif"
     source.write_text("sfen +P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG2g4s4n4l8p 200 moves G*5h 5i5h win\n")
@@ -261,6 +283,25 @@ def test_a_declaration_has_no_line(tmp_path):
     text = output.read_text(encoding="utf-8")
     assert "*入玉宣言で勝ち\n" in text
     assert "*#読み筋=\n" not in text
+
+
+def test_a_declaration_that_was_the_best_move_is_named(tmp_path, capsys):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text("sfen +R+R+B+BGGGGK/SSSS5/PPPPPPPPP/9/9/9/9/9/k8 b PPPPPP 1 moves 1a1b 9i8i 1b1a\n")
+    Analyse("default", (source,), output, nodes=300, hash=4).run()
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"  0/3 +declaration  100\.0 %  depth 0", first)
+    game, declared = find_game(source, 1), Judgement(MATE - 1, 1.0, 0, 0, ("win",))
+    found = [declared, Judgement(0, 0.5, 9, 99, ()), declared]
+    assert "*【大悪手】 最善は 入玉宣言\n" in annotated(game, found)
+    report = figures(game, found)
+    assert [(row["best"], row["best_name"]) for row in report["moves"]] == [
+        ("win", "入玉宣言"),
+        (None, None),
+        ("win", "入玉宣言"),
+    ]
+    told = as_text({"games": [report | {"kif": "", "page": "", "picture": ""}], "skipped": [], "refused": []})
+    assert "1 ▲１二玉       lost 50.0 % (blunder); best was declaration\n" in told
 
 
 def test_unfinished_games_are_read_only_where_asked_for(tmp_path):

@@ -26,7 +26,9 @@ KIF = """棋戦：</script><b>杯
 手数----指手---------消費時間--
 *対局前の一言
    1 ３四歩(33)   ( 1:05/00:01:05)
+*互角
 *#評価値=55
+*勝率 下手 52.0% 上手 48.0%
 *#エンジン=LiteShogi
 *定跡
    2 ７六歩(77)   ( 0:02/00:00:02)+
@@ -36,12 +38,16 @@ KIF = """棋戦：</script><b>杯
    6 中断         ( 0:03/00:00:05)
 
 変化：4手
+*飛車で取ると
    4 同　飛(28)
+*飛車が残る
    5 投了
 
 変化：2手
    2 ２六歩(27)   ( 0:09/00:00:09)
    3 ４四歩(43)
+*角道を止める
+&栞
 """
 LINE = ("7g7f", "4c4d", "2g2f")
 
@@ -108,6 +114,13 @@ def test_variations_stand_where_they_leave_the_game(page: str) -> None:
     }
 
 
+def test_comments_of_variations_stand_with_their_moves(page: str) -> None:
+    steps = steps_of(page)
+    (line,), (other,) = steps[1]["variations"], steps[3]["variations"]
+    assert [one["comments"] for one in line] == [[], ["角道を止める"]]
+    assert [one["comments"] for one in other] == [["飛車で取ると", "飛車が残る"]]
+
+
 CLICKS = """
 <script type="module">
 const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
@@ -160,6 +173,13 @@ def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
     assert re.findall(r"<td[^>]*>(\+3000|詰み \+[0-9]|入玉宣言)</td>", shown) == ["+3000", "詰み +2", "入玉宣言"]
 
 
+def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
+    found = [Judgement(MATE - 1, 1.0, 0, 0, ("win",)), Judgement(0, 0.5, 6, 1000, ())]
+    every = [*found, *[None] * (len(game.moves) + 1 - len(found))]
+    first = steps_of(as_page(game, figures(game, found), every, "by nobody"))[1]
+    assert first["best"] == "入玉宣言"
+
+
 def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
@@ -170,3 +190,12 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert "<header><h1>" in shown  # hidden until its font is there
     assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
     assert shown.count("<tr") == 6
+
+
+def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: Path) -> None:
+    clicks = CLICKS[: CLICKS.index("const shown")] + (
+        'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n</script>\n</body>'
+    )
+    shown = browse(page.replace("</body>", clicks), tmp_path)
+    told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
+    assert told == [("△４四歩*", "角道を止める")]

@@ -19,6 +19,7 @@ from lite.notation.game import (
     ILLEGAL_MOVE,
     MOVER_DECLARES,
     MOVER_LOSES,
+    MOVER_WINS,
     MOVES_USED_UP,
     REPETITION,
     UNFINISHED,
@@ -37,6 +38,7 @@ NAMED = {name: sfen for name, sfen in HANDICAPS.items() if sfen}
 DIAGRAM = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 OUTCOMES = (
     MOVER_LOSES,
+    MOVER_WINS,
     ILLEGAL_MOVE,
     ILLEGAL_BEFORE,
     MOVER_DECLARES,
@@ -47,8 +49,23 @@ OUTCOMES = (
     MOVES_USED_UP,
     None,
 )
-WORDS = ("", "投了", "詰み", "千日手", "反則勝ち", "反則負け", "入玉宣言", "中断", "TORYO", "TIME_UP", "JISHOGI", "win")
+WORDS = (
+    "",
+    "投了",
+    "詰み",
+    "千日手",
+    "反則勝ち",
+    "反則負け",
+    "不戦勝",
+    "入玉宣言",
+    "中断",
+    "TORYO",
+    "TIME_UP",
+    "JISHOGI",
+    "win",
+)
 LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20).map(str.rstrip)
+HEADER = LINES.map(str.strip)
 VARIATION = "変化：1手\n   1 ５八金(49)   ( 0:07/00:00:07)\n*他の手\n   2 中断\nまで1手で中断"
 
 
@@ -70,7 +87,9 @@ def games(draw: st.DrawFn) -> Game:
     if timed:
         builder.time_of_ending(3000)
     builder.names = [draw(LINES).strip(), draw(LINES).strip()]
-    builder.headers = draw(st.fixed_dictionaries({}, optional={"棋戦": LINES.map(str.strip), "開始日時": st.just("1")}))
+    builder.headers = draw(
+        st.fixed_dictionaries({}, optional={"棋戦": HEADER, "備考": st.lists(HEADER, min_size=2).map("\n".join)})
+    )
     for line in draw(st.lists(LINES, max_size=3)):
         builder.comments.setdefault(draw(st.integers(0, len(builder.moves))), []).append("*" + line)
     builder.comments.setdefault(len(builder.moves), []).append("&しおり")
@@ -108,6 +127,16 @@ def test_cshogi_reads_what_is_written(game: Game) -> None:
     assert (parsed.starttime.year, parsed.starttime.second) == (2020, 5)
     times = [time // 1000 for time in game.times.tolist()[:-1] if time >= 0]
     assert parsed.times[: len(times)] == times  # it does not know every ending, nor then what that took
+
+
+def test_a_header_that_stands_twice_is_kept_twice() -> None:
+    text = "備考：一つ目\n棋戦：王位戦\n備考：二つ目\n先手：甲\n先手：乙\n   1 ７六歩(77)\n   2 投了\n"
+    game = read_kif(text, "a")
+    assert game.headers == {"備考": "一つ目\n二つ目", "棋戦": "王位戦"}
+    assert game.names == ("乙", "")
+    written = kif_text(game)
+    assert "備考：一つ目\n備考：二つ目\n棋戦：王位戦\n" in written
+    assert read_kif(written, "a").headers == game.headers
 
 
 @pytest.mark.parametrize("name", ["wcsc28.csa", "wcsc28.kif", "wcsc28.ki2", "scored.csa", "scored.kifu", "games.usi"])
@@ -169,6 +198,8 @@ CHECKS = "4h5h 5a4a 5h4h 4a5a " * 3
         ("二枚落ち", "3c3d 7g7f", BLACK_WON, "", "   3 投了\nまで2手で下手の勝ち\n"),
         ("二枚落ち", "3c3d 7g7f", WHITE_WON, "", "   3 中断\nまで2手で上手の勝ち\n"),
         (None, "7g7f 3c3d", WHITE_WON, "", "   3 投了\nまで2手で後手の勝ち\n"),
+        (None, "7g7f 3c3d", MOVER_LOSES, "不戦敗", "   3 不戦敗\nまで2手で後手の勝ち\n"),
+        (None, "7g7f 3c3d", MOVER_WINS, "不戦勝", "   3 不戦勝\nまで2手で先手の勝ち\n"),
         (None, "7g7f 3c3d", ILLEGAL_BEFORE, "反則勝ち", "   3 反則勝ち\nまで2手で先手の反則勝ち\n"),
         (None, "7g7f 3c3d", BLACK_WON, "-ILLEGAL_ACTION", "   3 反則勝ち\nまで2手で先手の反則勝ち\n"),
         (PERPETUAL, CHECKS + "4h5h", None, "", "  14 反則勝ち\nまで13手で後手の反則勝ち\n"),

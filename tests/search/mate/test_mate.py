@@ -219,6 +219,14 @@ def test_what_is_no_position_is_refused_in_words(solver, tmp_path):
         Mate().run()
 
 
+def test_the_verb_solves_the_first_position_of_a_game_file(tmp_path, capsys):
+    file = tmp_path / "tsume.csa"
+    file.write_text("P-51OU\nP+53FU00KI\nP-00AL\n+\n+0052KI\n%TSUMI\n")
+    Mate(file=file, json=True).run()
+    (position,) = json.loads(capsys.readouterr().out)["positions"]
+    assert (position["status"], position["plies"], position["moves"]) == ("mate", 1, ["G*5b"])
+
+
 def test_the_verb_prints_one_object(capsys):
     Mate((MATE_IN_ELEVEN,), json=True).run()
     (position,) = json.loads(capsys.readouterr().out)["positions"]

@@ -1,0 +1,84 @@
+"""How a KIF or KI2 game says that it ended: the word that stands for a last move, and the verdict below the moves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lite.notation.game import (
+    BLACK_WON,
+    DRAWN,
+    ILLEGAL_BEFORE,
+    ILLEGAL_MOVE,
+    MOVER_DECLARES,
+    MOVER_LOSES,
+    MOVER_WINS,
+    MOVES_USED_UP,
+    REPETITION,
+    WHITE_WON,
+)
+from lite.records.formats import BLACK_WINS, WHITE_WINS
+
+ENDINGS = {
+    "投了": MOVER_LOSES,
+    "詰み": MOVER_LOSES,
+    "詰": MOVER_LOSES,
+    "切れ負け": MOVER_LOSES,
+    "時間切れ": MOVER_LOSES,
+    "不戦敗": MOVER_LOSES,
+    "不戦勝": MOVER_WINS,
+    "反則負け": ILLEGAL_MOVE,
+    "反則勝ち": ILLEGAL_BEFORE,
+    "入玉勝ち": MOVER_DECLARES,
+    "入玉宣言": MOVER_DECLARES,
+    "千日手": REPETITION,
+    "持将棋": DRAWN,
+    "引き分け": DRAWN,
+    "最大手数": MOVES_USED_UP,
+    "中断": None,
+    "封じ手": None,
+    "不詰": None,
+}
+"""What the words for an ending say. A line that begins with one is one."""
+_VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
+_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手の).){0,20}勝ち)")
+"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the line below the moves says: `まで112手で後手の勝ち`."""
+
+    line: str
+    plies: int
+    text: str
+    """What follows the number."""
+
+    @property
+    def winner(self) -> int | None:
+        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
+        match = _WINNER.search(self.text)
+        if match is None:
+            return None
+        return BLACK_WINS if (match[1] in "先下") != (match[2] == "反則負け") else WHITE_WINS
+
+    @property
+    def outcome(self) -> int | None:
+        """How the game ended, as far as it tells."""
+        match = _WINNER.search(self.text)
+        if match is None:
+            return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
+        if "反則" in self.text:
+            return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
+        return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the words for an ending, not a remark."""
+        return any(self.text.startswith(name) for name in ENDINGS)
+
+
+def read_verdict(line: str) -> Verdict | None:
+    """The verdict of a line that is one."""
+    match = _VERDICT.match(line)
+    return Verdict(line.strip(" 　"), int(match.group(1)), match.group(2)) if match else None

@@ -1,0 +1,65 @@
+"""What an analysis makes of positions that come up again: the fourth occurrence ends a game, no earlier one."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.analyse.analyse import LONGEST_CYCLE, Analysing, analyse_games, told_from
+
+
+@pytest.mark.parametrize(
+    ("line", "mate", "rate"),
+    [
+        ("startpos moves" + 3 * " 4i4h 4a4b 4h4i 4b4a", None, 0.5),
+        ("sfen 5k3/9/9/9/9/9/9/4R4/8K b - 1 moves 5h4h" + 3 * " 4a5a 4h5h 5a4a 5h4h", 0, 0.0),
+    ],
+)
+def test_the_rule_judges_the_fourth_occurrence(tmp_path, line, mate, rate):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text(line + "\n")
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=300, multipv=2, hash=4))["games"]
+    last = report["moves"][-1]
+    assert (last["score"], last["mate"], last["win_rate"]) == (None if mate is not None else 0, mate, rate)
+    assert (last["depth"], last["line"], last["others"]) == (0, [], [])
+    assert report["moves"][-3]["depth"] > 0
+    assert "*#読み筋=\n" not in output.read_text(encoding="utf-8")
+
+
+CHECKS = "sfen 8k/9/9/9/9/9/9/1R7/K8 b BGSr 1 moves 8h1h 1a2a" + 2 * " 1h2h 2a1a 2h1h 1a2a"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        CHECKS + " 1h1c+",
+        "sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b RB 1"
+        " moves 2h3h 5a4b 3h2h 4b5a 2h3h 5a4b 3h2h 4b5a 2g2f 5a4b 2h3h 4b5a 3h2h",
+    ],
+)
+def test_what_has_recurred_less_than_three_times_is_neither_lost_nor_drawn(tmp_path, line):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text(line + "\n")
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4))["games"]
+    assert all(row["win_rate"] > 0.9 and row["loss"] < 0.1 for row in report["moves"])
+
+
+def test_a_fourth_occurrence_ahead_is_seen(tmp_path):
+    source, output = tmp_path / "game.usi", tmp_path / "game.kif"
+    source.write_text(CHECKS + " 1h2h 2a1a 2h1h 1a2a\n")
+    (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4))["games"]
+    assert [row["mate"] for row in report["moves"][-3:]] == [1, -1, 0]
+    assert report["moves"][-2]["mark"] == "blunder"
+
+
+def test_the_search_is_told_the_game_from_what_has_occurred_three_times():
+    round_about = ["a b - 1", "b w - 2", "c b - 3", "d w - 4"]
+    assert told_from(round_about, 0) == 3
+    assert told_from([*2 * round_about, "a b - 9"], 0) == 8  # the third time is that of the last one
+    assert told_from(3 * round_about, 0) == 8
+    assert told_from([*3 * round_about, "a b G 13"], 0) == 8
+    assert told_from([*3 * round_about, "a b G 13"], 10) == 10
+    assert told_from([*3 * round_about, "a b - 9", *(f"{ply} b - 1" for ply in range(3))], 0) == 9
+    left = [f"{ply} b - 1" for ply in range(LONGEST_CYCLE - 3)]
+    assert told_from([*3 * round_about, *left], 0) == 8
+    assert told_from([*3 * round_about, *left, "e b - 1"], 0) == 9
+    assert told_from([*3 * round_about, *left, *(f"{name} b - 1" for name in "efgh")], 0) == 28

@@ -1,0 +1,78 @@
+"""First positions of game files, of games and of tsume, which may have neither moves nor the attacker's king."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lite.notation.games import GameError, read_games, read_starts
+from search.rules.shogi import START_SFEN
+
+TSUME = """後手の持駒：飛二　角二　金三　銀四　桂四　香四　歩十七
+  ９ ８ ７ ６ ５ ４ ３ ２ １
++---------------------------+
+| ・ ・ ・ ・v玉 ・ ・ ・ ・|一
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|二
+| ・ ・ ・ ・ 歩 ・ ・ ・ ・|三
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|四
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|五
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|六
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|七
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|八
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|九
++---------------------------+
+先手の持駒：金
+先手：
+後手：
+"""
+SFEN = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"
+CSA = "V2.2\nP151OU\nP-51OU\nP+53FU00KI\nP-00AL\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "starts"),
+    [
+        ("tsume.kif", TSUME, [SFEN]),
+        ("tsume.kif", TSUME + "手数----指手---------消費時間--\n   1 ５二金打\n   2 詰み\nまで1手で詰\n", [SFEN]),
+        ("tsume.kif", TSUME + "   1 ５二金打\n", [SFEN]),
+        ("tsume.ki2", TSUME + "▲５二金\nまで1手で先手の勝ち\n", [SFEN]),
+        ("tsume.kif", TSUME + "後手番\n", [SFEN.replace(" b ", " w ")]),
+        ("game.kif", "手合割：平手\n   1 ７六歩(77)\n", [START_SFEN]),
+        ("tsume.csa", "V2.2\nN+a,+\n'*b,+\nP-51OU\nP+53FU00KI\nP-00AL\n+\n+0052KI\n", [SFEN]),
+        ("two.csa", "P-51OU\nP+53FU00KI\nP-00AL\n+\n/\nPI,+\n+7776FU\n", [SFEN, START_SFEN]),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+def test_first_positions_are_read(tmp_path: Path, name: str, text: str, starts: list[str], encoding: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding=encoding)
+    assert read_starts(path) == starts
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("a.kif", TSUME.replace("v玉", "v王v王"), "a board diagram with 10 squares on rank 1"),
+        ("a.kif", TSUME + "\nwhatever\n", "cannot read the line 'whatever'"),
+        ("a.kif", TSUME.replace("歩十七", "歩十九"), "no hand holds so many"),
+        ("a.csa", "PI\n+\n/\nP-51OU\n", "game 2: no first position"),
+        ("a.csa", "P-51OU\nP+51HI41OU31OU\n+\n", "game 1: its first position: two kings"),
+    ],
+)
+def test_what_is_no_position_is_said_with_its_file(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(GameError, match=complaint) as caught:
+        read_starts(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_game_without_a_king_names_the_verb_for_tsume(tmp_path: Path) -> None:
+    path = tmp_path / "tsume.kif"
+    path.write_text(TSUME + "手数----指手---------消費時間--\n   1 ５二金打\n   2 詰み\n", encoding="utf-8")
+    (error,) = read_games(path, unfinished=True)
+    assert str(error) == (
+        f"{path}: its first position: a king is missing; "
+        "a tsume without the attacker's king is for `liteshogi mate --file`"
+    )
