@@ -13,7 +13,7 @@ import torch
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.records.decode import Batch
 from lite.records.reader import Reader
-from lite.training.metrics import Metrics, log_losses, require_finite
+from lite.training.metrics import Metrics, log_losses, require_finite, require_games
 from lite.training.targets import drawn_games, sigmoid
 from search.puct.planes import (
     NO_LABEL,
@@ -220,4 +220,5 @@ def judge_resnet(
         done += len(batch)
         if positions is not None and done >= positions:
             break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()
+    report = require_games(metrics.report(), data)
+    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()

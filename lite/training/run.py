@@ -151,7 +151,7 @@ class Run:
         raise NotImplementedError
 
     def test(self) -> dict[str, Any]:
-        """The averaged network's figures on the held-out records; "loss" and "accuracy" among them."""
+        """The averaged network's figures on the held-out records: "loss" and those of `Metrics`."""
         raise NotImplementedError
 
     def in_short(self, figures: dict[str, Any]) -> str:

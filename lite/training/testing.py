@@ -13,7 +13,7 @@ from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from lite.records.reader import Reader
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics, require_finite
+from lite.training.metrics import Metrics, require_finite, require_games
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
@@ -37,7 +37,8 @@ def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, position
         done += len(batch)
         if positions is not None and done >= positions:
             break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()
+    report = require_games(metrics.report(), data)
+    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()
 
 
 def load_predictor(net: str) -> Predictor:

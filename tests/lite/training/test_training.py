@@ -24,6 +24,7 @@ from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import clock, read_log
 from lite.training.optimiser import OptimiserConfig
+from lite.training.testing import judge_net
 from lite.training.train import ValueRun as Run
 from lite.training.train import train_value
 
@@ -90,6 +91,27 @@ def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_p
     batch.result[::2] = 1
     assert run.losses(batch)["draw_loss"].item() == pytest.approx(fewer, abs=1e-6)
     run.folder.abandon()
+
+
+@pytest.mark.parametrize("draw", [False, True])
+def test_held_out_positions_without_a_game_give_the_loss_alone(options, records, tmp_path, capfd, draw):
+    made = np.fromfile(records, hcpe_dtype)[:200]
+    made["padding"], made["result"] = NO_RESULT, 0
+    made.tofile(tmp_path / "made.hcpe")
+    network = DenseConfig(width=8, hidden=(8,), draw=draw)
+    made_alone = {"valid": (tmp_path / "made.hcpe",), "lambda_": 1.0}
+    run = options(records, tmp_path / "run", network=network, epochs=6, **made_alone)
+    figures = train_value(run)
+    first, *_, last = (line["loss"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid")
+    assert 0 < last < first
+    assert figures["loss"] == last
+    assert figures["accuracy"] is figures["log_loss"] is None
+    assert "draw_loss" not in figures
+    said = capfd.readouterr().err
+    assert f"valid loss {last:.4f}\n" in said
+    assert (run.output / "best.safetensors").is_file()
+    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+        judge_net(str(run.output), run.valid)
 
 
 def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capfd):
