@@ -248,6 +248,15 @@ def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> Non
     )
 
 
+def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path) -> None:
+    *lines, last = (training / "log.jsonl").read_text().splitlines()
+    tested = json.loads(last) | {"accuracy": None}
+    (training / "log.jsonl").write_text("\n".join([*lines, json.dumps(tested), ""]))
+    section = training_section({"mine": training})
+    assert [chart.title for chart in section.charts] == ["Training loss", "Calibration", "Accuracy by ply"]
+    assert section.tables[0].lines[0][3:] == ["0.5000", "", "0.6000", "0.2000", "0.0100"]
+
+
 def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path) -> None:
     report = write_report(Report((match,), tmp_path / "page #1 50%.html", png=True))
     (picture,) = map(Path, report["pictures"])
