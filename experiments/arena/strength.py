@@ -45,12 +45,18 @@ def measure_strength(pairs: Sequence[tuple[float, int]]) -> Strength:
         return Strength(elo_of(mean), None, None)
     squares = sum((points - mean * games) ** 2 for points, games in pairs)
     half = _student(count - 1) * math.sqrt(squares * count / (count - 1)) / games
-    unmet = 1 - (1 - CONFIDENCE) ** (1 / count)
+    unmet = unmet_share(count)
     return Strength(
         elo_of(mean),
         elo_of(mean - max(half, mean * unmet)),
         elo_of(mean + max(half, (1 - mean) * unmet)),
     )
+
+
+def unmet_share(count: int) -> float:
+    """The largest share of all pairs that may score quite otherwise than `count` pairs that were met, and yet be missed
+    by them one time in 20."""
+    return 1 - (1 - CONFIDENCE) ** (1 / count)
 
 
 def elo_of(score: float) -> float | None:
