@@ -189,6 +189,23 @@ def test_comparisons_of_several_volumes_have_curves() -> None:
     assert "over positions" not in others.charts[-1].title
 
 
+@pytest.mark.parametrize(("seeds", "reach"), [(1, None), (2, 12.706), (3, 4.303), (5, 2.776)])
+def test_intervals_over_seeds_are_as_wide_as_so_few_allow(seeds: int, reach: float | None) -> None:
+    report = json.loads((DOCS / "compare" / "nets.json").read_text())
+    error = None if seeds == 1 else 0.01
+    for row in report["rows"]:
+        row["figures"]["accuracy"] = {"mean": 0.6, "error": error}
+        row["log"] = [row["log"][0]] * seeds
+    costs, *_ = comparison_section({"one": report | {"seeds": list(range(seeds))}}).charts
+    for row in costs.spec["data"]["values"]:
+        assert row["value accuracy, %"] == 60
+        if reach is None:
+            assert "value accuracy, % from" not in row
+        else:
+            ends = row["value accuracy, % from"], row["value accuracy, % to"]
+            assert ends == pytest.approx((60 - reach, 60 + reach), rel=2e-4)
+
+
 def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -> None:
     (chart,) = league_section({"mine": league}).charts
     rows = chart.spec["data"]["values"]
