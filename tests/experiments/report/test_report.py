@@ -94,10 +94,21 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
         [wanted.elo, wanted.low, wanted.high], rel=1e-4
     )
     assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
-    assert (row["first"], row["against"]) == ("</script>.safetensors (5,000 nodes)", "default (100 nodes)")
+    assert (row["first"], row["against"]) == ("</script>.safetensors (5000 nodes)", "default (100 nodes)")
     assert "--nodes 5000" in row["command"]
     assert section.origins[0].machine == "One CPU, avx2"
     assert section.origins[0].seed == "7"
+
+
+def test_players_of_older_matches_have_their_options(match: Path) -> None:
+    path = match / "description.json"
+    description = json.loads(path.read_text())
+    description["options"]["second_option"] = {"razor_margin": "300"}
+    path.write_text(json.dumps(description))
+    assert match_section({"mine": match}).tables[0].lines[0][2] == "default (100 nodes, razor_margin=300)"
+    path.write_text(json.dumps(description | {"counted": {"games": 40, "sprt": None, "players": ["a", "b"]}}))
+    with pytest.raises(ValueError, match="its description names no two players"):
+        match_section({"mine": match})
 
 
 def test_pairs_behind_a_tests_decision_count_for_nothing(match: Path) -> None:
