@@ -61,6 +61,11 @@ class ValueRun(Run):
             return super().memory()
         return int(torch.cuda.get_device_properties(self.options.device).total_memory)
 
+    def is_enough(self, batch: Batch) -> bool:
+        # Of fewer quiet positions there is no mean, or no variance for a normalisation.
+        needed = min(2, self.options.batch_size)
+        return super().is_enough(batch) and not (self.options.quiet and quiet_positions(batch).sum() < needed)
+
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         options = self.options
         keep = quiet_positions(batch) if options.quiet else slice(None)

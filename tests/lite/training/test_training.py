@@ -18,6 +18,7 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from lite.records.reader import read_all
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
@@ -325,6 +326,35 @@ def test_the_bench_gives_its_figures():
 
 def test_clock():
     assert [clock(s) for s in (0, 61, 3725)] == ["0:00", "1:01", "1:02:05"]
+
+
+@pytest.mark.parametrize(
+    ("network", "batch_size"),
+    [
+        (LiteConfig((4, 2, 8)), 2),
+        (LiteConfig((4, 2, 8)), 4),
+        (KpConfig(width=32, hidden=(8,)), 1),
+        (KpConfig(width=32, hidden=(8,)), 2),
+    ],
+)
+def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, tmp_path, network, batch_size):
+    games, is_quiet = np.fromfile(records, hcpe_dtype), training.quiet_positions(read_all([records]))
+    np.concatenate((games[is_quiet][:32], games[~is_quiet][:32])).tofile(tmp_path / "some.hcpe")
+    made = {"network": network, "batch_size": batch_size, "quiet": True, "epochs": 2}
+    run = options(tmp_path / "some.hcpe", tmp_path / "run", **made)
+    counts = [training.quiet_positions(batch).sum() for batch in Run(run).reader]
+    assert min(counts) < min(2, batch_size) <= max(counts)
+    figures = train_value(dataclasses.replace(run, overwrite=True))
+    assert figures["step"] == figures["steps"] == 2 * 64 // batch_size
+
+
+def test_records_without_a_quiet_position_are_refused(options, records, tmp_path):
+    batch = read_all([records])
+    games = np.fromfile(records, hcpe_dtype)[~training.quiet_positions(batch)]
+    games.tofile(tmp_path / "loud.hcpe")
+    run = options(tmp_path / "loud.hcpe", tmp_path / "run", quiet=True)
+    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer good positions than a batch"):
+        train_value(run)
 
 
 def test_quiet_positions():
