@@ -91,8 +91,8 @@ def judge(
     a policy-value network that of `experiments.resnet.judge.PolicyMetrics`, with records_read, refused and
     first_refused of the records.
 
-    positions: stop after about so many. batch_size: positions at a time, what suits the kind where None. precision: of
-    a policy-value network. Raises OSError or ValueError in words.
+    positions: on the first so many; on all where None. batch_size: positions at a time, what suits the kind where None.
+    precision: of a policy-value network. Raises OSError or ValueError in words.
     """
     net, data = os.fspath(net), as_paths(data)
     if not data:

@@ -44,13 +44,19 @@ def measure_strength(pairs: Sequence[tuple[float, int]]) -> Strength:
     if count < FEWEST_PAIRS:
         return Strength(elo_of(mean), None, None)
     squares = sum((points - mean * games) ** 2 for points, games in pairs)
-    half = _student(count - 1) * math.sqrt(squares * count / (count - 1)) / games
-    unmet = 1 - (1 - CONFIDENCE) ** (1 / count)
+    half = student(count - 1) * math.sqrt(squares * count / (count - 1)) / games
+    unmet = unmet_share(count)
     return Strength(
         elo_of(mean),
         elo_of(mean - max(half, mean * unmet)),
         elo_of(mean + max(half, (1 - mean) * unmet)),
     )
+
+
+def unmet_share(count: int) -> float:
+    """The largest share of all pairs that may score quite otherwise than `count` pairs that were met, and yet be missed
+    by them one time in 20."""
+    return 1 - (1 - CONFIDENCE) ** (1 / count)
 
 
 def elo_of(score: float) -> float | None:
@@ -78,11 +84,15 @@ def in_words(elo: float | None, low: float | None, high: float | None) -> str:
     return f"Elo {ends}" if elo is None else f"Elo {elo:+.0f} ({ends})"
 
 
-def _student(freedom: int) -> float:
-    """Student's t at the end of the interval, for at least three degrees of freedom, to a percent.
+def student(freedom: int) -> float:
+    """Student's t at the end of the interval: exact for one degree of freedom and two, from three on to a percent.
 
-    Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5.
+    Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3, 26.7.4 and 26.7.5.
     """
+    if freedom == 1:
+        return math.tan(math.pi / 2 * CONFIDENCE)
+    if freedom == 2:
+        return CONFIDENCE * math.sqrt(2 / (1 - CONFIDENCE**2))
     normal = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     polynomials = (
         (normal**3 + normal) / 4,

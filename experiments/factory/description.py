@@ -22,8 +22,8 @@ class Description:
     verb, options: of the command; of the options those that decide what is made (seeds are among them), as JSON, for
     the same command goes on with them alone. How much is made, where, and by how many workers is none of them.
     sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}. counted: how what
-    is made is read, as by a test of a match; the same command may go on with another. signature: of this engine's
-    search (`search.alphabeta.bench`), where what another one finds is not to be mixed in.
+    is made is read, as by a test of a match, and what its players are called; the same command may go on with another.
+    signature: of this engine's search (`search.alphabeta.bench`), where what another one finds is not to be mixed in.
     """
 
     def __init__(

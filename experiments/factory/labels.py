@@ -64,11 +64,13 @@ class _Network:
 def blend_results(scores: np.ndarray, results: np.ndarray, share: float, cp_per_logit: float) -> np.ndarray:
     """Scores i2 whose win rates are by `share` the results', f8 (n,): the mover's, NaN where no game stands behind.
 
-    Found mates stay. A position that is won in all respects gets at most a score of ten logits.
+    Found mates stay. A position that is won in all respects gets at most a score of ten logits, and one short of those
+    that are mates.
     """
     logits = scores / cp_per_logit
     rate = (1 - share) * sigmoid(logits) + share * results
     with np.errstate(divide="ignore"):
         blended = np.clip(np.log(rate / (1 - rate)), -10, 10) * cp_per_logit
+    blended = np.clip(blended, 1 - MATE_SCORE, MATE_SCORE - 1)
     keep = np.isnan(results) | (scores == UNLABELLED) | (np.abs(scores.astype(np.int64)) >= MATE_SCORE)
     return np.where(keep, scores, np.rint(np.nan_to_num(blended))).astype(np.int16)

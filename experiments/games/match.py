@@ -32,6 +32,8 @@ class CountedMatch(CountedGames):
     """Likewise."""
     first_option: tuple[str, ...] = ()
     second_option: tuple[str, ...] = ()
+    labels: tuple[str, str] = ("", "")
+    """What readers call the players; empty: by what they are."""
     sprt: Sprt | None = None
     """The test that may end the match before its games are played."""
 
@@ -63,7 +65,7 @@ def play_counted_match(match: CountedMatch) -> dict[str, Any]:
     if first.name(True) == second.name(True):
         report["remarks"].append("both players are the same, so each pair is one game played twice")
     return {
-        **_names(first, second),
+        **_names(match, first, second),
         **report,
         "positions_per_hour": round(an_hour),
         "parallel": match.parallel,
@@ -71,18 +73,20 @@ def play_counted_match(match: CountedMatch) -> dict[str, Any]:
     }
 
 
-def _names(first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
-    """What readers call the two: their networks, by no more of a path than tells them apart, and their options."""
+def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
+    """What readers call the two: by their labels, or their networks, by no more of a path than tells them apart, and
+    their options."""
     whole = first.name(False) == second.name(False)
     names = {"first": first.name(whole), "second": second.name(whole)}
     if first.name(True) == second.name(True):
-        return {side: f"{side} {name}" for side, name in names.items()}
-    return names
+        names = {side: f"{side} {name}" for side, name in names.items()}
+    return {side: label or name for label, (side, name) in zip(match.labels, names.items(), strict=True)}
 
 
 def _description(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> Description:
     limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
     players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
     nets = {"first": first.net, "second": second.net}
-    counted = {"games": match.games, "sprt": None if match.sprt is None else asdict(match.sprt)}
+    test = None if match.sprt is None else asdict(match.sprt)
+    counted = {"games": match.games, "sprt": test, "players": _names(match, first, second)}
     return Description("match", match.described(lines, players), (), nets, counted, first.signature)

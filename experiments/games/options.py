@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,9 +59,14 @@ class NamedPlayer:
 
     def name(self, whole: bool) -> str:
         """For readers; with the `whole` path of its network."""
-        limits = [f"{amount} {what}" for what in ("nodes", "depth") if (amount := getattr(self.player, what, 0))]
-        settings = [f"{option}={value}" for option, value in self.chosen.items()]
-        return f"{self.net if whole else Path(self.net).name} ({', '.join([*limits, *settings])})"
+        limits = {what: getattr(self.player, what, 0) for what in ("nodes", "depth")}
+        return player_name(self.net if whole else Path(self.net).name, limits, self.chosen)
+
+
+def player_name(net: str, limits: Mapping[str, int], chosen: Mapping[str, str]) -> str:
+    """What readers call a player of a network, of the nodes and the depth of a move, and of options."""
+    words = [f"{most} {what}" for what, most in limits.items() if most]
+    return f"{net} ({', '.join([*words, *(f'{option}={value}' for option, value in chosen.items())])})"
 
 
 def plays_in_process(command: str) -> bool:

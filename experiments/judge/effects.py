@@ -74,6 +74,7 @@ class EffectOptions:
 def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     """{player, judge, judge_nodes, positions, pairs, base, doubled, parameters}; goes on where it was cut.
 
+    `pairs` are all that the folder holds, also those of more `rounds` before.
     `base` and `doubled` are the mean MEASURES of the search as it is, with its nodes and with twice as many.
     `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error, loss, loss_error, cost, cost_error}}:
     what moving it up by `moved` is worth by the win rate, by the moves, and by what they lose, and what a node then
@@ -109,7 +110,6 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
         "judge": judge.engine.id_name,
         "judge_nodes": judge.nodes,
         "positions": len(positions),
-        "pairs": len(positions) * options.rounds,
         **results.report(design),
     }
 
@@ -162,7 +162,7 @@ class Results:
         return len(self._found), f"{len(self._found):,} of {self.total:,} pairs of searches"
 
     def report(self, design: Design) -> dict[str, Any]:
-        """base, doubled and parameters, see `measure_effects`."""
+        """pairs, base, doubled and parameters, see `measure_effects`."""
         level = np.mean([self._found[place][:, : len(MEASURES)] for place in range(self._positions)], axis=0)
         gain = level[0] - level[1]
         if not (gain > 0).all():
@@ -178,6 +178,7 @@ class Results:
         figures = np.vstack([part for column in columns.T for part in effects(signs, column, places)])
         names = [f"{what}{error}" for what in ("worth", "moves", "loss", "cost") for error in ("", "_error")]
         return {
+            "pairs": len(pairs),
             "base": dict(zip(MEASURES, level[0].round(4).tolist(), strict=True)),
             "doubled": dict(zip(MEASURES, level[1].round(4).tolist(), strict=True)),
             "parameters": {

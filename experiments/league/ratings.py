@@ -13,10 +13,12 @@ from statistics import NormalDist
 
 import numpy as np
 
-from experiments.arena.strength import CONFIDENCE, FEWEST_PAIRS
+from experiments.arena.strength import CONFIDENCE, FEWEST_PAIRS, unmet_share
 
 ELO = 400 / math.log(10)
 """Of one unit of log-odds."""
+_NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""Standard deviations that half of an interval has."""
 _STEPS = 200
 _CLOSE = 1e-10
 
@@ -69,7 +71,7 @@ class Ratings:
 
     def error(self, player: int) -> float:
         """Half of the 95 % interval, against the mean of all."""
-        return NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(max(self.covariance[player, player], 0.0))
+        return _NORMAL * math.sqrt(max(self.covariance[player, player], 0.0))
 
     def superiority(self, one: int, other: int) -> float:
         """Chance that one is stronger than another."""
@@ -135,11 +137,15 @@ def _laplacian(players: int, first: np.ndarray, second: np.ndarray, weights: np.
 
 
 def _squares(meeting: Meeting, expected: float) -> float:
-    """What a meeting adds to the variance of its points."""
-    count = len(meeting.pairs)
+    """What a meeting adds to the variance of its points.
+
+    As in `measure_strength`, pairs that hardly differ trust in no more than has been met: half of the interval is at
+    least as far as unmet pairs can take it, here to both sides by the geometric mean of both."""
+    count, binomial = len(meeting.pairs), expected * (1 - expected)
     if count < FEWEST_PAIRS:
-        return meeting.games * expected * (1 - expected)
-    return sum((points - expected * games) ** 2 for points, games in meeting.pairs) * count / (count - 1)
+        return meeting.games * binomial
+    squares = sum((points - expected * games) ** 2 for points, games in meeting.pairs) * count / (count - 1)
+    return max(squares, binomial * (meeting.games * unmet_share(count) / _NORMAL) ** 2)
 
 
 def _is_bounded(players: int, meetings: Sequence[Meeting]) -> bool:

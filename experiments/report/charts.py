@@ -178,9 +178,11 @@ def interval(name: str, middle: float | None, low: float | None, high: float | N
     return {name: middle} | {f"{name} {end}": middle if value is None else value for end, value in ends.items()}
 
 
-def around(name: str, middle: float, error: float) -> Row:
-    """The same of a figure with a standard error, which its 95 % interval is made of."""
-    return interval(name, middle, middle - ERROR * error, middle + ERROR * error)
+def around(name: str, middle: float, error: float | None, reach: float = ERROR) -> Row:
+    """The same of a figure with a standard error, if it is known; its interval has `reach` of them to either side."""
+    if error is None:
+        return interval(name, middle, None, None)
+    return interval(name, middle, middle - reach * error, middle + reach * error)
 
 
 def _chart(title: str, rows: Sequence[Row], encoding: Spec, layers: list[Spec], height: int = 280) -> Chart:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.arena.strength import student
 from experiments.compare.table import D1 as D1_COLUMN
 from experiments.compare.table import VALUE_ACCURACY, as_markdown, bands_as_markdown
 from experiments.recipe.pictures import PICTURES
@@ -64,7 +65,10 @@ def comparison_section(reports: Mapping[str, dict[str, Any]]) -> Section:
         charts += _over_volumes(list(reports.values()))
     except UNREADABLE as error:
         raise ValueError(f"{', '.join(reports)}: cannot be drawn together ({error!r:.200}); make them again") from None
-    about = "Variants of a network on the same games; intervals are 95 % over the seeds, games' of their results."
+    about = (
+        "Variants of a network on the same games; intervals are 95 % over the seeds by Student's t, wide of two, and "
+        "of one there are none; games' are of their results."
+    )
     return Section("Comparisons", about, charts, tables, origins)
 
 
@@ -75,7 +79,7 @@ def _compared(run: str, report: dict[str, Any]) -> Iterator[Chart]:
     for row in report["rows"]:
         variant = {"variant": row["variant"]}
         accuracy = row["figures"][VALUE_ACCURACY.key]
-        found = around(ACCURACY, 100 * accuracy["mean"], 100 * (accuracy["error"] or 0))
+        found = _over_seeds(ACCURACY, accuracy, 100, len(report["seeds"]))
         costs.append({**variant, COST: row["evaluation_us"], **found, "parameters": row["parameters"]})
         for seed, log in zip(report["seeds"], row["log"], strict=True):
             line = {**variant, "seed": seed, "run": f"{row['variant']}, seed {seed}"}
@@ -96,6 +100,13 @@ def _compared(run: str, report: dict[str, Any]) -> Iterator[Chart]:
         stood = [{"variant": row["variant"], **standing_row(row[kind])} for row in report["rows"] if row[kind]]
         if played := [row for row in stood if "Elo" in row]:
             yield intervals(f"{run}: Elo {words}", played, "variant", "Elo", "variant")
+
+
+def _over_seeds(name: str, figure: Mapping[str, Any], unit: int, seeds: int) -> Row:
+    """A figure's mean, in these units, with the interval that so few seeds allow; of one there is none."""
+    if figure["error"] is None:
+        return around(name, unit * figure["mean"], None)
+    return around(name, unit * figure["mean"], unit * figure["error"], student(seeds - 1))
 
 
 def _over_volumes(reports: Sequence[dict[str, Any]]) -> Iterator[Chart]:
@@ -159,7 +170,7 @@ def _told(row: Measured) -> Row:
     told: Row = {
         "net": name_of(row),
         "shape": row.row.shape or "made elsewhere",
-        **around(D1, row.net["d1_rmse"], row.net.get("d1_rmse_error", 0)),
+        **around(D1, row.net["d1_rmse"], row.net.get("d1_rmse_error")),
         "residual": row.net["residual"],
         "accuracy, %": 100 * row.net["accuracy"],
         MACHINE: machine_of(row.net),

@@ -15,10 +15,11 @@ from experiments.arena.results import read_results
 from experiments.arena.strength import in_words
 from experiments.factory.ledger import read_entries
 from experiments.factory.shards import LEDGER
+from experiments.games.options import player_name
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
-from experiments.report.section import Origin, Section, Table, origin_of
+from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 
 COUNTED = "match"
@@ -113,16 +114,27 @@ def elo_cells(report: Mapping[str, Any]) -> tuple[str, str]:
 
 def _read_counted(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origin]:
     description = read_description(path) or {}
-    options = description["options"]
-    names = {net.get("role"): str(net.get("name")) for net in description["nets"]}
-    if not {"first", "second"} <= names.keys():
-        raise ValueError(f"{path}: its description names no two players; leave this run out")
-    standing = _standing(path, description)
-    limits = [[options.get(f"{side}{name}") for name in ("nodes", "depth")] for side in ("", "second_")]
+    try:
+        first, second = _players(description)
+    except UNREADABLE as error:
+        raise ValueError(f"{path}: its description names no two players ({error!r:.200}); leave this run out") from None
+    return first, second, _standing(path, description).report(), origin_of(run, description)
+
+
+def _players(description: Mapping[str, Any]) -> tuple[str, str]:
+    """As the match calls them; in older descriptions, which do not tell, by their networks, limits and options."""
+    if named := description.get("counted", {}).get("players"):
+        return str(named["first"]), str(named["second"])
+    options, nets = description["options"], {net.get("role"): str(net["name"]) for net in description["nets"]}
     first, second = (
-        f"{names[role]} ({_limit(*limit)})" for role, limit in zip(("first", "second"), limits, strict=True)
+        player_name(
+            nets[side],
+            {what: int(options.get(f"{before}{what}") or 0) for what in ("nodes", "depth")},
+            options.get(f"{side}_option", {}),
+        )
+        for side, before in (("first", ""), ("second", "second_"))
     )
-    return first, second, standing.report(), origin_of(run, description)
+    return first, second
 
 
 def _standing(path: Path, description: Mapping[str, Any]) -> Standing:
@@ -139,10 +151,6 @@ def _standing(path: Path, description: Mapping[str, Any]) -> Standing:
     for job, counts in entries:
         standing.see(job, counts)
     return standing
-
-
-def _limit(nodes: int | None, depth: int | None) -> str:
-    return ", ".join([*([f"{nodes:,} nodes"] if nodes else []), *([f"depth {depth}"] if depth else [])])
 
 
 def _read_timed(run: str, path: Path) -> tuple[str, str, dict[str, Any], Origin]:

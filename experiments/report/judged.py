@@ -10,7 +10,7 @@ from typing import Any
 from experiments.factory.ledger import read_entries
 from experiments.factory.shards import LEDGER
 from experiments.judge.match import VERB, Shares
-from experiments.report.charts import MACHINE, Row, around, interval, intervals
+from experiments.report.charts import MACHINE, Row, around, intervals
 from experiments.report.games import RATE
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
@@ -46,9 +46,8 @@ def judged_section(runs: Mapping[str, Path]) -> Section:
         origins.append(origin)
         if report:
             share, deviation = report["share"], report["share_error"]
-            found = interval(RATE, share, None, None) if deviation is None else around(RATE, share, deviation)
             named = {"run": run, "first": first, "against": second, "judge": judge, "command": origin.command}
-            rows.append({**named, **found, "games": report["games"], MACHINE: origin.machine})
+            rows.append({**named, **around(RATE, share, deviation), "games": report["games"], MACHINE: origin.machine})
     charts = [intervals("Win rate where games were broken off", rows, "run", RATE, "against")] if rows else []
     about = (
         "Games are broken off after some plies, and the judge's win rate counts; those that ended before count by "

@@ -30,8 +30,9 @@ def loop_section(runs: Mapping[str, Path]) -> Section:
         rows = _generations(Ledger(path / LEDGER))
         for row in rows:
             number = {"loop": run, "generation": row["generation"]}
-            for name in LOSSES.keys() & row.keys():
-                losses[name].append({**number, LOSSES[name]: row[name]})
+            for name, title in LOSSES.items():
+                if row.get(name) is not None:
+                    losses[name].append({**number, title: row[name]})
             if GATE not in row:
                 continue
             outcome = "the new best" if row["accepted"] else "rejected"

@@ -39,7 +39,8 @@ def training_section(runs: Mapping[str, Path]) -> Section:
         losses += [named | {"step": line["step"], "loss": line["loss"]} for line in steps[:: _stride(steps)]]
         tested = [line for line in log if line["kind"] == "valid"]
         for line in tested:
-            valid.append(named | {"step": line["step"], "accuracy, %": 100 * line["accuracy"]})
+            if line["accuracy"] is not None:  # of drawn games alone there is none
+                valid.append(named | {"step": line["step"], "accuracy, %": 100 * line["accuracy"]})
         last: dict[str, Any] = tested[-1] if tested else {}
         for one in last.get("calibration", ()):
             shown = {"predicted": one["predicted"], "actual": one["actual"], "positions": one["positions"]}
@@ -48,7 +49,7 @@ def training_section(runs: Mapping[str, Path]) -> Section:
             if band["accuracy"] is not None:
                 ply = band["band"].removeprefix("ply ")
                 by_ply.append({"run": run, "ply": ply, "accuracy, %": 100 * band["accuracy"]})
-        figures = [format(last[name], form) if name in last else "" for name, form in FIGURES.items()]
+        figures = ["" if last.get(name) is None else format(last[name], form) for name, form in FIGURES.items()]
         table.append([run, str(options.get("kind", "")), f"{log[-1]['step']:,}", *figures])
         makers = _makers(path)
         origins.append(Origin.by(run, command, makers, [options.get("seed", "")]))

@@ -12,8 +12,8 @@ import torch
 
 from experiments.resnet.network import TARGET_BITS, PolicyValueNetwork, load_resnet
 from lite.records.decode import Batch
-from lite.records.reader import Reader
-from lite.training.metrics import Metrics, log_losses, require_finite
+from lite.records.reader import Reader, first_positions
+from lite.training.metrics import Metrics, log_losses, require_finite, require_games
 from lite.training.targets import drawn_games, sigmoid
 from search.puct.planes import (
     NO_LABEL,
@@ -203,21 +203,20 @@ def judge_resnet(
     positions: int | None = None,
     precision: Precision = "float32",
 ) -> dict[str, Any]:
-    """The report of `PolicyMetrics` for a network on record files, and what was refused of them as `Refusals.figures`
-    has it."""
+    """The report of `PolicyMetrics` for a network on record files or their first `positions`, and what was refused of
+    them as `Refusals.figures` has it."""
     auxiliary: tuple[str, ...] = ()
     if Path(net).suffix != ".onnx":
         auxiliary = load_resnet(net)[0].network_config.auxiliary
     predictor = load_predictor(net, precision)
     metrics, done = PolicyMetrics(auxiliary), 0
     reader = Reader(data, batch_size, shuffle=False, mark_entered="entered" in auxiliary)
-    for batch in reader:
+    for batch in first_positions(reader, positions):
         found = predictor(batch)
         for outputs in (found.policy, found.value, found.draw, found.auxiliary):
             if outputs is not None:
                 require_finite(net, outputs, done)
         metrics.add(found, batch)
         done += len(batch)
-        if positions is not None and done >= positions:
-            break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()
+    report = require_games(metrics.report(), data)
+    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()

@@ -18,6 +18,7 @@ from experiments.resnet.policy_target import policy_target
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
+from lite.training.metrics import log_losses
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
 from lite.training.run import Run
@@ -177,17 +178,25 @@ class ResnetRun(Run):
         model: PolicyValueNetwork = self.average.model
         predict = module_predictor(model, "bfloat16" if self.bfloat16 else "float32")
         metrics = PolicyMetrics(model.network_config.auxiliary)
+        of_targets: list[np.ndarray] = []
         for batch in self.held_out_batches():
-            metrics.add(predict(batch), batch)
+            found = predict(batch)
+            metrics.add(found, batch)
+            of_targets.append(log_losses(found.value, self.target(batch, self.steps - 1)))
         report = metrics.report()
-        return {"loss": (report["policy_loss"] or 0.0) + report["log_loss"]} | report
+        value_loss = report["log_loss"]
+        if value_loss is None:  # no game: scores are all that is there to learn
+            value_loss = float(np.concatenate(of_targets).mean())
+        return {"loss": (report["policy_loss"] or 0.0) + value_loss} | report
 
     def in_short(self, figures: dict[str, Any]) -> str:
-        return (
-            f"valid policy accuracy {100 * (figures['policy_accuracy'] or 0):.2f} %  "
-            f"loss {figures['policy_loss'] or 0:.4f}  value accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
-            f"loss {figures['log_loss']:.4f}"
-        )
+        words = [f"valid loss {figures['loss']:.4f}"]
+        for head, accuracy, loss in (("policy", "policy_accuracy", "policy_loss"), ("value", "accuracy", "log_loss")):
+            if figures[accuracy] is not None:
+                words.append(f"{head} accuracy {100 * figures[accuracy]:.2f} %")
+            if figures[loss] is not None:
+                words.append(f"{head} loss {figures[loss]:.4f}")
+        return "  ".join(words)
 
     def load_network(self, path: Path) -> PolicyValueNetwork:
         return load_resnet(path)[0]

@@ -296,8 +296,29 @@ class Reader:
                     batch, filled, visits = empty_batch(self.batch_size), 0, []
         self.epoch, self._pool, self._offset = epoch + 1, 0, 0
         if filled:
-            rest = {name: getattr(batch, name)[:filled] for name in BATCH_FIELDS}
-            yield Batch(**rest, visits=join_visits(visits) if visits else None)
+            batch.visits = join_visits(visits) if visits else None
+            yield _shortened(batch, filled)
+
+
+def first_positions(batches: Iterable[Batch], count: int | None) -> Iterator[Batch]:
+    """The batches as far as the first `count` positions, the last one cut there; all where None."""
+    left = count
+    for batch in batches:
+        part = batch if left is None else _shortened(batch, left)
+        yield part
+        if left is not None:
+            left -= len(part)
+            if not left:
+                return
+
+
+def _shortened(batch: Batch, count: int) -> Batch:
+    """The first positions of a batch, which has as many or fewer."""
+    visits = batch.visits
+    if visits is not None:
+        rows = int(np.searchsorted(visits.position, count))
+        visits = Visits(visits.position[:rows], visits.move[:rows], visits.visits[:rows])
+    return Batch(**{name: getattr(batch, name)[:count] for name in BATCH_FIELDS}, visits=visits)
 
 
 def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
@@ -311,4 +332,4 @@ def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
     return batch
 
 
-__all__ = ["Batch", "Block", "Reader", "read_all"]
+__all__ = ["Batch", "Block", "Reader", "first_positions", "read_all"]

@@ -6,7 +6,9 @@ Two conventions for draws are in use and differ by up to a point, so both are gi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,16 @@ def require_finite(net: str, outputs: np.ndarray, before: int) -> None:
             f"{net}: gives {bad.sum()} of {len(bad)} positions no number, the first is position "
             f"{before + int(bad.argmax()) + 1} of the records: its weights are broken; train or export it again"
         )
+
+
+def require_games(report: dict[str, Any], data: Sequence[Path]) -> dict[str, Any]:
+    """The report of `Metrics`. Raises ValueError that names the files if no game stands behind their positions."""
+    if not report["positions"]:
+        raise ValueError(
+            f"{', '.join(map(str, data))}: no game stands behind any of the positions, so no result can be predicted: "
+            "test on games"
+        )
+    return report
 
 
 def _rate(hits: np.ndarray) -> float | None:
@@ -112,12 +124,11 @@ class Metrics:
             self._columns.setdefault(name, []).append(column[played])
 
     def report(self) -> dict[str, Any]:
-        """All figures: overall, `material_accuracy`, `calibration` and its mean error, `by_ply`, `by_score`."""
+        """All figures: overall, `material_accuracy`, `calibration` and its mean error, `by_ply`, `by_score`; where no
+        game stands behind any of the positions, None of each, and no bands."""
         if not self._columns:
             raise ValueError("no positions to judge a net by")
         all_of = {name: np.concatenate(parts) for name, parts in self._columns.items()}
-        if not len(all_of["logits"]):
-            raise ValueError("no game stands behind any of the positions, so no result can be predicted: test on games")
         logits, result, scored, ply = (all_of[name] for name in ("logits", "result", "scored", "ply"))
         size_of_score = np.where(scored, np.abs(all_of["score"].astype(np.int64)), -1)
         bins = calibrate(logits, result)
@@ -132,7 +143,9 @@ class Metrics:
             "draws": int((~decided).sum()),
             # Even material guesses: half right.
             "material_accuracy": _rate((1 + lead * np.sign(result[decided] - 0.5)) / 2),
-            "calibration_error": sum(b["positions"] * abs(b["predicted"] - b["actual"]) for b in bins) / len(logits),
+            "calibration_error": sum(b["positions"] * abs(b["predicted"] - b["actual"]) for b in bins) / len(logits)
+            if bins
+            else None,
             "calibration": bins,
             "by_ply": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_ply if at.any()],
             "by_score": [{"band": name} | summarise(logits[at], result[at]) for name, at in by_score if at.any()],

@@ -145,13 +145,18 @@ class Run:
         """Bytes of memory where the network is trained; None if unknown."""
         return machine_memory()
 
+    def is_enough(self, batch: Batch) -> bool:
+        """Whether a step is taken of a batch; the positions of others come in another epoch's order again."""
+        # An epoch's short last batch has poorer statistics.
+        return len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size
+
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it. Of several processes
         each gives its share's part of the batch's means."""
         raise NotImplementedError
 
     def test(self) -> dict[str, Any]:
-        """The averaged network's figures on the held-out records; "loss" and "accuracy" among them."""
+        """The averaged network's figures on the held-out records: "loss" and those of `Metrics`."""
         raise NotImplementedError
 
     def in_short(self, figures: dict[str, Any]) -> str:
@@ -287,14 +292,16 @@ class Run:
             before = self.step
             for batch in self._waiting(iter(self.reader)):
                 self._reader_state = self.reader.state_dict()
-                # An epoch's short last batch has poorer statistics; its positions come in another epoch's order again.
-                if len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size:
+                if self.is_enough(batch):
                     yield batch
                 if self.step >= self.steps:
                     return
             epochs_without_step = epochs_without_step + 1 if self.step == before else 0
         if self.step < self.steps:
-            raise ValueError(f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size}")
+            raise ValueError(
+                f"{self.options.data[0]}: fewer good positions than a batch of {self.options.batch_size} needs; "
+                "give more records"
+            )
 
     def _waiting(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """The same batches; what it takes until each is there adds up in `waited`."""

@@ -11,9 +11,9 @@ import torch
 
 from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
-from lite.records.reader import Reader
+from lite.records.reader import Reader, first_positions
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics, require_finite
+from lite.training.metrics import Metrics, require_finite, require_games
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
@@ -24,20 +24,19 @@ Predictor = Callable[[Batch], np.ndarray]
 
 
 def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, positions: int | None = None) -> dict[str, Any]:
-    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files, and what
-    was refused of them as `Refusals.figures` has it."""
+    """The report of `lite.training.metrics.Metrics` for a net, named by path or `default`, on record files or their
+    first `positions`, and what was refused of them as `Refusals.figures` has it."""
     predict = load_predictor(net)
     metrics = Metrics()
     done = 0
     reader = Reader(data, batch_size, shuffle=False)
-    for batch in reader:
+    for batch in first_positions(reader, positions):
         logits = predict(batch)[:, 0]
         require_finite(net, logits, done)
         metrics.add(logits, batch)
         done += len(batch)
-        if positions is not None and done >= positions:
-            break
-    return {"net": net, "data": [str(path) for path in data]} | metrics.report() | reader.refusals.figures()
+    report = require_games(metrics.report(), data)
+    return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()
 
 
 def load_predictor(net: str) -> Predictor:

@@ -61,6 +61,11 @@ class ValueRun(Run):
             return super().memory()
         return int(torch.cuda.get_device_properties(self.options.device).total_memory)
 
+    def is_enough(self, batch: Batch) -> bool:
+        # Of fewer quiet positions there is no mean, or no variance for a normalisation.
+        needed = min(2, self.options.batch_size)
+        return super().is_enough(batch) and not (self.options.quiet and quiet_positions(batch).sum() < needed)
+
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         options = self.options
         keep = quiet_positions(batch) if options.quiet else slice(None)
@@ -105,17 +110,20 @@ class ValueRun(Run):
                 drawn, played = drawn_games(batch)
                 of_draws.append(log_losses(outputs[:, 1], drawn)[played])
         loss = float(np.concatenate(losses).mean())
-        if not of_draws:
+        if not any(map(len, of_draws)):  # nothing is said of draws, or no game is there to tell
             return {"loss": loss} | metrics.report()
         draw_loss = float(np.concatenate(of_draws).mean())
         return {"loss": loss + draw_loss, "draw_loss": draw_loss} | metrics.report()
 
     def in_short(self, figures: dict[str, Any]) -> str:
-        return (
-            f"valid loss {figures['loss']:.4f}  accuracy {100 * (figures['accuracy'] or 0):.2f} %  "
-            f"log loss {figures['log_loss']:.4f}"
-            + (f"  of draws {figures['draw_loss']:.4f}" if "draw_loss" in figures else "")
-        )
+        words = [f"valid loss {figures['loss']:.4f}"]
+        if figures["accuracy"] is not None:
+            words.append(f"accuracy {100 * figures['accuracy']:.2f} %")
+        if figures["log_loss"] is not None:
+            words.append(f"log loss {figures['log_loss']:.4f}")
+        if "draw_loss" in figures:
+            words.append(f"of draws {figures['draw_loss']:.4f}")
+        return "  ".join(words)
 
     def load_network(self, path: Path) -> ValueNetwork:
         return load_model(path)[0]

@@ -141,7 +141,6 @@ class Command:
         if not counted:
             return play_match(self.by_the_clock(*players)), as_text
         report = play_counted_match(self.counted(*players))
-        report |= {side: one.label for side, one in zip(("first", "second"), players, strict=True) if one.label}
         if self.kif:
             write_pairs(self.output, lambda _: (report["first"], report["second"]))
         return report, counted_as_text
@@ -175,6 +174,7 @@ class Command:
             second=second.command,
             first_option=first.options + self.first_option,
             second_option=second.options + self.second_option,
+            labels=(first.label, second.label),
             **self._games(1000 if self.sprt is None else 100_000),
             sprt=None if self.sprt is None else Sprt(*self.sprt, self.alpha, self.beta),
             parallel=self._parallel(os.cpu_count()),

@@ -30,7 +30,7 @@ class Command:
     data: tyro.conf.Positional[tuple[Path, ...]]
     """Held-out records: hcpe, hcpe3 and psv files, any mixture."""
     positions: int | None = None
-    """Stop after about so many positions."""
+    """Test on the first so many positions; None: on all."""
     batch_size: int | None = None
     """Positions at a time; None: 8192 for a value network, 512 for a policy-value network."""
     precision: Precision = "float32"

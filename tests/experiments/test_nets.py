@@ -62,8 +62,8 @@ def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(("name", "kind"), KINDS.items())
 def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) -> None:
     assert kind_of(str(nets / name)) is kind
-    report = judge(str(nets / name), (SAMPLE,), positions=200, batch_size=100)
-    assert report["positions"] == 200
+    report = judge(str(nets / name), (SAMPLE,), positions=170, batch_size=100)
+    assert report["positions"] == 170
     assert (report["records_read"], report["refused"]) == (300, {})
     assert 0 < report["log_loss"] < 2
     has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)

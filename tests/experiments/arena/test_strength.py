@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arena.strength import elo_of, in_words, measure_strength
+from experiments.arena.strength import elo_of, in_words, measure_strength, student
 
 
 def words_of(pairs):
@@ -52,6 +52,11 @@ def test_the_interval_holds_the_truth_nineteen_times_in_twenty(shares, pairs):
         low, high = strength.low, strength.high
         held += (low is None or low <= truth) and (high is None or high >= truth)
     assert held / 600 > 0.95 - 3 * math.sqrt(0.05 * 0.95 / 600)
+
+
+@pytest.mark.parametrize(("freedom", "t"), [(1, 12.7062), (2, 4.30265), (3, 3.18245), (9, 2.26216), (60, 2.0003)])
+def test_students_t_is_that_of_the_tables(freedom, t):
+    assert student(freedom) == pytest.approx(t, rel=1e-5 if freedom < 3 else 0.01)
 
 
 def test_few_or_equal_results_make_no_narrow_interval():

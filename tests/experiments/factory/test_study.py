@@ -199,3 +199,10 @@ def test_results_leave_mates_and_what_is_not_known():
     scores = np.array([31_990, -31_000, UNLABELLED, 0], np.int16)
     blended = blend_results(scores, np.array([0.0, 1.0, 1.0, 1.0]), 0.5, 600)
     assert blended.tolist() == [31_990, -31_000, UNLABELLED, round(600 * np.log(3))]
+
+
+@pytest.mark.parametrize("scale", [600.0, 3000.0, 5000.0, 1e6])
+def test_scores_of_a_wide_scale_become_no_mates(scale):
+    blended = blend_results(np.array([800, -800], np.int16), np.array([1.0, 0.0]), 1.0, scale)
+    most = min(10 * scale, 29_999)
+    assert blended.tolist() == [most, -most]

@@ -22,6 +22,7 @@ from experiments.games.pairs import PairTask, PairWorker
 from experiments.games.player import Ending, Player
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
+from experiments.report.games import match_section
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
@@ -124,6 +125,29 @@ def test_a_report_adds_up(match, played):
     assert played["second"] == "default (40 nodes)"
     # However small the limit, the first depth is searched to its end.
     assert 40 <= played["nodes_a_move"] < 200
+
+
+def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path):
+    for folder in ("na", "nb"):
+        save_network(material_network(), tmp_path / folder / "net.safetensors")
+    na, nb = (str(tmp_path / folder / "net.safetensors") for folder in ("na", "nb"))
+    base = CountedMatch(material, material, nodes=10, games=2, max_plies=16, parallel=1)
+    matches = {
+        "options": replace(base, second_option=("razor_margin=300",)),
+        "folders": replace(base, first=na, second=nb),
+        "same": base,
+        "labels": replace(base, first=na, second=nb, labels=("", "mine")),
+    }
+    reports = {name: play_counted_match(replace(one, output=tmp_path / name)) for name, one in matches.items()}
+    assert [(one["first"], one["second"]) for one in reports.values()] == [
+        ("material.safetensors (10 nodes)", "material.safetensors (10 nodes, razor_margin=300)"),
+        (f"{na} (10 nodes)", f"{nb} (10 nodes)"),
+        (f"first {material} (10 nodes)", f"second {material} (10 nodes)"),
+        (f"{na} (10 nodes)", "mine"),
+    ]
+    section = match_section({name: tmp_path / name for name in matches})
+    told = [(line[1], line[2]) for line in section.tables[0].lines]
+    assert told == [(one["first"], one["second"]) for one in reports.values()]
 
 
 def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):

@@ -139,6 +139,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     assert len(ledger) == 9
     more = measure_effects(replace(options, rounds=3), judging)
     assert more["pairs"] == 9
+    assert measure_effects(options, judging) == more  # fewer rounds leave out nothing that is there
     assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
     with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)

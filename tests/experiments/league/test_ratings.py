@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.arena.strength import measure_strength
 from experiments.league.ratings import ELO, Meeting, rate
 from experiments.league.table import meetings_text, standings, table_text
 
@@ -63,12 +64,41 @@ def test_two_players_have_the_pentanomial_error():
 
 
 def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
-    """Each opening won by whoever was black: nothing of it is chance."""
+    """Each opening won by whoever was black: nothing of what was met is chance."""
     cancelling = rate(2, [Meeting(0, 1, ((1.0, 2),) * 20, 0)])
     alone = rate(2, [meeting(0, 1, 20, 20)])
-    assert cancelling.error(0) == pytest.approx(0, abs=1e-6)
-    assert alone.error(0) > 30
+    assert 0 < cancelling.error(0) < alone.error(0) / 2
     assert cancelling.superiority(0, 1) == 0.5
+
+
+@pytest.mark.parametrize(("points", "pairs"), [(1.0, 4), (1.0, 10), (1.5, 4), (0.5, 10)])
+def test_pairs_that_do_not_differ_have_an_error_as_in_a_match(points, pairs):
+    met = ((points, 2),) * pairs
+    ratings, match = rate(2, [Meeting(0, 1, met, 0)]), measure_strength(met)
+    assert ratings.elo[0] - ratings.elo[1] == pytest.approx(match.elo)
+    assert match.low is not None
+    assert match.high is not None
+    # Each rating has half of the difference and of its interval, which is even here.
+    assert 2 * ratings.error(0) == pytest.approx((match.high - match.low) / 2, rel=0.12)
+    assert ratings.superiority(0, 1) < 0.98
+    assert min(rate(3, [Meeting(0, 1, met, 0), Meeting(0, 2, met, 0)]).error(player) for player in range(3)) > 20
+
+
+@pytest.mark.parametrize("draws", [0.1, 0.6])
+@pytest.mark.parametrize("pairs", [4, 10, 40])
+def test_the_errors_hold_the_truth_nineteen_times_in_twenty(pairs, draws):
+    truth = np.array([60.0, 0.0, -60.0])
+    generator = np.random.default_rng(pairs)
+    held, tries = 0, 200
+    for _ in range(tries):
+        meetings = []
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            win = 1 / (1 + math.exp(-(truth[first] - truth[second]) / ELO)) - draws / 2
+            results = generator.choice([1.0, 0.5, 0.0], (pairs, 2), p=[win, draws, 1 - draws - win])
+            meetings.append(Meeting(first, second, tuple((float(one.sum()), 2) for one in results), 0))
+        ratings = rate(3, meetings)
+        held += sum(abs(ratings.elo[player] - truth[player]) <= ratings.error(player) for player in range(3))
+    assert held / (3 * tries) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / tries)
 
 
 COUNTS = st.tuples(*[st.integers(0, 12)] * 3)

@@ -24,6 +24,7 @@ from experiments.loop.ledger import LEDGER, Ledger
 from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
 from experiments.loop.table import as_table
+from experiments.report.loops import loop_section
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig
@@ -351,6 +352,17 @@ def test_a_yardstick_measures_the_first_network_too(uncut, tmp_path):
     # The records are labelled by searches of the first network, which is nearer to itself than what is hardly trained.
     assert 0 <= material["d1_rmse"] < candidate["d1_rmse"] < 0.6
     assert material["d1_positions"] == candidate["d1_positions"] > 100
+
+
+def test_made_positions_alone_have_a_held_out_loss(tmp_path):
+    mixture = Mixture(played=0.0, random=1.0)
+    loop = replace(LOOP, output=tmp_path, generations=1, against=(), mixture=mixture, label="static")
+    generation = run_loop(loop, TRAINING)["generations"][1]
+    assert generation["loss"] > 0
+    assert generation["accuracy"] is generation["log_loss"] is None
+    assert "accuracy" not in as_table([generation])
+    assert {chart.title for chart in loop_section({"loop": tmp_path}).charts} >= {"held-out loss by generation"}
+    assert "log loss by generation" not in {chart.title for chart in loop_section({"loop": tmp_path}).charts}
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,21 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
         [wanted.elo, wanted.low, wanted.high], rel=1e-4
     )
     assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
-    assert (row["first"], row["against"]) == ("</script>.safetensors (5,000 nodes)", "default (100 nodes)")
+    assert (row["first"], row["against"]) == ("</script>.safetensors (5000 nodes)", "default (100 nodes)")
     assert "--nodes 5000" in row["command"]
     assert section.origins[0].machine == "One CPU, avx2"
     assert section.origins[0].seed == "7"
+
+
+def test_players_of_older_matches_have_their_options(match: Path) -> None:
+    path = match / "description.json"
+    description = json.loads(path.read_text())
+    description["options"]["second_option"] = {"razor_margin": "300"}
+    path.write_text(json.dumps(description))
+    assert match_section({"mine": match}).tables[0].lines[0][2] == "default (100 nodes, razor_margin=300)"
+    path.write_text(json.dumps(description | {"counted": {"games": 40, "sprt": None, "players": ["a", "b"]}}))
+    with pytest.raises(ValueError, match="its description names no two players"):
+        match_section({"mine": match})
 
 
 def test_pairs_behind_a_tests_decision_count_for_nothing(match: Path) -> None:
@@ -189,6 +200,23 @@ def test_comparisons_of_several_volumes_have_curves() -> None:
     assert "over positions" not in others.charts[-1].title
 
 
+@pytest.mark.parametrize(("seeds", "reach"), [(1, None), (2, 12.706), (3, 4.303), (5, 2.776)])
+def test_intervals_over_seeds_are_as_wide_as_so_few_allow(seeds: int, reach: float | None) -> None:
+    report = json.loads((DOCS / "compare" / "nets.json").read_text())
+    error = None if seeds == 1 else 0.01
+    for row in report["rows"]:
+        row["figures"]["accuracy"] = {"mean": 0.6, "error": error}
+        row["log"] = [row["log"][0]] * seeds
+    costs, *_ = comparison_section({"one": report | {"seeds": list(range(seeds))}}).charts
+    for row in costs.spec["data"]["values"]:
+        assert row["value accuracy, %"] == 60
+        if reach is None:
+            assert "value accuracy, % from" not in row
+        else:
+            ends = row["value accuracy, % from"], row["value accuracy, % to"]
+            assert ends == pytest.approx((60 - reach, 60 + reach), rel=2e-4)
+
+
 def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -> None:
     (chart,) = league_section({"mine": league}).charts
     rows = chart.spec["data"]["values"]
@@ -246,6 +274,15 @@ def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> Non
     assert _command({"kind": "dense", "init-from": '/データ/a "b".safetensors'}) == (
         """liteshogi train dense --init-from '/データ/a "b".safetensors'"""
     )
+
+
+def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path) -> None:
+    *lines, last = (training / "log.jsonl").read_text().splitlines()
+    tested = json.loads(last) | {"accuracy": None}
+    (training / "log.jsonl").write_text("\n".join([*lines, json.dumps(tested), ""]))
+    section = training_section({"mine": training})
+    assert [chart.title for chart in section.charts] == ["Training loss", "Calibration", "Accuracy by ply"]
+    assert section.tables[0].lines[0][3:] == ["0.5000", "", "0.6000", "0.2000", "0.0100"]
 
 
 def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path) -> None:

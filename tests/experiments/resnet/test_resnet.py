@@ -144,6 +144,24 @@ def test_what_had_no_game_says_nothing_of_how_games_end(some_games: tuple[Path, 
     assert run._of_games(batch).sum() == len(records[1::2])
 
 
+@pytest.mark.parametrize("moves", [True, False])
+def test_held_out_positions_without_a_game_give_the_loss_alone(
+    some_games: tuple[Path, Path], tmp_path: Path, moves: bool
+) -> None:
+    file = RecordFile(some_games[1])
+    records = position_records(file.read_block(file.blocks[0], Refusals()), HCPE, 0).view(hcpe_dtype).ravel()
+    records["padding"], records["result"] = NO_RESULT, 0
+    if not moves:
+        records["move"] = 0
+    records.tofile(tmp_path / "made.hcpe")
+    figures = train_resnet(options((some_games[0], tmp_path / "made.hcpe"), tmp_path / "run", epochs=1))
+    assert figures["loss"] > (figures["policy_loss"] or 0.0)
+    assert figures["accuracy"] is figures["log_loss"] is None
+    assert (figures["policy_loss"] is None) != moves
+    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+        judge_resnet(str(tmp_path / "run"), (tmp_path / "made.hcpe",))
+
+
 def test_training_learns_logs_and_leaves_out_what_never_happened(
     some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

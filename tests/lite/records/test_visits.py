@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lite.records.decode import Visits
 from lite.records.encode import encode_game
 from lite.records.file import RecordFile, Refusals
-from lite.records.reader import Reader, read_all
+from lite.records.reader import Reader, first_positions, read_all
 
 # As the scripts of dlshogi read its files (its utils/hcpe3_to_csa.py, for one).
 HEADER = np.dtype([("hcp", cshogi.dtypeHcp), ("moveNum", "<u2"), ("result", "u1"), ("opponent", "u1")])
@@ -112,6 +112,18 @@ def test_batches_of_shuffled_pools_keep_visits_and_positions_together(
                 assert found == [expected.get(int(score), []) for score in batch.score]
                 scores += batch.score.tolist()
             assert len(scores) == 200 + sum((score - 1) % 1000 >= pools.get("min_ply", 0) for score in expected)
+
+
+@pytest.mark.parametrize("count", [1, 10, 13, 20, 50, None])
+def test_the_first_positions_have_their_visits(tmp_path: Path, count: int | None) -> None:
+    (tmp_path / "a.hcpe3").write_bytes(written(played_by_cshogi(1, 40, 0.3)))
+    whole = read_all([tmp_path / "a.hcpe3"], read_visits=True)
+    batches = list(first_positions(Reader([tmp_path / "a.hcpe3"], 10, shuffle=False, read_visits=True), count))
+    found = [one for batch in batches if batch.visits is not None for one in by_position(batch.visits, len(batch))]
+    assert whole.visits is not None
+    assert found == by_position(whole.visits, len(whole))[:count]
+    assert sum(map(len, batches)) == len(whole.move[:count])
+    np.testing.assert_array_equal(np.concatenate([batch.pieces for batch in batches]), whole.pieces[:count])
 
 
 def test_nobody_pays_for_visits_unasked(tmp_path: Path) -> None:

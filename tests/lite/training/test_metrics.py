@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lite.records.formats import NO_GAME
-from lite.training.metrics import Metrics, calibrate, log_losses, material, summarise
+from lite.training.metrics import Metrics, calibrate, log_losses, material, require_games, summarise
 from lite.training.targets import blend, fit_cp_per_logit, win_rate
 from liteshogi.commands.test import as_text
 
@@ -145,8 +146,11 @@ def test_positions_without_a_game_are_passed_over():
     batch.kind_of_result[:] = NO_GAME
     metrics = Metrics()
     metrics.add(np.array([1, 1, 1.0]), batch)
-    with pytest.raises(ValueError, match="no game stands behind any"):
-        metrics.report()
+    report = metrics.report()
+    assert report["positions"] == 0
+    assert report["accuracy"] is report["log_loss"] is report["calibration_error"] is None
+    with pytest.raises(ValueError, match="made: no game stands behind any"):
+        require_games(report, (Path("made"),))
 
 
 def test_where_no_game_stands_behind_it_a_score_stands_alone():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lite.networks.value_network import listed_inputs
+from lite.records.formats import hcpe_dtype
 from lite.training.bench import synthetic_batch
 from lite.training.checkpoint import load_model
 from lite.training.testing import judge_net, load_predictor
@@ -29,6 +30,12 @@ def test_verb_test_prints_the_figures_of_a_checkpoint(options, records, held_out
     JudgeNet(str(tmp_path / "run" / "network.safetensors"), (held_out,)).run()
     assert "accuracy" in capsys.readouterr().out
     assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=64)["positions"] == 64
+    few = judge_net(str(tmp_path / "run"), (held_out,), positions=50)
+    assert few["positions"] == 50
+    np.fromfile(held_out, hcpe_dtype)[:50].tofile(tmp_path / "few.hcpe")
+    alone = judge_net(str(tmp_path / "run"), (tmp_path / "few.hcpe",))
+    assert few | {"data": 0, "records_read": 0} == alone | {"data": 0, "records_read": 0}
+    assert judge_net(str(tmp_path / "run"), (held_out,), 32, positions=10**6)["positions"] == report["positions"]
 
 
 def test_what_is_refused_of_records_and_yardstick_is_told(held_out, tmp_path, capsys):

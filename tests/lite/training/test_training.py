@@ -18,12 +18,14 @@ from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from lite.records.reader import read_all
 from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import clock, read_log
 from lite.training.optimiser import OptimiserConfig
+from lite.training.testing import judge_net
 from lite.training.train import ValueRun as Run
 from lite.training.train import train_value
 
@@ -90,6 +92,27 @@ def test_a_position_without_a_game_says_nothing_of_draws(options, records, tmp_p
     batch.result[::2] = 1
     assert run.losses(batch)["draw_loss"].item() == pytest.approx(fewer, abs=1e-6)
     run.folder.abandon()
+
+
+@pytest.mark.parametrize("draw", [False, True])
+def test_held_out_positions_without_a_game_give_the_loss_alone(options, records, tmp_path, capfd, draw):
+    made = np.fromfile(records, hcpe_dtype)[:200]
+    made["padding"], made["result"] = NO_RESULT, 0
+    made.tofile(tmp_path / "made.hcpe")
+    network = DenseConfig(width=8, hidden=(8,), draw=draw)
+    made_alone = {"valid": (tmp_path / "made.hcpe",), "lambda_": 1.0}
+    run = options(records, tmp_path / "run", network=network, epochs=6, **made_alone)
+    figures = train_value(run)
+    first, *_, last = (line["loss"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "valid")
+    assert 0 < last < first
+    assert figures["loss"] == last
+    assert figures["accuracy"] is figures["log_loss"] is None
+    assert "draw_loss" not in figures
+    said = capfd.readouterr().err
+    assert f"valid loss {last:.4f}\n" in said
+    assert (run.output / "best.safetensors").is_file()
+    with pytest.raises(ValueError, match=r"made\.hcpe: no game stands behind any"):
+        judge_net(str(run.output), run.valid)
 
 
 def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capfd):
@@ -303,6 +326,35 @@ def test_the_bench_gives_its_figures():
 
 def test_clock():
     assert [clock(s) for s in (0, 61, 3725)] == ["0:00", "1:01", "1:02:05"]
+
+
+@pytest.mark.parametrize(
+    ("network", "batch_size"),
+    [
+        (LiteConfig((4, 2, 8)), 2),
+        (LiteConfig((4, 2, 8)), 4),
+        (KpConfig(width=32, hidden=(8,)), 1),
+        (KpConfig(width=32, hidden=(8,)), 2),
+    ],
+)
+def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, tmp_path, network, batch_size):
+    games, is_quiet = np.fromfile(records, hcpe_dtype), training.quiet_positions(read_all([records]))
+    np.concatenate((games[is_quiet][:32], games[~is_quiet][:32])).tofile(tmp_path / "some.hcpe")
+    made = {"network": network, "batch_size": batch_size, "quiet": True, "epochs": 2}
+    run = options(tmp_path / "some.hcpe", tmp_path / "run", **made)
+    counts = [training.quiet_positions(batch).sum() for batch in Run(run).reader]
+    assert min(counts) < min(2, batch_size) <= max(counts)
+    figures = train_value(dataclasses.replace(run, overwrite=True))
+    assert figures["step"] == figures["steps"] == 2 * 64 // batch_size
+
+
+def test_records_without_a_quiet_position_are_refused(options, records, tmp_path):
+    batch = read_all([records])
+    games = np.fromfile(records, hcpe_dtype)[~training.quiet_positions(batch)]
+    games.tofile(tmp_path / "loud.hcpe")
+    run = options(tmp_path / "loud.hcpe", tmp_path / "run", quiet=True)
+    with pytest.raises(ValueError, match=r"loud\.hcpe: fewer good positions than a batch"):
+        train_value(run)
 
 
 def test_quiet_positions():
