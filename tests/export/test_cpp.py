@@ -19,8 +19,12 @@ import numpy as np
 import pytest
 
 from export.cpp import weights_file, write_header
+from export.folded import fold
+from export.positions import Sample
+from export.quantise import quantise
 from export.vectors import POSITIONS
 from lite.networks.kings import KING_NAMES, kings
+from lite.networks.value_network import ValueNetwork
 from liteshogi.commands.export import Command as Export
 from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
@@ -196,6 +200,11 @@ def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) ->
     need(kernel)
     program = compiled(NETWORKS[name], tmp_path, f"{SANITIZED} {FLAGS[kernel]}")
     play_games(NETWORKS[name], 2 * len(ROOTS), 80).judge(program, kernel)
+
+
+def test_what_training_makes_gives_the_same_integers(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:
+    net = quantise(fold(any_net), positions.part(0, 500))
+    play_games(net, len(ROOTS), 40).judge(compiled(net, tmp_path, ""), None)
 
 
 def test_avx_vnni_compiles(tmp_path: Path) -> None:
