@@ -209,7 +209,9 @@ def export(
     test vectors.
 
     {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions,
-    {architecture, fv_scale} of an nn.bin, {weights}, the file beside it, of a header and {positions} of test vectors.
+    {weights}, the file beside it, of a header, {positions} of test vectors, and of an nn.bin {architecture, fv_scale,
+    cp_per_logit, untold_fv_scale, untold_cp_per_logit}: the FV_SCALE that keeps the network's scale best, that scale,
+    and what readers take that are told no FV_SCALE.
     draw: whether a policy-value network's draw head becomes an output. overwrite: whether a file that is there is
     replaced. Raises OSError or ValueError in words.
     """
@@ -264,11 +266,19 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
         check_output(weights, overwrite=overwrite, inputs=(network_path(net),))
         size = write_header(network, network_path(net).name, output)
         return {"format": "C++", "weights": str(weights), "bytes": size}
-    from export.nnue import nnue_architecture, write_nnue
+    from export.nnue import nearest_fv_scale, nnue_architecture, write_nnue
 
     size = write_nnue(network, output)
-    architecture = str(nnue_architecture(network))
-    return {"format": "nn.bin", "architecture": architecture, "fv_scale": network.output_divisor, "bytes": size}
+    untold = load_network(output).output_divisor
+    return {
+        "format": "nn.bin",
+        "architecture": str(nnue_architecture(network)),
+        "fv_scale": nearest_fv_scale(network),
+        "cp_per_logit": network.cp_per_logit,
+        "untold_fv_scale": untold,
+        "untold_cp_per_logit": network.output_divisor / network.logit_per_output / untold,
+        "bytes": size,
+    }
 
 
 def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[str, Any]:

@@ -21,12 +21,16 @@ _WORDS = """
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
     co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
     default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int
-    long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
+    long main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register
     reinterpret_cast requires return short signed sizeof static static_assert static_cast std struct switch template
     this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t
     while xor xor_eq
 """
-"""C++20's keywords, and the namespace of its library."""
+"""C++20's keywords, the namespace of its library, and `main`, which every program has.
+
+Names of the C library's functions (`time`, `index`) are no namespaces either, but which there are depends on the
+system: the compiler tells.
+"""
 _MACROS = """
     L_ctermid L_cuserid L_tmpnam P_tmpdir errno far i386 interface linux near sched_priority small stderr stdin stdout
     unix

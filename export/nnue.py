@@ -65,11 +65,19 @@ def nnue_bytes(net: EvalNetwork) -> bytes:
 def write_nnue(net: EvalNetwork, path: Path | str) -> int:
     """Write an nn.bin, whole or not at all; its size in bytes. Raises ValueError for a network that has no place there.
 
-    FV_SCALE (`net.output_divisor`) is no part of the file: YaneuraOu has it as an option.
+    FV_SCALE (`nearest_fv_scale`) is no part of the file: YaneuraOu has it as an option.
     """
     content = nnue_bytes(net)
     write_atomically(Path(path), content)
     return len(content)
+
+
+def nearest_fv_scale(net: EvalNetwork) -> int:
+    """The whole FV_SCALE, at least 1, at which the values that YaneuraOu takes are nearest to the network's centipawns.
+
+    It divides as `net.output_divisor` does, dropping the remainder, but has no further factor.
+    """
+    return max(1, round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)))
 
 
 def import_nnue(source: Path, output: Path, fv_scale: int | None = None, overwrite: bool = False) -> dict[str, Any]:

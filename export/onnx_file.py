@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from search.machine.files import WholeFile
-from search.puct.onnx_file import open_session
+from search.puct.onnx_file import first_line, open_session
 
 OPSET = 18
 """The oldest that torch's exporter writes without converting: runtimes of some years ago read it."""
@@ -24,15 +24,19 @@ def write_onnx(
     """Write a module, in evaluation mode, as an ONNX file for any number of positions; its largest difference from it.
 
     inputs: what the file is checked on, by name, positions first. The difference is in units of an output's largest
-    number, of 1 if that is smaller. Raises ValueError, and leaves no file, if the exporter is not installed or the
-    difference is more than `tolerance`.
+    number, of 1 if that is smaller. Raises ValueError in one line, and leaves no file, if the exporter is not installed
+    or cannot write the module, onnxruntime cannot run the file, or the difference is more than `tolerance`.
     """
     try:
         import onnxscript  # noqa: F401  (torch's exporter needs it and says so less plainly)
     except ImportError as missing:
         raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
     with WholeFile(path) as file:
-        file.write(_serialised(module, inputs, outputs))
+        try:
+            file.write(_serialised(module, inputs, outputs))
+        except torch.onnx.OnnxExporterError as refusal:
+            why = first_line(_innermost(refusal))
+            raise ValueError(f"{path}: not written: torch cannot export it: {why}") from None
         file.finish()
         session = open_session(file.part)
         with torch.no_grad():
@@ -40,7 +44,10 @@ def write_onnx(
         truth = [output.numpy() for output in (truth if isinstance(truth, tuple) else (truth,))]
         error = 0.0
         for size in sorted({1, len(truth[0])}):  # the file must not be tied to a number of positions
-            found = session.run(list(outputs), {name: given[:size].numpy() for name, given in inputs.items()})
+            try:
+                found = session.run(list(outputs), {name: given[:size].numpy() for name, given in inputs.items()})
+            except Exception as refusal:  # onnxruntime raises classes of its own that it does not export
+                raise ValueError(f"{path}: not written: onnxruntime cannot run it: {first_line(refusal)}") from None
             for mine, theirs in zip(found, truth, strict=True):
                 error = max(error, float(np.abs(mine - theirs[:size]).max()) / max(1.0, float(np.abs(theirs).max())))
         if not error <= tolerance:
@@ -70,3 +77,10 @@ def _serialised(module: nn.Module, inputs: dict[str, torch.Tensor], outputs: Seq
         return program.model_proto.SerializeToString()
     finally:
         noisy.setLevel(level)
+
+
+def _innermost(error: Exception) -> Exception:
+    """What the others were raised from: the exporter's outermost error tells only in which of its steps it failed."""
+    while isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return error

@@ -36,7 +36,7 @@ class Activation:
 
     def cut(self, outputs: torch.Tensor) -> torch.Tensor:
         """Outputs of any layer, cut to 0..ceiling."""
-        return torch.relu(outputs) if self.ceiling == float("inf") else outputs.clamp(0, self.ceiling)
+        return torch.relu(outputs) if self.ceiling == float("inf") else outputs.clamp(0.0, self.ceiling)
 
     def inputs(self, sums: torch.Tensor) -> torch.Tensor:
         """Inputs (samples, parts * N) of the first layer's sums (samples, N)."""

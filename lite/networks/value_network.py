@@ -132,7 +132,9 @@ class ValueNetwork(nn.Module):
         """The outputs (B, outputs) of each position's bucket (B,), of those of all."""
         if self.buckets == 1:
             return outputs
-        return outputs.unflatten(1, (self.buckets, -1))[torch.arange(len(outputs), device=outputs.device), bucket]
+        parts = outputs.unflatten(1, (self.buckets, -1))
+        # Not indexed by arange(B): an exported file would hold that as a constant, for one B alone.
+        return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
 
     def _head(self, outputs: torch.Tensor, x2: torch.Tensor) -> torch.Tensor:
         *hidden, last = self.hidden_layers()

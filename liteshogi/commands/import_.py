@@ -21,7 +21,8 @@ class Command:
     output: Output
     """File to write, in .safetensors."""
     fv_scale: int | None = None
-    """Divisor of its output, YaneuraOu's option FV_SCALE; without it what the file's words say, else 16."""
+    """Divisor of its output, YaneuraOu's option FV_SCALE, which `export` names for a network of your own; without it
+    what the file's words say, else 16."""
     overwrite: Overwrite = False
     json: Json = False
 

@@ -31,6 +31,10 @@ NETS: dict[str, Callable[[], ValueNetwork]] = {
     "dense": lambda: DensePieceSquareNetwork(24, (8, 5), perspectives=2),
     "draw": lambda: LiteValueNetwork((6, 2, 9), draw=True),
     "dense, draw": lambda: DensePieceSquareNetwork(24, (8,), draw=True),
+    "clipped": lambda: DensePieceSquareNetwork(24, (8, 5), activation="clipped", king="zones"),
+    "squared": lambda: LiteValueNetwork((6, 5, 11), perspectives=2, activation="squared"),
+    "dual": lambda: UntiedNetwork((4, 2, 6), activation="dual", draw=True, buckets=8),
+    "buckets": lambda: DensePieceSquareNetwork(33, (), buckets=3),
 }
 
 

@@ -19,8 +19,12 @@ import numpy as np
 import pytest
 
 from export.cpp import weights_file, write_header
+from export.folded import fold
+from export.positions import Sample
+from export.quantise import quantise
 from export.vectors import POSITIONS
 from lite.networks.kings import KING_NAMES, kings
+from lite.networks.value_network import ValueNetwork
 from liteshogi.commands.export import Command as Export
 from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
@@ -198,6 +202,11 @@ def test_games_give_the_same_integers(kernel: str, name: str, tmp_path: Path) ->
     play_games(NETWORKS[name], 2 * len(ROOTS), 80).judge(program, kernel)
 
 
+def test_what_training_makes_gives_the_same_integers(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:
+    net = quantise(fold(any_net), positions.part(0, 500))
+    play_games(net, len(ROOTS), 40).judge(compiled(net, tmp_path, ""), None)
+
+
 def test_avx_vnni_compiles(tmp_path: Path) -> None:
     if KERNEL in ("neon", "plain"):
         pytest.skip("this machine is not known to run the kernels of x86")
@@ -351,7 +360,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "lite_eval.h").unlink()
     with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
-    for name in ("lite-eval.h", "default.h", "xor.h", "std.h", "small.h", "lite__eval.h", "_Lite.h"):
+    for name in ("lite-eval.h", "default.h", "xor.h", "std.h", "main.h", "small.h", "lite__eval.h", "_Lite.h"):
         with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
             Export("lite-16-4-32", tmp_path / name).run()
     assert [path.name for path in tmp_path.iterdir()] == ["lite_eval.bin"]

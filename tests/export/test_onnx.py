@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from export.onnx_export import export_onnx
+from export.onnx_file import write_onnx
 from export.positions import Sample
 from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
@@ -49,6 +50,27 @@ def test_a_differing_export_leaves_no_file(
     monkeypatch.setattr("export.onnx_file._serialised", another)
     with pytest.raises(ValueError, match="differ from the trained"):
         export_onnx(make_net("odd"), tmp_path / "net.onnx", positions)
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Branch(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if x.sum() > 0 else x
+
+
+class _OneSize(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x[torch.arange(len(x))]
+
+
+@pytest.mark.parametrize(
+    ("module", "complaint"),
+    [(_Branch(), r"torch cannot export it: Could not guard"), (_OneSize(), r"onnxruntime cannot run it: .*dimensions")],
+)
+def test_what_cannot_be_exported_is_told_in_one_line(module: torch.nn.Module, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"net\.onnx: not written: {complaint}") as raised:
+        write_onnx(module, tmp_path / "net.onnx", {"x": torch.ones(5, 3)}, ("output",), 1e-5)
+    assert len(str(raised.value).splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 

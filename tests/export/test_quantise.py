@@ -31,7 +31,7 @@ def test_integers_stay_close_to_the_truth(any_net: ValueNetwork, positions: Samp
     assert cost.mean_error < 0.1 * exact.std()
     assert cost.sign_flips < 0.02
     assert net.width % 32 == 0
-    assert net.rows.shape == (2325, net.width)
+    assert net.rows.shape == (any_net.feature_set.rows, net.width)
     outputs = evaluate_reference(net, sample.pieces, sample.hands, sample.in_check)
     assert (outputs[:, 0] * net.logit_per_output == quantised_logits(net, sample)).all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ import torch
 
 from experiments.nets import export
 from export.fold import fold_checked, fold_file
+from export.nnue import import_nnue
 from export.positions import Sample
 from export.quantise import measure_cost
 from export.quantise_nnue import quantise_nnue
 from lite.networks.nnue import NnueNetwork
 from lite.training.checkpoint import save_model
+from liteshogi.commands.export import Command as Export
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_sfens
 
@@ -92,6 +95,30 @@ def test_from_a_trained_network_to_an_nn_bin(tmp_path: Path) -> None:
     for one, two in zip(evaluate_sfens(folded, SFENS), evaluate_sfens(exported, SFENS), strict=True):
         assert one.output == two.output  # YaneuraOu's value of it is 600 times the logit
         assert two.score_cp == int(one.output / 16)
+
+
+@pytest.mark.parametrize(("cp_per_logit", "fv_scale"), [(300.0, 32), (420.0, 23), (600.0, 16), (1200.0, 8)])
+def test_the_fv_scale_that_is_told_keeps_centipawns(
+    cp_per_logit: float, fv_scale: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})
+    net, again, untold = (tmp_path / f"{name}.safetensors" for name in ("net", "again", "untold"))
+    fold_file(tmp_path / "network.safetensors", net, positions=500)
+    Export(str(net), tmp_path / "nn.bin").run()
+    told = capsys.readouterr().out
+    assert f"FV_SCALE to {fv_scale}" in told
+    readers = f"network's {cp_per_logit:.0f} cp a logit: readers that are not told take 16, and so 600 cp a logit"
+    assert (readers in told) == (fv_scale != 16)
+    import_nnue(tmp_path / "nn.bin", again, fv_scale)
+    import_nnue(tmp_path / "nn.bin", untold)
+    scores = [[one.score_cp for one in evaluate_sfens(load_network(path), SFENS)] for path in (net, again, untold)]
+    assert max(map(abs, scores[0])) > 50
+    # To what is lost by dividing, and by an FV_SCALE of whole numbers.
+    assert scores[1] == pytest.approx(scores[0], rel=0.01, abs=2)
+    assert scores[2] == pytest.approx([score * 600 / cp_per_logit for score in scores[0]], rel=0.01, abs=4)
+    Export(str(again), tmp_path / "copy.bin", json=True).run()
+    assert json.loads(capsys.readouterr().out)["fv_scale"] == fv_scale
+    assert (tmp_path / "copy.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()
 
 
 def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:
