@@ -77,6 +77,8 @@ class Budget:
 
     optimum: int
     maximum: int
+    minimum: int = 0
+    """Before it no search holds that it has seen enough."""
 
     def end(self, start: float) -> float:
         """Second of `time.perf_counter` at which a search is stopped whose `go` came at `start`."""
@@ -92,7 +94,7 @@ class Budget:
 
         Where optimum and maximum are one, what is not used is lost, and iterations are begun until the end.
         """
-        return not self.is_fixed and elapsed > BEGIN_SHARE * factor * self.optimum
+        return not self.is_fixed and elapsed > max(BEGIN_SHARE * factor * self.optimum, self.minimum)
 
 
 def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget | None:
@@ -106,8 +108,9 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     increment = (clocks.binc if colour == 0 else clocks.winc) or 0
     byoyomi = clocks.byoyomi or 0
     # Some GUIs add the increment when the move begins and send the clock without it, others add it when the move is
-    # done. Only a clock that holds less than an increment must be of the first kind.
-    available = left + byoyomi + (increment if left + byoyomi < increment else 0)
+    # done. Only a clock that holds less than an increment must be of the first kind, unless that is what it began with.
+    unsaid = left + byoyomi < increment and (game_ply > 2 or left == 0)
+    available = left + byoyomi + (increment if unsaid else 0)
     hard = max(LEAST, available - _reserve(margins, available))
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
     spare = float(left)
@@ -127,7 +130,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     minimum = min(margins.minimum_thinking_time - margins.network_delay, spare / MINIMUM_SHARE + byoyomi)
     optimum = max(optimum, minimum, LEAST)
     maximum = int(min(hard, optimum * spread))
-    return Budget(min(int(optimum), maximum), maximum)
+    return Budget(min(int(optimum), maximum), maximum, max(0, min(int(minimum), maximum)))
 
 
 def after_pondering(budget: Budget, thought: int) -> Budget:
@@ -136,7 +139,8 @@ def after_pondering(budget: Budget, thought: int) -> Budget:
         return budget
     # What was thought already counts, but half, as it would have been begun without knowing that the move comes.
     rest = max(LEAST, budget.optimum - thought // 2)
-    return Budget(rest, min(budget.maximum, SPREAD * rest))
+    maximum = min(budget.maximum, SPREAD * rest)
+    return Budget(rest, maximum, max(0, min(budget.minimum - thought, maximum)))
 
 
 def _reserve(margins: Margins, available: int) -> int:

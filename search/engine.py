@@ -280,8 +280,7 @@ class Engine(ABC):
             self.limit(None)
 
     def _decided(self, limits: Limits) -> Analysis | None:
-        """What the rules settle without a search: a declaration, unless certain moves are asked for, or that there is no
-        legal move."""
+        """What the rules settle without a search: a declaration, unless certain moves are asked for; no legal move."""
         declared = None if limits.moves else self._declaration()
         if declared:
             return Analysis(declared, MATE - 1, pv=(declared,), win_rate=1.0)

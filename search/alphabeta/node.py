@@ -13,6 +13,7 @@ from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.transposition import NO_BOUND, NO_EVALUATION, store
 from search.evaluation.accumulator import evaluate
 from search.machine.jit import jit
+from search.rules.declaration import TRY_RULE
 from search.score import MATE, MATE_BOUND, MAX_PLY
 
 
@@ -45,8 +46,9 @@ def find_mate(pos, thread, ply, depth, hit, table_depth):
     move = find_mate_here(pos, thread, ply)
     if move:
         return MATE - ply - 1, move
-    # The third move must be one that the move limit allows.
-    if in_three and thread.steps & MATE_IN_THREE and (thread.max_moves == 0 or pos.game_ply + 2 <= thread.max_moves):
+    # The third move must be one that the move limit allows, and by the try rule a check may be answered by a win.
+    in_three = in_three and thread.steps & MATE_IN_THREE != 0 and thread.declaration_rule != TRY_RULE
+    if in_three and (thread.max_moves == 0 or pos.game_ply + 2 <= thread.max_moves):
         move = find_mate_in_three(pos, thread, ply)
         if move:
             return MATE - ply - 3, move

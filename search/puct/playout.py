@@ -124,7 +124,8 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, at_root):
         if mate != 0:
             node.state, node.proof, node.plies = WON, PROVED_WIN, 1
             return SETTLED
-        if checks > 0 and tree.mate_nodes > 0:
+        # By the try rule the solver's checks may be answered by a win, of which it does not know.
+        if checks > 0 and tree.mate_nodes > 0 and rule != TRY_RULE:
             solver.nodes = 0
             solver.node_limit = tree.mate_nodes
             solver.salt = tree.salt[pos.turn]

@@ -58,6 +58,7 @@ WORDS = 2
 TACTICAL, QUIET, INFERIOR, KING_UNTESTED = 1, 2, 4, 8
 EVERY = TACTICAL | QUIET | INFERIOR
 _NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
+_OTHER_RANKS = np.uint64(sum(0xFF << 9 * file for file in range(7)))
 """The ninth rank in the seven files of a word."""
 
 
@@ -275,11 +276,11 @@ def king_moves(pos, moves, count, goal_low, goal_high):
 
 @jit
 def _files_without(pawns):
-    """The files of a word in which no square is set, where none has more than one; above the board what comes.
+    """The files of a word in which no square is set; above the board what comes.
 
-    Taking a square away from the ninth rank's borrows from that rank's bit and never from another file.
+    Adding all ranks but the ninth to any of them carries into the ninth's bit and never into another file.
     """
-    empty = (_NINTH_RANK - pawns) & _NINTH_RANK
+    empty = ~(((pawns & _OTHER_RANKS) + _OTHER_RANKS) | pawns) & _NINTH_RANK
     return empty | (empty - (empty >> _EIGHT))
 
 

@@ -162,9 +162,11 @@ class Thinking:
     def _search(self, engine: Engine, said: Go) -> Analysis:
         """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
         from search.engine import Limits
+        from search.rules.declaration import TRY_RULE
 
         solver, nodes = self._root_mate, self._in_force.number("Mate_Root_Search")
-        if said.searchmoves or engine.multipv > 1 or not nodes:
+        # By the try rule its checks may be answered by a win, of which it does not know.
+        if said.searchmoves or engine.multipv > 1 or not nodes or engine.rules.declaration == TRY_RULE:
             solver = None
         limits = Limits(
             self._limited(said.nodes, "NodesLimit"), self._limited(said.depth, "DepthLimit"), said.searchmoves

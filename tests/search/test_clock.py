@@ -246,6 +246,31 @@ def test_no_iteration_is_begun_that_would_lead_far_beyond_the_optimum(elapsed, f
     assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # what is left of it would be lost
 
 
+def test_the_minimum_is_thought_however_clear_the_move_is():
+    margins = Margins(120, 1120, minimum_thinking_time=3_000)
+    budget = plan(Clocks(btime=60_000, wtime=60_000), 0, 21, margins)
+    assert budget is not None
+    assert 2_000 < budget.minimum <= 3_000 - 120
+    assert not budget.is_enough(budget.minimum, 0.01)
+    assert budget.is_enough(budget.minimum + 1, 0.01)
+    short = plan(Clocks(btime=2_000, wtime=2_000), 0, 21, margins)  # no rule is worth the game
+    assert short is not None
+    assert short.minimum <= short.maximum < 1_000
+    assert after_pondering(budget, 1_000).minimum == budget.minimum - 1_000
+    assert after_pondering(budget, 10_000).minimum == 0
+
+
+def test_a_first_move_has_no_increment_yet():
+    clocks = Clocks(btime=3_000, wtime=3_000, binc=5_000, winc=5_000)
+    first, later = (plan(clocks, 0, ply, Margins()) for ply in (1, 3))
+    nothing = plan(Clocks(btime=0, wtime=0, binc=5_000, winc=5_000), 0, 1, Margins())
+    assert first is not None
+    assert later is not None
+    assert nothing is not None
+    assert first.maximum < 3_000 < later.maximum
+    assert nothing.maximum > 1_000  # there would be no game else
+
+
 def test_a_move_takes_about_its_optimum_on_average():
     """Iterations that end at 1, 2, 4, ... times whatever the first one took, a factor as most moves have it."""
     budget, taken = Budget(1_000, 3_000), []

@@ -19,7 +19,7 @@ from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_mo
 from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
 from search.machine.clock import READABLE
-from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE
+from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE, try_move
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
@@ -312,6 +312,19 @@ def test_the_root_s_moves_are_judged_by_all_four_occurrences(engine, drawn_at_on
     assert max(scores.values()) > 0
     engine.rules = Rules(draw_value=(-30_000, 30_000))
     assert engine.analyse(start, moves, depth=3).best_move == last
+
+
+def test_by_the_try_rule_no_mate_is_told_that_a_try_answers(engine):
+    """White's king may go to 5i amid the checks, which wins."""
+    engine.rules = Rules(declaration=TRY_RULE)
+    start = "9/9/9/9/1+BK6/3+Rs2B1/5S3/1G3g3/2k6 b S 1"
+    for depth in range(1, 9):
+        engine.new_game()
+        found = engine.analyse(start, depth=depth)
+        pos = position_from_sfen(start)
+        for move in found.pv if is_mate(found.score) else ():
+            assert not try_move(pos) or move == move_to_usi(int(try_move(pos))), found
+            do_move(pos, np.int64(move_from_usi(move)))
 
 
 def test_moves_that_are_asked_for_go_before_a_declaration(engine):

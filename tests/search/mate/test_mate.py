@@ -15,11 +15,13 @@ import pytest
 
 from liteshogi.commands.mate import Command as Mate
 from search.engine import Analysis
-from search.mate.problems import read_problems
+from search.mate.problems import read_problems, set_problem
 from search.mate.root import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
-from search.rules.sfen import position_from_sfen
+from search.rules.movegen import is_legal, list_moves
+from search.rules.position import new_position
+from search.rules.sfen import move_from_usi, position_from_sfen
 from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
@@ -119,6 +121,17 @@ class Exhaustive:
 
 
 # Long mates where the attacker knows a longer way first, and a defence that falls for it looks short.
+def test_a_pawn_is_dropped_on_no_file_that_has_two():
+    """Problems may have two pawns on a file, which no game has."""
+    for sfen in ("k8/9/9/9/9/9/6P2/9/6P1K b P 1", "4k4/9/4P4/9/4P4/9/2P6/2P6/4K4 b P 1"):
+        pos = new_position()
+        set_problem(pos, sfen)
+        drops = {move for move in range(1 << 15) if move >> 7 == move_from_usi("P*5e") >> 7}
+        legal = {move for move in drops if is_legal(pos, np.int64(move))}
+        assert {move for move in list_moves(pos) if move in drops} == legal
+        assert legal
+
+
 @pytest.mark.parametrize(
     ("sfen", "refuted"),
     [

@@ -314,6 +314,15 @@ def test_a_certain_draw_is_not_resigned(session):
     assert session.bestmove() == "resign"
 
 
+def test_by_the_try_rule_no_mate_is_proved_beside_the_search(session):
+    """White's king answers the rook's check at 6h by its own win at 5i."""
+    for name, value in (("EnteringKingRule", "TryRule"), ("Mate_Root_Search", 20000)):
+        session.send(f"setoption name {name} value {value}")
+    session.send("isready").until("readyok")
+    session.send("position sfen 9/K8/9/9/7G1/2+P6/2+R6/9/3k5 b R 1", "go depth 4")
+    assert session.bestmove() != "R*6h"
+
+
 def test_rtime_is_a_movetime(session):
     begun = time.monotonic()
     session.send("position startpos", "go rtime 50")
