@@ -24,11 +24,19 @@ def read_games(path: Path) -> object:
     from lite.notation.kif_writer import kif_text
 
     outcome: list[object] = []
-    for game in games.read_games(path, unfinished=True):
+    starts: list[str] | None = None
+    if path.suffix != ".usi":
+        try:
+            starts = games.read_starts(path)
+        except ValueError as error:
+            check_complaint(error, path.parent)
+    for number, game in enumerate(games.read_games(path, unfinished=True)):
         if isinstance(game, GameError):
             check_complaint(game, path.parent)
             outcome.append(game.reason)
             continue
+        if starts is not None and starts[number] != game.start_sfen:
+            raise Finding(f"it begins at {game.start_sfen}, and at {starts[number]} where its start alone is read")
         game.hcpe3()
         again = read_kif(kif_text(game), "written", unfinished=True)
         if again.moves.tolist() != game.moves.tolist() or again.result != game.result:
