@@ -7,12 +7,13 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
 from lite.datasets.duplicates import HashCounts, HashSet
+from lite.networks.limits import check_choice
 from lite.records.encode import copy_games, game_hashes, one_move_games, position_hashes, position_records
 from lite.records.formats import (
     DECLARATION,
@@ -31,6 +32,7 @@ from search.machine.paths import take_paths
 from search.rules import huffman
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
+Duplicates = Literal["keep", "drop", "merge"]
 _TEST_SHARE = 0.1
 _KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit": MOVE_LIMIT}
 
@@ -68,7 +70,7 @@ class Conversion:
     """Leave out positions with a larger |score|."""
     require_score: bool = False
     """Leave out positions without a score."""
-    duplicates: Literal["keep", "drop", "merge"] = "keep"
+    duplicates: Duplicates = "keep"
     """Equal positions (in hcpe3: equal games): keep all, drop all but the first, or merge into one of mean score and
     most frequent result of their games."""
     check_moves: bool = True
@@ -79,6 +81,8 @@ class Conversion:
 
     def __post_init__(self) -> None:
         take_paths(self)
+        if isinstance(self.leave_out, str):  # as one path may stand for several
+            object.__setattr__(self, "leave_out", (self.leave_out,))
 
 
 @dataclass
@@ -146,6 +150,9 @@ def _paths(options: Conversion) -> list[Path]:
 
 def _check(options: Conversion, files: list[Path]) -> None:
     """What cannot be done, before anything is read."""
+    check_choice("duplicates", options.duplicates, get_args(Duplicates))
+    for name in options.leave_out:
+        check_choice("leave_out", name, get_args(LeaveOut))
     paths = _paths(options)
     for path in paths:
         form = record_format(path)

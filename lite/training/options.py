@@ -148,6 +148,10 @@ class ValueTraining(TrainingOptions):
 
     def check(self) -> None:
         super().check()
+        try:
+            torch.device(self.device)
+        except RuntimeError:
+            raise ValueError(f"--device {self.device}: choose cpu or cuda") from None
         if self.device == "cuda" and not torch.cuda.is_available():
             raise ValueError(
                 "--device cuda: PyTorch finds no GPU here; leave the option out, or install its CUDA build"

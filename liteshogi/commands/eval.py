@@ -23,7 +23,7 @@ class Command:
     sfen: tyro.conf.Positional[tuple[str, ...]] = ()
     """Positions: SFENs, each in quotes, or `startpos`."""
     file: Path | None = None
-    """Read positions from a file, one SFEN a line; `-` reads standard input."""
+    """Read positions from a file, one SFEN a line (`#` begins a remark); `-` reads standard input."""
     json: Json = False
 
     def run(self) -> None:
@@ -47,4 +47,5 @@ class Command:
             text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")  # PowerShell pipes a byte order mark
         else:
             text = read_text(self.file)
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        lines = (line.strip() for line in text.splitlines())
+        return [line for line in lines if line and not line.startswith("#")]

@@ -296,7 +296,7 @@ def test_json_is_alone_on_standard_output():
 def test_positions_are_piped_with_or_without_a_byte_order_mark():
     command = [sys.executable, "-m", "liteshogi", "eval", "default", "--file", "-"]
     told = [
-        subprocess.run(command, input=mark + b"startpos\r\n", capture_output=True, check=True).stdout
+        subprocess.run(command, input=mark + b"# one\r\nstartpos\r\n", capture_output=True, check=True).stdout
         for mark in (b"", b"\xef\xbb\xbf")
     ]
     assert told[0] == told[1] != b""

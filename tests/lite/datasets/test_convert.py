@@ -171,6 +171,16 @@ def test_filters(games: Path, tmp_path: Path) -> None:
     assert sum(summary["left_out"].values()) + summary["outputs"][0]["games"] == 60
 
 
+def test_words_that_say_nothing_are_refused_before_anything_is_read(games: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^duplicates 'Drop': choose one of keep, drop, merge$"):
+        run(tmp_path / "a.psv", games, duplicates="Drop")
+    with pytest.raises(ValueError, match=r"^leave_out 'jishogi': choose one of draw, sennichite, "):
+        run(tmp_path / "a.psv", games, leave_out=("jishogi",))
+    assert not list(tmp_path.glob("a*"))
+    alone, listed = (run(tmp_path / "a.psv", games, leave_out=out)["outputs"] for out in ("draw", ("draw",)))
+    assert alone == listed
+
+
 def test_ratings(data_directory: Path, tmp_path: Path) -> None:
     both = data_directory / "scored.csa", data_directory / "wcsc28.csa"
     assert run(tmp_path / "a.hcpe", *both, min_rating=3200)["outputs"][0]["games"] == 1

@@ -217,6 +217,8 @@ def test_what_is_held_out_is_found_in_folders_too(options, records, tmp_path, da
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_told(options, records, tmp_path):
+    with pytest.raises(ValueError, match=r"--device gpu: choose cpu or cuda$"):
+        train_value(options(records, tmp_path / "run", device="gpu"))
     with pytest.raises(ValueError, match="--device cuda: PyTorch finds no GPU here"):
         train_value(options(records, tmp_path / "run", device="cuda"))
     assert not (tmp_path / "run").exists()
