@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,8 @@ class Labelling:
             raise ValueError("--engine-option: is for --label engine")
         if not 0 <= self.result_share <= 1:
             raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
-        if self.cp_per_logit <= 0:
-            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: must be more than 0")
+        if not 0 < self.cp_per_logit < math.inf:
+            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: a number above 0 is needed")
 
     def source(self) -> NetworkLabels | EngineLabels:
         """Who labels. Raises OSError or ValueError in words."""

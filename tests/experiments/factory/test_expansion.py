@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -191,6 +192,7 @@ def test_an_engine_labels_through_pipes(source, tmp_path):
         (Labelling("search"), "--label search needs --nodes or --depth"),
         (Labelling("engine", nodes=5), "belong together"),
         (Labelling(result_share=1.5), "--result-share 1.5"),
+        *[(Labelling(cp_per_logit=scale), f"--cp-per-logit {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
     ],
 )
 def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path):
