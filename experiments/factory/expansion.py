@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.arena.engines import ask_engine
 from experiments.factory.description import Description
 from experiments.factory.expand import ExpandTask, Mixture
 from experiments.factory.jobs import Product
@@ -141,7 +142,8 @@ def _work(
     sources = Sources(options.data, _sources_a_job(mixture, labels))
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
-    description = Description(verb, told, options.data, nets)
+    engine = ask_engine(labels.engine, labels.engine_option) if labels.engine else None
+    description = Description(verb, told, options.data, nets, engine=engine)
     total = None if again else len(sources)
     report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
     sources.tell_refused()

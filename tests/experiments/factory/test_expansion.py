@@ -17,6 +17,9 @@ from experiments.factory.study import STATIC, Studio
 from experiments.factory.summary import as_text
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
+from experiments.report.verify import SAME, verify
+from lite.datasets.description import read_description
+from lite.datasets.provenance import sha256_of
 from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -29,19 +32,35 @@ MIXTURE = Mixture(
 )
 STUB = """
 import sys
+silence = 0
 for line in sys.stdin:
     word = line.split()[0] if line.split() else ""
     if word == "usi":
         print("id name stub\\noption name Style type string default x\\nusiok")
     elif word == "isready":
         print("readyok")
+    elif word == "setoption":
+        silence = 5 if "value silent" in line else 0
     elif word == "go":
+        if silence:
+            silence -= 1
+            print("bestmove 7g7f", flush=True)
+            continue
         assert line.split()[1:] == ["nodes", "9"], line
         print("info depth 1 score cp 77 pv 7g7f\\ninfo depth 2 multipv 2 score cp 5\\nbestmove 7g7f")
     elif word == "quit":
         break
     sys.stdout.flush()
 """
+
+
+@pytest.fixture
+def stub(tmp_path) -> Path:
+    """An engine: with Style=silent it tells no score of some positions."""
+    program = tmp_path / "stub"
+    program.write_text(f"#!{sys.executable}\n{STUB}")
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture(scope="module")
@@ -171,19 +190,38 @@ def test_what_has_no_game_behind_it_gets_none(source, tmp_path):
     assert not same[1::2].all()
 
 
-def test_an_engine_labels_through_pipes(source, tmp_path):
-    program = tmp_path / "stub"
-    program.write_text(f"#!{sys.executable}\n{STUB}")
-    program.chmod(0o755)
-    labels = Labelling("engine", nodes=9, engine=str(program), engine_option=("Style=wild",))
+def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=wild",))
     report = relabel(Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1)))
     assert report["unlabelled"] == 0
     assert set(records_in(tmp_path / "out")["score"].tolist()) == {77}
-    labeller = EngineLabels(str(program), (), nodes=9).open()
+    assert "told no score" not in capsys.readouterr().err
+    labeller = EngineLabels(str(stub), (), nodes=9).open()
     start = np.zeros((1, 32), np.uint8)
     cshogi.Board().to_hcp(start[0])
     scores, moves = labeller.label(start)
     assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
+
+
+def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
+    """Its network lies in a folder that an option names."""
+    net = tmp_path / "eval" / "nn.bin"
+    net.parent.mkdir()
+    net.write_bytes(b"network")
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=(f"Style={net.parent}",))
+    options = Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1))
+    made = relabel(options)
+    digests = {path.name: sha256_of(path)[:16] for path in (stub, net)}
+    assert read_description(options.output)["engine"] == {"name": "stub", "files": digests}
+    for path in (stub, net):
+        kept = path.read_bytes()
+        path.write_bytes(kept + b"\n")
+        changed = [check["file"] for check in verify([options.output]) if check["state"] != SAME]
+        assert changed == [str(path)]
+        with pytest.raises(ValueError, match=r"out: its data were made with another engine: its files .*another -o"):
+            relabel(options)
+        path.write_bytes(kept)
+    assert relabel(options) == made
 
 
 @pytest.mark.parametrize(
