@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.arena.engines import ask_engine
+from experiments.arena.searcher import why_no_score
 from experiments.factory.description import Description
 from experiments.factory.expand import ExpandTask, Mixture
 from experiments.factory.jobs import Product
@@ -27,6 +29,8 @@ from search.score import CP_PER_LOGIT
 
 NODES_A_JOB = 5_000_000
 """Nodes that a job's searches take, about: a few seconds, which is what a kill costs."""
+UNLABELLED_SHARE = 0.1
+"""Of the positions that an engine is asked about; when it labels no more than the others, a warning is due."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,21 @@ def _work(
     total = None if again else len(sources)
     report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
     sources.tell_refused()
+    if labels.engine:
+        _tell_unlabelled(report)
     return report | sources.refusals.figures()
+
+
+def _tell_unlabelled(report: dict[str, Any]) -> None:
+    """Where an engine has told no score of many positions, that they are left out, and why that may be."""
+    without = report.get("unlabelled", 0)
+    asked = without + report.get("positions", 0) + report.get("met before", 0)
+    if without > UNLABELLED_SHARE * asked:
+        print(
+            f"{report['folder']}: the engine told no score of {without:,} of {asked:,} positions, which are left out "
+            f"({why_no_score('--engine-option')})",
+            file=sys.stderr,
+        )
 
 
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.arena.engines import Engine, ask_engine
 from experiments.arena.identity import identity_of
-from experiments.arena.searcher import Searcher
+from experiments.arena.searcher import Searcher, why_no_score
 from experiments.factory.jobs import Stopped
 from experiments.judge.game_position import GamePosition
 from experiments.judge.ledger import Ledger, Opinion
@@ -85,10 +85,7 @@ class Seat:
         if self._stopped:
             raise Stopped  # what was cut is no answer
         if answer.score is None:
-            raise ValueError(
-                f"the judge told no score of {position.text} (YaneuraOu tells none of a search of less than 300 ms "
-                "without --judge-option PvInterval=0)"
-            )
+            raise ValueError(f"the judge told no score of {position.text} ({why_no_score('--judge-option')})")
         opinion = Opinion(answer.move, answer.score)
         ledger.enter(position.text, nodes, opinion)
         return opinion

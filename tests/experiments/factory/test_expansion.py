@@ -203,6 +203,18 @@ def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
     assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
 
 
+@pytest.mark.parametrize(("positions", "hinted"), [(40, True), (60, False)])
+def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, hinted, source, stub, tmp_path, capsys):
+    data = tmp_path / "some.hcpe"
+    np.fromfile(source, hcpe_dtype)[:positions].tofile(data)
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
+    report = relabel(Relabelling((data,), tmp_path / "out", labels, workforce=Workforce(1)))
+    assert report["unlabelled"] == 5
+    words = f"no score of 5 of {positions} positions, which are left out (YaneuraOu tells none of a search of less"
+    said = capsys.readouterr().err
+    assert (words in said and "without --engine-option PvInterval=0" in said) == hinted
+
+
 def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
     """Its network lies in a folder that an option names."""
     net = tmp_path / "eval" / "nn.bin"
