@@ -109,6 +109,12 @@ class Engine:
         paths = [Path(word.partition("=")[2] if word.startswith("-") else word) for word in words]
         return [self.program, *(path for path in paths if path.is_absolute() and path.is_file())]
 
+    def files_in_folders(self) -> list[Path]:
+        """Those in the folders that its options name, as its network lies in YaneuraOu's EvalDir."""
+        texts = {name for name, option in self.declared.items() if option.kind in ("string", "filename")}
+        folders = [self.directory / str(value) for name, value in self.options.items() if name in texts and value]
+        return sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_file())
+
     def _key(self, option: str) -> str:
         """An option's name for ShogiArena. The values of EvalFile and BookFile it would look for in folders of its own
         and cut down to their last part; written as one of several names (`USI_Hash|Hash`) any is taken as it is."""

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from experiments.arena.engines import Engine
+from experiments.arena.identity import identity_of
 from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_description
 from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
@@ -24,6 +26,7 @@ class Description:
     sources: files and folders of games or records. nets: {what a net is for: its file, or `default`}. counted: how what
     is made is read, as by a test of a match, and what its players are called; the same command may go on with another.
     signature: of this engine's search (`search.alphabeta.bench`), where what another one finds is not to be mixed in.
+    engine: another one that is asked; its command and its options are among `options`.
     """
 
     def __init__(
@@ -34,7 +37,10 @@ class Description:
         nets: Mapping[str, Path | str] | None = None,
         counted: Mapping[str, Any] | None = None,
         signature: int | None = None,
+        engine: Engine | None = None,
     ) -> None:
+        asked = [*engine.files(), *engine.files_in_folders()] if engine else []
+        digests = {path: sha256_of(path) for path in asked}
         self._fixed: dict[str, Any] = {
             "verb": verb,
             "options": json.loads(json.dumps(dict(options), default=str)),
@@ -42,8 +48,9 @@ class Description:
             "nets": [_describe_net(role, path) for role, path in (nets or {}).items()],
             **({} if counted is None else {"counted": dict(counted)}),
             **({} if signature is None else {"signature": signature}),
+            **({} if engine is None else {"engine": identity_of(engine, digests)}),
         }
-        self._files = digests_of((nets or {}).values())
+        self._files = digests_of((nets or {}).values()) | {str(path): digest for path, digest in digests.items()}
         for path, described in zip(sources, self._fixed["sources"], strict=True):
             self._files[str(path.absolute())] = described["sha256"]
 
@@ -86,8 +93,8 @@ class Description:
         write_atomically(self._path, (json.dumps(self._written, ensure_ascii=False, indent=1) + "\n").encode())
 
     def _tell_files(self, folder: Path) -> None:
-        """Where nets and sources lie stands apart, for networks carry the description of what they have learnt from
-        wherever they go."""
+        """Where nets, engines and sources lie stands apart, for networks carry the description of what they have
+        learnt from wherever they go."""
         inside = f"{folder.absolute()}{os.sep}"
         files = {name.removeprefix(inside): digest for name, digest in self._files.items()}
         write_atomically(folder / FILES, (json.dumps(files, ensure_ascii=False, indent=1) + "\n").encode())
@@ -114,6 +121,10 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     before, here = (one.get("signature", UNKNOWN) for one in (kept, wanted))
     if before != here:
         return f"a search of signature {before}, not {here}"
+    engine, this = kept.get("engine", {}), wanted.get("engine", {})
+    for name in {**this, **engine}:
+        if engine.get(name) != this.get(name):
+            return f"another engine: its {name} {engine.get(name, UNKNOWN)}, not {this.get(name, UNKNOWN)}"
     return ""
 
 

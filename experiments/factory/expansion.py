@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.arena.engines import ask_engine
+from experiments.arena.searcher import why_no_score
 from experiments.factory.description import Description
 from experiments.factory.expand import ExpandTask, Mixture
 from experiments.factory.jobs import Product
@@ -25,6 +29,8 @@ from search.score import CP_PER_LOGIT
 
 NODES_A_JOB = 5_000_000
 """Nodes that a job's searches take, about: a few seconds, which is what a kill costs."""
+UNLABELLED_SHARE = 0.1
+"""Of the positions that an engine is asked about; when it labels no more than the others, a warning is due."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,8 @@ class Labelling:
             raise ValueError("--engine-option: is for --label engine")
         if not 0 <= self.result_share <= 1:
             raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
-        if self.cp_per_logit <= 0:
-            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: must be more than 0")
+        if not 0 < self.cp_per_logit < math.inf:
+            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: a number above 0 is needed")
 
     def source(self) -> NetworkLabels | EngineLabels:
         """Who labels. Raises OSError or ValueError in words."""
@@ -140,11 +146,26 @@ def _work(
     sources = Sources(options.data, _sources_a_job(mixture, labels))
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
-    description = Description(verb, told, options.data, nets)
+    engine = ask_engine(labels.engine, labels.engine_option) if labels.engine else None
+    description = Description(verb, told, options.data, nets, engine=engine)
     total = None if again else len(sources)
     report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
     sources.tell_refused()
+    if labels.engine:
+        _tell_unlabelled(report)
     return report | sources.refusals.figures()
+
+
+def _tell_unlabelled(report: dict[str, Any]) -> None:
+    """Where an engine has told no score of many positions, that they are left out, and why that may be."""
+    without = report.get("unlabelled", 0)
+    asked = without + report.get("positions", 0) + report.get("met before", 0)
+    if without > UNLABELLED_SHARE * asked:
+        print(
+            f"{report['folder']}: the engine told no score of {without:,} of {asked:,} positions, which are left out "
+            f"({why_no_score('--engine-option')})",
+            file=sys.stderr,
+        )
 
 
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:

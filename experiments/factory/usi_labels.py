@@ -19,7 +19,7 @@ from search.rules.sfen import get_sfen, move_from_usi
 
 @dataclass(frozen=True)
 class EngineLabels:
-    """An engine's search of each position; the engine must be where the worker is."""
+    """An engine's search of each position; the engine must be where each worker is, and here."""
 
     command: str
     """A program and its arguments."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.searcher import Searcher
+from experiments.arena.searcher import Searcher, why_no_score
 from experiments.factory.jobs import Stopped
 from experiments.games.options import read_player
 from experiments.games.player import Player
@@ -175,7 +175,7 @@ class UsiChooser:
         if self._stopped:
             raise Stopped
         if answer.score is None:
-            raise ValueError(f"the engine told no score of {position.text}")
+            raise ValueError(f"the engine told no score of {position.text} ({why_no_score('--option')})")
         return Choice(answer.move, answer.score, answer.trace())
 
     def stop(self) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.searcher import Searcher
+from experiments.arena.identity import identity_of
+from experiments.arena.searcher import Searcher, why_no_score
 from experiments.factory.jobs import Stopped
 from experiments.judge.game_position import GamePosition
 from experiments.judge.ledger import Ledger, Opinion
+from lite.datasets.provenance import sha256_of
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.rules.movegen import list_moves
 from search.score import MATE
@@ -84,10 +85,7 @@ class Seat:
         if self._stopped:
             raise Stopped  # what was cut is no answer
         if answer.score is None:
-            raise ValueError(
-                f"the judge told no score of {position.text} (YaneuraOu tells none of a search of less than 300 ms "
-                "without --judge-option PvInterval=0)"
-            )
+            raise ValueError(f"the judge told no score of {position.text} ({why_no_score('--judge-option')})")
         opinion = Opinion(answer.move, answer.score)
         ledger.enter(position.text, nodes, opinion)
         return opinion
@@ -101,12 +99,5 @@ class Seat:
 
 
 def _identity(engine: Engine) -> dict[str, Any]:
-    digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in engine.files()}
-    identity = {"name": engine.id_name, "arguments": engine.arguments, "options": engine.options, "files": digests}
-    if engine.id_name.startswith("LiteShogi"):
-        # Its program is Python or a script that starts it, which stay what they are when the search and the shipped
-        # network become others.
-        for line in Searcher(engine).bench():
-            if line.startswith("signature "):
-                identity["signature"] = line.split()[1]
-    return identity
+    digests = {path: sha256_of(path) for path in engine.files()}
+    return {**identity_of(engine, digests), "arguments": engine.arguments, "options": engine.options}

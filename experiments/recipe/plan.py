@@ -5,7 +5,9 @@ Names of data and files are relative to the folder that the work is done in, whe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +36,14 @@ class Data:
     without: tuple[str, ...] = ()
     positions: int = 0
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The sets that it is made of."""
-        return tuple(filter(None, (*self.cut, self.tree, self.search, *self.command[1:2])))
+    def sources(self, sets: Collection[str]) -> tuple[str, ...]:
+        """What it is made of: of a command the words before its first option, and behind options the plan's `sets`."""
+        words = self.command[1:]
+        data = takewhile(lambda word: not word.startswith("-"), words)
+        # What follows an option is its value, as in `--label search`, whatever sets are called.
+        behind = (word for before, word in pairwise(words) if word in sets and not before.startswith("-"))
+        named = (*self.cut, self.tree, self.search, *data, *behind)
+        return tuple(dict.fromkeys(filter(None, named)))
 
 
 @dataclass(frozen=True)
@@ -114,28 +120,33 @@ def read_plan(path: Path) -> Plan:
         name: typed(Data, {"name": name} | entry, f"{path}: data {name[:40]!r}") for name, entry in told.data.items()
     }
     names: set[str] = set()
+    trained: set[str] = set()
     for row in rows:
-        if row.name in names or (row.after and row.after not in names):
-            raise ValueError(f"{path}: row {row.name!r}: needs a name of its own, and `after` an earlier row")
+        if row.name in names or (row.after and row.after not in trained):
+            raise ValueError(
+                f"{path}: row {row.name!r}: needs a name of its own, and `after` an earlier row that is trained"
+            )
         if (row.shape not in told.shapes) != bool(row.net):
             shapes = ", ".join(told.shapes)
             raise ValueError(f"{path}: row {row.name!r}: needs one of `net` and `shape`, one of {shapes}")
         names.add(row.name)
+        if row.shape:
+            trained.add(row.name)
     for one in data.values():
         if sum(map(bool, (one.command, one.cut, one.tree, one.search))) != 1:
             raise ValueError(f"{path}: data {one.name!r}: exactly one of command, cut, tree and search")
         if one.name in _made_of(one, data):
-            raise ValueError(f"{path}: data {one.name!r}: is made of itself, by way of {', '.join(one.sources)}")
+            raise ValueError(f"{path}: data {one.name!r}: is made of itself, by way of {', '.join(one.sources(data))}")
     return Plan(typed(Measures, told.measures, f"{path}: measures"), told.shapes, data, rows)
 
 
 def _made_of(one: Data, data: dict[str, Data]) -> set[str]:
     """The sets that a set is made of, directly or not."""
     reached: set[str] = set()
-    waiting = list(one.sources)
+    waiting = list(one.sources(data))
     while waiting:
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += data[name].sources if name in data else ()
+            waiting += data[name].sources(data) if name in data else ()
     return reached

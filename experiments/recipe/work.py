@@ -17,8 +17,9 @@ from search.evaluation.shipped import network_file
 
 def work_through(plan: Plan, results: Results, folder: Path, only: tuple[str, ...], games: bool) -> None:
     """Make, train and measure what has no result yet, in the plan's order, `only` the rows of some tables if any are
-    named; `games` come after all trainings, second seeds last. Raises ValueError for a table that is none, and
-    FileNotFoundError before anything is made where a file that all nets are measured by is not there."""
+    named and those that their trainings begin with; `games` come after all trainings, second seeds last. Raises
+    ValueError for a table that is none, and FileNotFoundError before anything is made where a file that all nets are
+    measured by is not there."""
     tables = dict.fromkeys(table for row in plan.rows for table in row.tables)
     if unknown := [name for name in only if name not in tables]:
         raise ValueError(f"--only {unknown[0]}: the plan has no such table; there are {', '.join(tables)}")
@@ -56,7 +57,7 @@ def _given(plan: Plan) -> Iterator[str]:
     """Data and games that the plan does not make."""
     measures = plan.measures
     used = (measures.residual, measures.yardstick, measures.valid, *(name for row in plan.rows for name in row.data))
-    sources = (name for data in plan.data.values() for name in data.sources)
+    sources = (name for data in plan.data.values() for name in data.sources(plan.data))
     yield from dict.fromkeys(name for name in (*used, *sources) if name and name not in plan.data)
 
 
@@ -65,7 +66,7 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
     data = plan.data.get(name)
     if data is None or (results.find(DATA, name) and (folder / name).exists()):
         return
-    for source in data.sources:
+    for source in data.sources(plan.data):
         make(source, plan, results, folder)
     begun, cpu, teacher = time.monotonic(), time.process_time(), plan.measures.teacher
     if data.command:
@@ -83,13 +84,16 @@ def make(name: str, plan: Plan, results: Results, folder: Path) -> None:
 
 
 def learn(row: Row, seed: int, plan: Plan, results: Results, folder: Path) -> None:
-    """A row's net with a seed, trained and measured."""
+    """A row's net with a seed, trained and measured; that which its training begins with first."""
     if results.find(NET, row.name, seed) is not None:
         return
     taken: dict[str, Any] = {}
     if row.shape:
         for name in row.data:
             make(name, plan, results, folder)
+        for before in plan.rows:
+            if before.name == row.after:
+                learn(before, seed, plan, results, folder)
         taken = train(row, plan.shapes[row.shape], seed, plan.measures.valid, folder) | {"data": _digests(row, results)}
     figures = measure(row, seed, plan.measures, folder)
     net = Path(net_of(row, seed, folder))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ class Sampler:
     """Chooses points one by one. A point that was under way when the sweep was cut comes first."""
 
     def __init__(self, configuration: Configuration, folder: Path, results: Results) -> None:
-        """Raises ModuleNotFoundError without optuna."""
+        """Raises ModuleNotFoundError without optuna, ValueError for other choices than those of the folder's study."""
         import optuna
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
@@ -38,6 +38,7 @@ class Sampler:
         self._study = optuna.create_study(
             storage=storage, study_name="sweep", directions=["minimize"] * len(AIMS), load_if_exists=True
         )
+        self._refuse_other_choices(study)
         seed = configuration.seed + len(self._study.trials)  # a sampler does not remember how far its numbers were
         samplers = {
             "random": lambda: optuna.samplers.RandomSampler(seed),
@@ -81,6 +82,22 @@ class Sampler:
         done = {one.user_attrs.get("point") for one in self._study.trials if one.values or not one.state.is_finished()}
         return len(done - {None})
 
+    def _refuse_other_choices(self, study: str) -> None:
+        """Optuna takes them for the whole study, and says so after a point was begun, in words of its own."""
+        spaces = self._configuration.spaces
+        wanted: dict[str, Any] = {"space": tuple(range(len(spaces)))} if len(spaces) > 1 else {}
+        for number, space in enumerate(spaces):
+            for name, choices in space.items():
+                wanted[f"{number}.{name}"] = None if isinstance(choices, Range) else tuple(_as_texts(choices))
+        for trial in self._study.trials:
+            for key, distribution in trial.distributions.items():
+                if key in wanted and getattr(distribution, "choices", None) != wanted[key]:
+                    name = key.partition(".")[2] or "[[space]]"
+                    raise ValueError(
+                        f"{study}: the points there were chosen among other choices of {name}, which are fixed for a "
+                        "study; go on with those, or use another -o"
+                    )
+
     def _offer(self, trial: optuna.Trial) -> Point | None:
         """The point of a trial; None where its results are there, or it is under way for another trial."""
         import optuna
@@ -104,11 +121,15 @@ class Sampler:
         for name, choices in spaces[number].items():
             key = f"{number}.{name}"
             if not isinstance(choices, Range):
-                # Optuna's values are plain, and options may be lists.
-                chosen[name] = json.loads(trial.suggest_categorical(key, [json.dumps(one) for one in choices]))
+                chosen[name] = json.loads(trial.suggest_categorical(key, _as_texts(choices)))
             elif choices.whole:
                 low, high = int(choices.low), int(choices.high)
                 chosen[name] = trial.suggest_int(key, low, high, step=int(choices.step or 1), log=choices.log)
             else:
                 chosen[name] = trial.suggest_float(key, choices.low, choices.high, step=choices.step, log=choices.log)
         return self._configuration.point(chosen)
+
+
+def _as_texts(choices: Iterable[Any]) -> list[str]:
+    """Optuna's values are plain, and options may be lists."""
+    return [json.dumps(one) for one in choices]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from experiments.factory.study import STATIC, Studio
 from experiments.factory.summary import as_text
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
+from experiments.report.verify import SAME, verify
+from lite.datasets.description import read_description
+from lite.datasets.provenance import sha256_of
 from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -28,19 +32,35 @@ MIXTURE = Mixture(
 )
 STUB = """
 import sys
+silence = 0
 for line in sys.stdin:
     word = line.split()[0] if line.split() else ""
     if word == "usi":
         print("id name stub\\noption name Style type string default x\\nusiok")
     elif word == "isready":
         print("readyok")
+    elif word == "setoption":
+        silence = 5 if "value silent" in line else 0
     elif word == "go":
+        if silence:
+            silence -= 1
+            print("bestmove 7g7f", flush=True)
+            continue
         assert line.split()[1:] == ["nodes", "9"], line
         print("info depth 1 score cp 77 pv 7g7f\\ninfo depth 2 multipv 2 score cp 5\\nbestmove 7g7f")
     elif word == "quit":
         break
     sys.stdout.flush()
 """
+
+
+@pytest.fixture
+def stub(tmp_path) -> Path:
+    """An engine: with Style=silent it tells no score of some positions."""
+    program = tmp_path / "stub"
+    program.write_text(f"#!{sys.executable}\n{STUB}")
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture(scope="module")
@@ -170,19 +190,50 @@ def test_what_has_no_game_behind_it_gets_none(source, tmp_path):
     assert not same[1::2].all()
 
 
-def test_an_engine_labels_through_pipes(source, tmp_path):
-    program = tmp_path / "stub"
-    program.write_text(f"#!{sys.executable}\n{STUB}")
-    program.chmod(0o755)
-    labels = Labelling("engine", nodes=9, engine=str(program), engine_option=("Style=wild",))
+def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=wild",))
     report = relabel(Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1)))
     assert report["unlabelled"] == 0
     assert set(records_in(tmp_path / "out")["score"].tolist()) == {77}
-    labeller = EngineLabels(str(program), (), nodes=9).open()
+    assert "told no score" not in capsys.readouterr().err
+    labeller = EngineLabels(str(stub), (), nodes=9).open()
     start = np.zeros((1, 32), np.uint8)
     cshogi.Board().to_hcp(start[0])
     scores, moves = labeller.label(start)
     assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
+
+
+@pytest.mark.parametrize(("positions", "hinted"), [(40, True), (60, False)])
+def test_an_engine_that_tells_no_score_of_many_positions_is_told_of(positions, hinted, source, stub, tmp_path, capsys):
+    data = tmp_path / "some.hcpe"
+    np.fromfile(source, hcpe_dtype)[:positions].tofile(data)
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=("Style=silent",))
+    report = relabel(Relabelling((data,), tmp_path / "out", labels, workforce=Workforce(1)))
+    assert report["unlabelled"] == 5
+    words = f"no score of 5 of {positions} positions, which are left out (YaneuraOu tells none of a search of less"
+    said = capsys.readouterr().err
+    assert (words in said and "without --engine-option PvInterval=0" in said) == hinted
+
+
+def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
+    """Its network lies in a folder that an option names."""
+    net = tmp_path / "eval" / "nn.bin"
+    net.parent.mkdir()
+    net.write_bytes(b"network")
+    labels = Labelling("engine", nodes=9, engine=str(stub), engine_option=(f"Style={net.parent}",))
+    options = Relabelling((source,), tmp_path / "out", labels, workforce=Workforce(1))
+    made = relabel(options)
+    digests = {path.name: sha256_of(path)[:16] for path in (stub, net)}
+    assert read_description(options.output)["engine"] == {"name": "stub", "files": digests}
+    for path in (stub, net):
+        kept = path.read_bytes()
+        path.write_bytes(kept + b"\n")
+        changed = [check["file"] for check in verify([options.output]) if check["state"] != SAME]
+        assert changed == [str(path)]
+        with pytest.raises(ValueError, match=r"out: its data were made with another engine: its files .*another -o"):
+            relabel(options)
+        path.write_bytes(kept)
+    assert relabel(options) == made
 
 
 @pytest.mark.parametrize(
@@ -191,6 +242,7 @@ def test_an_engine_labels_through_pipes(source, tmp_path):
         (Labelling("search"), "--label search needs --nodes or --depth"),
         (Labelling("engine", nodes=5), "belong together"),
         (Labelling(result_share=1.5), "--result-share 1.5"),
+        *[(Labelling(cp_per_logit=scale), f"--cp-per-logit {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
     ],
 )
 def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cshogi
 import pytest
 
+from experiments.judge.choosers import read_judged
 from experiments.judge.effects import EffectOptions
 from experiments.judge.game_effects import GameEffectOptions
 from experiments.judge.game_position import GamePosition, read_positions
@@ -29,6 +30,18 @@ def test_a_judge_is_asked_once(scripted, tmp_path):
     other_nodes = Judging(judge=scripted.command, judge_nodes=8, ledger=judging.ledger)
     assert other_nodes.open().seat().ask(start).score == 40
     assert scripted.asked()[2:] == ["startpos go nodes 8"]
+
+
+def test_no_score_is_told_with_the_remedy(scripted, tmp_path):
+    """Of the judge, and of an engine whose moves are judged."""
+    scripted.answer({"else": ["7g7f", None]})
+    start = GamePosition("startpos")
+    seat = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open().seat()
+    with pytest.raises(ValueError, match=r"the judge told no score of startpos .* without --judge-option PvInterval=0"):
+        seat.ask(start)
+    chooser = read_judged(scripted.command, (), 5, False).open()
+    with pytest.raises(ValueError, match=r"the engine told no score of startpos .* without --option PvInterval=0"):
+        chooser.search(start, 5)
 
 
 def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):

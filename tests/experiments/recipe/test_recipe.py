@@ -63,7 +63,7 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
     plan = read_plan(PAGE / name)
     there = {"random", "tree", "tree_suisho", "settled", "train-00.hcpe3", "valid.hcpe3"}
     wanted = {name for row in plan.rows for name in row.data} | set(plan.measures.kinds.values())
-    wanted |= {name for data in plan.data.values() for name in data.sources}
+    wanted |= {name for data in plan.data.values() for name in data.sources(plan.data)}
     assert wanted <= there | set(plan.data)
     assert set(plan.data) <= wanted
 
@@ -73,6 +73,10 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
     [
         ('[[row]]\nname = "a"\ntables = []\nshape = "none"\n', "needs one of `net` and `shape`"),
         ('[[row]]\nname = "a"\ntables = []\nnet = "n"\nafter = "b"\n', "an earlier row"),
+        (
+            '[[row]]\nname = "b"\ntables = []\nnet = "n"\n[[row]]\nname = "a"\ntables = []\nnet = "n"\nafter = "b"\n',
+            "an earlier row that is trained",
+        ),
         ('[data.a]\ncut = ["b"]\ntree = "c"\n', "exactly one of"),
         ('[data.a]\ncuts = ["b"]\n', "unknown cuts"),
         ('[data.a]\ncut = ["a"]\n', "data 'a': is made of itself"),
@@ -205,6 +209,45 @@ def test_what_is_measured_by_must_be_there(folder: Path, missing: str) -> None:
         work.work_through(plan, results, folder, (), True)
     assert not (folder / "nets").exists()
     assert not results.lines
+
+
+def test_all_data_of_a_command_are_made_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that lie there or are missing come before its options; the value of an option is no set."""
+    made = Data("made", command=("relabel", "a", "games.hcpe3", "--label", "search", "--seed", "2", "b"))
+    asked = {name: Data(name, command=("relabel", "games.hcpe3")) for name in ("a", "b", "search")}
+    plan = Plan(Measures("", "", "", "", "", 0, 0, "", 0), {}, {"made": made, **asked}, ())
+    assert made.sources(plan.data) == ("a", "games.hcpe3", "b")
+    began = []
+
+    def run_alone(_: list[str], place: Path, __: Path) -> tuple[str, dict[str, float]]:
+        began.append(place.name)
+        (folder / place.name).symlink_to(SAMPLE)
+        return "", {}
+
+    monkeypatch.setattr(work, "run_alone", run_alone)
+    work.make("made", plan, Results(folder / "results.jsonl"), folder)
+    assert began == ["a", "b", "made"]
+
+
+def test_what_a_training_begins_with_is_trained_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever table it is of, and of every seed; each once."""
+    rows = Row("base", ("one",), shape="s"), Row("two", ("two",), shape="s", after="base", seeds=(0, 1))
+    there = {"residual": "games.hcpe3", "yardstick": "games.hcpe3", "valid": "games.hcpe3", "openings": "games.hcpe3"}
+    measures = Measures(**there, teacher="default", opponent="default", nodes=1, games=2, win_score=9)
+    plan = Plan(measures, {"s": ["dense"]}, {}, rows)
+    trained: list[tuple[str, int]] = []
+
+    def train(row: Row, _: list[str], seed: int, *__: object) -> dict[str, int]:
+        trained.append((row.name, seed))
+        Path(measure.net_of(row, seed, folder)).write_bytes(b"net")
+        return {}
+
+    monkeypatch.setattr(work, "train", train)
+    monkeypatch.setattr(work, "measure", lambda *_: {})
+    results = Results(folder / "results.jsonl")
+    for _ in range(2):
+        work.work_through(plan, results, folder, ("two",), False)
+    assert trained == [("base", 0), ("two", 0), ("base", 1), ("two", 1)]
 
 
 def test_what_would_do_nothing_is_refused(tmp_path: Path) -> None:

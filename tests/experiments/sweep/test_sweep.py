@@ -136,6 +136,32 @@ def test_samplers_choose_as_many_as_are_wanted(tmp_path: Path, invented: list[st
     assert max(Counter(label for label in invented if not label.endswith("width 64")).values()) == 1
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ("width = [8, 16]\n", "width = [8, 16, 24]\n", "width"),
+        ("width = [8, 16]\n", "width = { low = 8, high = 16 }\n", "width"),
+        ("width = [8, 16]\n", "width = [8, 16]\n[[space]]\nwidth = [24]\n[[space]]\nwidth = [32]\n", r"\[\[space\]\]"),
+    ],
+)
+def test_the_choices_of_a_study_are_fixed(
+    tmp_path: Path, invented: list[str], before: str, after: str, name: str
+) -> None:
+    """Told before a point is begun: with the choices of before it goes on."""
+    pytest.importorskip("optuna")
+    text = 'search = "tpe"\npoints = %d\n[train]\nkind = "dense"\ndata = ["d"]\n' + MEASURE
+    text += "[[space]]\nwidth = [40]\n[[space]]\n" if name != "width" else "[[space]]\n"
+    sweep = Sweep(described(tmp_path, text % 2 + before), tmp_path / "out", workers=1)
+    run_sweep(sweep)
+    done = list(invented)
+    described(tmp_path, text % 4 + after)
+    with pytest.raises(ValueError, match=rf"study.log: .* other choices of {name}, .*use another -o"):
+        run_sweep(sweep)
+    described(tmp_path, text % 2 + before)
+    assert run_sweep(sweep)["points"] == 2
+    assert invented == done
+
+
 def test_what_was_under_way_comes_first(tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     text = 'search = "tpe"\npoints = 5\n[train]\ndata = ["d"]\n' + MEASURE + SPACES
