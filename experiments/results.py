@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lite.datasets.provenance import describe_data, program, sha256_of
+from lite.datasets.provenance import describe_data, digest_of, program, sha256_of
 from search.machine.metadata import parse_json
 
 Line = dict[str, Any]
@@ -43,6 +43,11 @@ class Results:
         """Keep the digest of the data at `path`, where there are such and it is not kept already."""
         if self.find(DATA, name) is None and path.exists():
             self.add(DATA, name, 0, {"of": describe_data(path), **program()})
+
+    def has_changed(self, name: str, path: Path) -> bool:
+        """Whether the data at `path` are others than those whose digest is kept. Raises OSError, ValueError."""
+        kept = (self.find(DATA, name) or {}).get("of", {}).get("sha256")
+        return kept is not None and path.exists() and digest_of(path) != kept
 
     def describe_file(self, name: str, path: Path) -> None:
         """Likewise of a file that is no data: a network, openings."""

@@ -114,8 +114,8 @@ class Factor:
     more: str
     parameters: tuple[Mapping[str, int], Mapping[str, int]]
     """Changes of the search's parameters, of either level."""
-    left_out: int = 0
-    """Bits of the steps that `more` lacks."""
+    toggled: int = 0
+    """Bits of the steps that `more` lacks and `less` has, or the other way round."""
 
 
 def _player(options: GameEffectOptions, change: Sequence[str]) -> NamedPlayer:
@@ -127,7 +127,9 @@ def _factor_of(options: GameEffectOptions, change: str) -> Factor:
     both, changed = _player(options, ()).by_alphabeta, _player(options, change.split()).by_alphabeta
     if (both.parameters, both.steps) == (changed.parameters, changed.steps):
         raise ValueError(f"--change {change}: changes no number and no step of the search")
-    return Factor("as it is", change, ({}, changed.parameters), both.steps & ~changed.steps)
+    # What `--option` has set and this change leaves alone may be another change's.
+    own = {name: value for name, value in changed.parameters.items() if both.parameters.get(name) != value}
+    return Factor("as it is", change, ({}, own), both.steps ^ changed.steps)
 
 
 def _moved(options: GameEffectOptions, changes: Mapping[str, int]) -> list[Factor]:
@@ -156,11 +158,11 @@ class GameDesign:
         """The parameters and the steps of either player."""
         signs = self.signs(pair)
         for side in (signs, -signs):
-            parameters, steps = dict(both.parameters), both.steps
+            parameters, toggled = dict(both.parameters), 0
             for one, sign in zip(self.factors, side, strict=True):
                 parameters |= one.parameters[int(sign > 0)]
-                steps &= ~one.left_out if sign > 0 else -1
-            yield parameters, steps
+                toggled |= one.toggled if sign > 0 else 0
+            yield parameters, both.steps ^ toggled
 
 
 class PairResults:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.toml_file import read_toml, typed
+from search.machine.bounds import MOST_AT_ONCE
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Of networks that the engine evaluates."""
@@ -183,6 +184,7 @@ def read_configuration(path: Path) -> Configuration:
         ),
         (),
     )
+    _check_options(made, told.point, path)
     if told.search != "grid" and (made.points < 1 or not made.spaces):
         raise ValueError(f"{path}: search {told.search!r} needs `points` of at least 1, and a [[space]] to choose from")
     listed = list({(one.name, one.seed): one for one in map(made.point, told.point)}.values())
@@ -200,6 +202,38 @@ def read_configuration(path: Path) -> Configuration:
     if not listed and not whole.spaces:
         raise ValueError(f"{path}: no [[space]], [[point]] or [[peer]]: nothing to do")
     return whole
+
+
+def _check_options(made: Configuration, points: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """ValueError for options that the sweep itself goes by, before a training is there to refuse them."""
+    for options in (made.train, *points):
+        for name, value in options.items():
+            _check_option(name, value, path)
+    for space in made.spaces:
+        for name, choices in space.items():
+            ends = (choices.low, choices.high, choices.step or 1) if isinstance(choices, Range) else choices
+            for value in ends:
+                _check_option(name, value, path)
+    for options in (*points, *made.spaces):
+        if "positions" in {**made.train, **options} and "data" not in {**made.train, **options}:
+            raise ValueError(f"{path}: positions: are so many of `data`, which must be given beside them")
+
+
+def _check_option(name: str, value: Any, path: Path) -> None:
+    is_whole = type(value) is int
+    wanted = {
+        "data": (_is_list_of_files(value), "a list of files is needed"),
+        "positions": (is_whole and value >= 0, "a whole number is needed, 0 for all"),
+        "seed": (is_whole and 0 <= value < 1 << 64, "a whole number from 0 to 2^64 - 1 is needed"),
+        "threads": (is_whole and 1 <= value <= MOST_AT_ONCE, f"a whole number from 1 to {MOST_AT_ONCE:,} is needed"),
+    }
+    fits, words = wanted.get(name, (True, ""))
+    if not fits:
+        raise ValueError(f"{path}: {name} {str(value)[:40]!r}: {words}")
+
+
+def _is_list_of_files(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
 def _first_of_each(whole: Configuration) -> Iterator[Point]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
 from experiments.results import NET, Line, Results
 from experiments.sweep.budgets import budgets_as_markdown
-from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
+from experiments.sweep.configuration import Configuration, Play, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
 from experiments.sweep.games import play_games
 from experiments.sweep.sampler import Sampler
@@ -60,6 +60,7 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
     workers = _workers(sweep, configuration)
     with FolderLock(sweep.output):
         results = Results(sweep.output / RESULTS)
+        _check_files(sweep, configuration, results)
         _keep_configuration(sweep, configuration, results)
         _describe(configuration, results)
         failed = _work(sweep, configuration, workers, results)
@@ -189,14 +190,27 @@ def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Res
     write_atomically(kept, sweep.configuration.read_bytes())
 
 
+def _check_files(sweep: Sweep, configuration: Configuration, results: Results) -> None:
+    """ValueError for one of another content than when it was described: nets that learnt from it or were measured on it
+    could not be compared with others. What has gone is of no harm to what is done."""
+    for name in _files(configuration):
+        if results.has_changed(name, Path(name)):
+            raise ValueError(
+                f"{name}: has changed since the sweep of {sweep.output} was begun; restore it, or use another -o"
+            )
+
+
 def _describe(configuration: Configuration, results: Results) -> None:
     """Digests of what is learnt from and measured on, and the program; once for each that is there."""
-    for name in dict.fromkeys((*_files(configuration.measures), *_data(configuration))):
+    for name in _files(configuration):
         results.describe(name, Path(name))
 
 
-def _files(measures: Measures) -> Sequence[str]:
-    return (*measures.valid, *measures.yardstick, *([measures.recorded] if measures.recorded else []))
+def _files(configuration: Configuration) -> Iterable[str]:
+    """All that nets learn from and are measured on, each once."""
+    measures = configuration.measures
+    recorded = [measures.recorded] if measures.recorded else []
+    return dict.fromkeys((*measures.valid, *measures.yardstick, *recorded, *_data(configuration)))
 
 
 def _data(configuration: Configuration) -> Iterator[str]:
@@ -207,4 +221,4 @@ def _data(configuration: Configuration) -> Iterator[str]:
         choices = space.get("data", ())
         found += choices if isinstance(choices, tuple) else ()
     for one in found:
-        yield from [one] if isinstance(one, str) else one
+        yield from one

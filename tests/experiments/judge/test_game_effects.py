@@ -59,6 +59,39 @@ def test_what_one_side_has_the_other_lacks():
     assert len(seen) == 8
 
 
+def test_a_step_that_both_lack_is_given_back_to_one_side():
+    """Once, whatever other changes give it back, too."""
+    back = Factor("as it is", "skip_probcut=false", ({}, {}), PROBCUT)
+    design, both = GameDesign((back, back), 1), Player(load_network("default"), steps=EVERY_STEP & ~PROBCUT)
+    for pair in range(10):
+        for (_, steps), signs in zip(
+            design.searches(pair, both), (design.signs(pair), -design.signs(pair)), strict=True
+        ):
+            assert bool(steps & PROBCUT) == bool((signs > 0).any())
+
+
+def test_a_change_is_what_it_has_beside_the_options_of_both_sides(options, judging, monkeypatch):
+    """A step given back counts, and what `--option` has set is no part of a change that leaves it alone."""
+    made = []
+
+    def measured(self, design):
+        made.append(design)
+        return []
+
+    monkeypatch.setattr("experiments.judge.game_effects.produce", lambda *_, **__: None)
+    monkeypatch.setattr(PairResults, "report", measured)
+    changes = ("skip_probcut=false futility_base=31", "futility_margin=78 futility_base=40")
+    measure_game_effects(replace(options, option=("skip_probcut=true", "futility_base=40"), change=changes), judging)
+    both = Player(load_network("default"), parameters={"futility_base": 40}, steps=EVERY_STEP & ~PROBCUT)
+    for pair in range(10):
+        for (parameters, steps), signs in zip(
+            made[0].searches(pair, both), (made[0].signs(pair), -made[0].signs(pair)), strict=True
+        ):
+            assert parameters["futility_base"] == (31 if signs[0] > 0 else 40)
+            assert parameters.get("futility_margin") == (78 if signs[1] > 0 else None)
+            assert bool(steps & PROBCUT) == (signs[0] > 0)
+
+
 def test_effects_are_those_that_the_shares_were_made_from():
     design, dice = GameDesign(FACTORS, 1), np.random.default_rng(5)
     results = PairResults(600)

@@ -76,6 +76,25 @@ def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> 
     assert run_sweep(sweep)["points"] == 0
 
 
+@pytest.mark.parametrize("changed", ["v.hcpe3", "y.hcpe", "d.hcpe"])
+def test_a_sweep_does_not_go_on_by_other_files(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    """Of equal sizes, too; those that lie elsewhere by now do no harm."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("v.hcpe3", "y.hcpe", "d.hcpe"):
+        Path(name).write_bytes(b"before")
+    sweep = Sweep(described(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [32]\n"), Path("out"), workers=1)
+    run_sweep(sweep)
+    Path(changed).write_bytes(b"behind")
+    described(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [32, 128]\n")
+    with pytest.raises(ValueError, match=f"^{changed}: has changed since the sweep of out was begun; restore it, or"):
+        run_sweep(sweep)
+    assert len(invented) == 1
+    Path(changed).unlink()
+    assert run_sweep(sweep)["points"] == 2
+
+
 def test_a_point_whose_positions_cannot_be_cut_is_told_of(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """As any other that fails: in the table and at once."""
     text = TRAIN + "positions = 9\n" + MEASURE + "[[point]]\nwidth = 8\n"
