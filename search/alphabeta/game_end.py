@@ -9,7 +9,7 @@ from search.machine.jit import jit
 from search.mate.in_one import find_likely_mate, is_mated
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import in_check
-from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, fourfold, repetition
+from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, game_repetition, repetition
 from search.score import MATE, MAX_PLY
 
 PATH_SCORE_FREE = -(1 << 20)
@@ -52,9 +52,8 @@ def path_score(pos, thread, ply):
 
     Whether the root's move ends the game itself is asked by the rule, of the whole game and all four occurrences.
     """
-    verdict = fourfold(pos) if ply == 1 else np.int64(NO_REPETITION)
-    if verdict == NO_REPETITION:
-        verdict = repetition(pos, np.int64(REPETITION_PLIES))
+    limit = np.int64(REPETITION_PLIES)
+    verdict = game_repetition(pos, limit) if ply == 1 else repetition(pos, limit)
     if verdict != NO_REPETITION:
         if verdict == DRAW:
             return np.int64(thread.draw_value[pos.turn])

@@ -33,7 +33,7 @@ from search.puct.tree import (
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.movegen import legal_moves
 from search.rules.position import do_move, undo_move
-from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, fourfold, repetition
+from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIOR, WIN, game_repetition
 from search.rules.view import view_position
 from search.score import MAX_PLY
 
@@ -97,9 +97,7 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, at_root):
     """
     node = nodes[index]
     if not at_root:
-        verdict = fourfold(pos)
-        if verdict == NO_REPETITION:
-            verdict = repetition(pos, np.int64(REPETITION_PLIES))
+        verdict = game_repetition(pos, np.int64(REPETITION_PLIES))
         if verdict != NO_REPETITION:
             if verdict == DRAW:
                 node.state = DRAWN

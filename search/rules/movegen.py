@@ -58,8 +58,9 @@ WORDS = 2
 TACTICAL, QUIET, INFERIOR, KING_UNTESTED = 1, 2, 4, 8
 EVERY = TACTICAL | QUIET | INFERIOR
 _NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
-_OTHER_RANKS = np.uint64(sum(0xFF << 9 * file for file in range(7)))
 """The ninth rank in the seven files of a word."""
+_OTHER_RANKS = np.uint64(sum(0xFF << 9 * file for file in range(7)))
+"""The eight others there."""
 
 
 @jit

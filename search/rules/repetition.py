@@ -48,6 +48,13 @@ def repetition(pos, limit):
 
 
 @jit
+def game_repetition(pos, limit):
+    """Verdict of the rule, of the whole game, where it has one; else that of `repetition`."""
+    verdict = fourfold(pos)
+    return repetition(pos, limit) if verdict == NO_REPETITION else verdict
+
+
+@jit
 def fourfold(pos):
     """The rule of the game at the fourth occurrence: DRAW, WIN or LOSS (the mover's); else NO_REPETITION.
 
