@@ -53,6 +53,7 @@ from lite.networks.value_network import NetworkConfig
 from lite.records.formats import record_files
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
+from lite.training.testing import check_games
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
@@ -149,6 +150,7 @@ class Comparison:
         """Trains what is not trained yet; everything that the table and the picture say."""
         data = self._chosen("train", self.data, self.positions)
         valid = self._chosen("valid", self.valid, self.valid_positions)
+        check_games((valid,))
         variants = [one.with_options(data=(data,), valid=(valid,)) for one in self.variants()]
         results = self._train(variants)
         rows = self._measure(variants, results)

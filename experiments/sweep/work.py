@@ -20,6 +20,7 @@ from experiments.timing import machine_cores, sizes, time_network
 from experiments.verb import Verbs
 from lite.datasets.provenance import program
 from lite.training.folder import RunFolder
+from lite.training.testing import check_games
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 from search.machine.files import write_atomically
@@ -109,6 +110,7 @@ class SweepWorker:
         return found
 
     def _train(self, point: Point, folder: Path) -> Line:
+        check_games(tuple(map(Path, self._task.measures.valid)))
         run, told = RunFolder(folder / "run"), folder / "options.json"
         with self._verbs.alone_in(run.path):
             pass  # what a killed sweep has left running there has ended, and its work is not lost

@@ -51,11 +51,16 @@ def require_finite(net: str, outputs: np.ndarray, before: int) -> None:
 def require_games(report: dict[str, Any], data: Sequence[Path]) -> dict[str, Any]:
     """The report of `Metrics`. Raises ValueError that names the files if no game stands behind their positions."""
     if not report["positions"]:
-        raise ValueError(
-            f"{', '.join(map(str, data))}: no game stands behind any of the positions, so no result can be predicted: "
-            "test on games"
-        )
+        raise no_games(data)
     return report
+
+
+def no_games(data: Sequence[Path]) -> ValueError:
+    """Why nothing can be predicted of files of positions without games, which it names."""
+    names = ", ".join(map(str, data))
+    return ValueError(
+        f"{names}: no game stands behind any of the positions, so no result can be predicted: test on games"
+    )
 
 
 def _rate(hits: np.ndarray) -> float | None:

@@ -11,9 +11,10 @@ import torch
 
 from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
+from lite.records.formats import NO_GAME
 from lite.records.reader import Reader, first_positions
 from lite.training.checkpoint import NETWORK, file_format, load_model
-from lite.training.metrics import Metrics, require_finite, require_games
+from lite.training.metrics import Metrics, no_games, require_finite, require_games
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
@@ -37,6 +38,14 @@ def judge_net(net: str, data: tuple[Path, ...], batch_size: int = 8192, position
         done += len(batch)
     report = require_games(metrics.report(), data)
     return {"net": net, "data": [str(path) for path in data]} | report | reader.refusals.figures()
+
+
+def check_games(data: tuple[Path, ...], batch_size: int = 8192) -> None:
+    """Raises ValueError that names the record files if `judge_net` would find no game behind any of their positions:
+    who trains nets to judge them on these asks before the first training, not after it."""
+    batches = Reader(data, batch_size, shuffle=False)
+    if not any((batch.kind_of_result & NO_GAME == 0).any() for batch in batches):
+        raise no_games(data)
 
 
 def load_predictor(net: str) -> Predictor:

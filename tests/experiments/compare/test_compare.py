@@ -258,6 +258,15 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     assert not place.exists()
 
 
+def test_what_no_game_stands_behind_is_no_judge(tmp_path: Path, without_games: bytes) -> None:
+    """Refused before the first training."""
+    made, output = tmp_path / "made.hcpe", tmp_path / "out"
+    made.write_bytes(without_games)
+    with pytest.raises(ValueError, match=r"valid-90\.hcpe: no game stands behind any of the positions"):
+        tiny("draw", output, valid=(made,), valid_positions=90).run()
+    assert not (output / "runs").exists()
+
+
 @pytest.mark.slow
 def test_every_preset_makes_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for preset in ("nets", "squeeze", "auxiliary", "draw"):

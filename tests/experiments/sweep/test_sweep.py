@@ -105,6 +105,17 @@ def test_a_point_whose_positions_cannot_be_cut_is_told_of(tmp_path: Path, capfd:
     assert f"dense width 8, seed 0: {why}\n" in capfd.readouterr().err
 
 
+def test_a_point_is_not_trained_where_no_game_stands_behind_what_judges_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_games: bytes
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.hcpe").write_bytes(without_games)
+    text = TRAIN + MEASURE.replace("v.hcpe3", "v.hcpe") + "[[point]]\nwidth = 8\n"
+    report = run_sweep(Sweep(described(tmp_path, text), Path("out"), workers=1))
+    (why,) = report["failed"].values()
+    assert why.startswith("v.hcpe: no game stands behind any of the positions")
+
+
 def test_a_sweep_whose_every_point_fails_has_failed(
     tmp_path: Path, invented: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
