@@ -104,16 +104,15 @@ class Engine:
         }
 
     def files(self) -> list[Path]:
-        """The files that make it what it is: its program, and those that its arguments and options name."""
+        """The files that make it what it is: its program, those that its arguments and options name, and those in the
+        folders that its options name, as YaneuraOu's network lies in its EvalDir."""
         words = [*self.arguments, *(str(value) for value in self.options.values())]
         paths = [Path(word.partition("=")[2] if word.startswith("-") else word) for word in words]
-        return [self.program, *(path for path in paths if path.is_absolute() and path.is_file())]
-
-    def files_in_folders(self) -> list[Path]:
-        """Those in the folders that its options name, as its network lies in YaneuraOu's EvalDir."""
+        named = [self.program, *(path for path in paths if path.is_absolute() and path.is_file())]
         texts = {name for name, option in self.declared.items() if option.kind in ("string", "filename")}
         folders = [self.directory / str(value) for name, value in self.options.items() if name in texts and value]
-        return sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_file())
+        inside = sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_file())
+        return list(dict.fromkeys((*named, *inside)))
 
     def _key(self, option: str) -> str:
         """An option's name for ShogiArena. The values of EvalFile and BookFile it would look for in folders of its own

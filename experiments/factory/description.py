@@ -39,8 +39,7 @@ class Description:
         signature: int | None = None,
         engine: Engine | None = None,
     ) -> None:
-        asked = [*engine.files(), *engine.files_in_folders()] if engine else []
-        digests = {path: sha256_of(path) for path in asked}
+        digests = {path: sha256_of(path) for path in engine.files()} if engine else {}
         self._fixed: dict[str, Any] = {
             "verb": verb,
             "options": json.loads(json.dumps(dict(options), default=str)),

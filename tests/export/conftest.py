@@ -22,15 +22,12 @@ from search.rules.position import do_move, undo_move
 from search.rules.sfen import position_from_sfen
 from search.rules.view import view_position
 
+# Each property of a net is one of some net's; of their combinations a few are tried.
 NETS: dict[str, Callable[[], ValueNetwork]] = {
     "board": lambda: LiteValueNetwork((16, 4, 32)),
-    "blog": lambda: LiteValueNetwork((16, 4, 32), layout="blog"),
     "odd": lambda: LiteValueNetwork((5, 3, 7), layout="blog"),
-    "untied": lambda: UntiedNetwork((4, 2, 6)),
-    "two views": lambda: LiteValueNetwork((6, 5, 11), perspectives=2),
-    "dense": lambda: DensePieceSquareNetwork(24, (8, 5), perspectives=2),
-    "draw": lambda: LiteValueNetwork((6, 2, 9), draw=True),
-    "dense, draw": lambda: DensePieceSquareNetwork(24, (8,), draw=True),
+    "two views": lambda: LiteValueNetwork((6, 5, 11), perspectives=2, draw=True),
+    "dense": lambda: DensePieceSquareNetwork(24, (8, 5), perspectives=2, draw=True),
     "clipped": lambda: DensePieceSquareNetwork(24, (8, 5), activation="clipped", king="zones"),
     "squared": lambda: LiteValueNetwork((6, 5, 11), perspectives=2, activation="squared"),
     "dual": lambda: UntiedNetwork((4, 2, 6), activation="dual", draw=True, buckets=8),

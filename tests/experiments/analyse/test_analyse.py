@@ -433,7 +433,9 @@ def test_what_cannot_be_done_is_said(options, complaint):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", *(pytest.param(one, marks=pytest.mark.slow) for one in ("SIGTERM", "SIGHUP"))]
+)
 def test_a_request_to_end_keeps_what_is_done_and_another_waits_for_the_files(name, tmp_path):
     output = tmp_path / "game.kif"
     command = [sys.executable, "-m", "liteshogi", "analyse", "default", str(DATA / "wcsc28.csa"), "-o", str(output)]

@@ -72,6 +72,7 @@ def test_the_engine_decides_which_options_are_files(scripted, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.bin").write_text("")
     (tmp_path / "books").mkdir()
+    (tmp_path / "books" / "one.db").write_text("")
     (scripted.program.parent / "own.bin").write_text("")
     chosen = ["evalfile=mine.bin", "Book Dir=books", "networkdelay=7", "Style=Slow"]
     engine = ask_engine(scripted.command(), chosen)
@@ -81,7 +82,7 @@ def test_the_engine_decides_which_options_are_files(scripted, tmp_path, monkeypa
         "NetworkDelay": 7,
         "Style": "Slow",
     }
-    assert engine.files() == [scripted.program, tmp_path / "mine.bin"]
+    assert engine.files() == [scripted.program, tmp_path / "mine.bin", tmp_path / "books" / "one.db"]
     assert list(engine.description()["options"]) == ["NetworkDelay", "EvalFile|", "Book Dir|", "Style|"]
     assert engine.id_name == "Scripted"
     assert ask_engine(scripted.command()).options == {"NetworkDelay": 0}

@@ -71,7 +71,9 @@ def test_ten_kills_lose_and_repeat_nothing(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGINT", *(pytest.param(one, marks=pytest.mark.slow) for one in ("SIGTERM", "SIGHUP"))]
+)
 def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
     with start(tmp_path, 100_000, 10) as process:
         end = time.monotonic() + 60

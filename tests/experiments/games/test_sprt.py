@@ -50,7 +50,7 @@ def distribution(elo: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("truth", "wrong", "risk"), [(0, "elo1", 0.1), (80, "elo0", 0.05)])
 def test_errors_are_as_rare_as_was_asked(truth, wrong, risk):
-    test, runs = Sprt(0, 80, alpha=0.1, beta=0.05), 400
+    test, runs = Sprt(0, 80, alpha=0.1, beta=0.05), 200
     random, shares = np.random.default_rng(truth + 1), distribution(truth)
     assert shares @ np.array(POINTS) == pytest.approx(1 / (1 + 10 ** (-truth / 400)))
     errors, pairs = 0, 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from dataclasses import dataclass
@@ -83,18 +84,20 @@ def opponent(tmp_path) -> Scripted:
     return _scripted(tmp_path / "opponent")
 
 
-_KNOWN: dict[str, dict[str, Any]] = {}
+_asked_once = functools.cache(judge.ask_engine)
+_IDENTITIES: dict[str, dict[str, Any]] = {}
 
 
 @pytest.fixture
 def known_judge(monkeypatch):
-    """Whom has been asked who it is is not asked again: this engine starts and counts its signature each time."""
-    ask = judge._identity
+    """Whom has been asked who it is is not asked again: this engine starts each time, twice to count its signature."""
+    identify = judge._identity
 
     def remembered(engine: Engine) -> dict[str, Any]:
         who = repr((engine.arguments, engine.options))
-        if who not in _KNOWN:
-            _KNOWN[who] = ask(engine)
-        return _KNOWN[who]
+        if who not in _IDENTITIES:
+            _IDENTITIES[who] = identify(engine)
+        return _IDENTITIES[who]
 
+    monkeypatch.setattr(judge, "ask_engine", _asked_once)
     monkeypatch.setattr(judge, "_identity", remembered)

@@ -60,6 +60,17 @@ def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
         another.open()
 
 
+def test_another_network_in_its_folder_is_another_judge(scripted, tmp_path):
+    folder = tmp_path / "eval"
+    folder.mkdir()
+    (folder / "nn.bin").write_bytes(b"one")
+    judging = Judging(scripted.command, (f"Style={folder}",), ledger=tmp_path / "ledger.jsonl")
+    judging.open().seat().ask(GamePosition("startpos"))
+    (folder / "nn.bin").write_bytes(b"two")
+    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(files is .*nn.bin"):
+        judging.open()
+
+
 def test_this_engine_with_another_search_is_another_judge(scripted, tmp_path):
     """Its program and network are the same; a ledger of before the signature was told is another's, too."""
     judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")

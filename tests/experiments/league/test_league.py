@@ -79,6 +79,7 @@ def test_the_kif_says_who_won(league):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+@pytest.mark.slow
 def test_a_killed_league_goes_on_without_repeats(league, tmp_path):
     arguments, report, _ = league
     words = [sys.executable, "-m", "liteshogi", "match", *arguments, "-o", str(tmp_path)]

@@ -154,6 +154,7 @@ def test_decided_games_end(sfen: str, ending: int, winner: int) -> None:
 COMMAND = "from liteshogi.__main__ import main; main()"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 def test_killed_it_goes_on(onnx_file: Path, tmp_path: Path) -> None:
     words = ["selfplay", "puct", str(onnx_file), "--positions", "1500", "--playouts", str(PLAYOUTS), "--games", "4"]

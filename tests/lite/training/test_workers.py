@@ -102,7 +102,7 @@ def process_of_rank(launcher: int, rank: int) -> int:
 
 
 @linux
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> None:
     process, folder = endless
     os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
@@ -116,7 +116,7 @@ def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals to another process there")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_a_request_to_end_saves_once(endless, name: str) -> None:
     process, folder = endless
     process.send_signal(getattr(signal, name))

@@ -25,11 +25,11 @@ RUNS = {
     "untied": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "threads": 2},
     "gathered": {"network": UntiedConfig((4, 2, 8), perspectives=2), "quiet": True, "device": "cpu:0"},
     "dense": {"network": DenseConfig(8, (4,), 2), "error_exponent": 2.5},
-    "half_kp": {"network": HalfKpConfig(32, (8,)), "batch_size": 13, "epochs": 1, "max_steps": 20},
+    "half_kp": {"network": HalfKpConfig(32, (8,)), "batch_size": 13, "epochs": 1, "max_steps": 12},
     "k_p": {"network": KpConfig(32, (8, 4)), "mirror": True},
     "single": {"network": KpConfig(32, (8, 4)), "batch_size": 1, "epochs": 1},
 }
-STEPS, CUT = 50, 20
+STEPS, CUT = 30, 12
 """The run that is resumed is cut after CUT steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
 serve. Odd batches leave no equal shares, and those of one position nothing for one of two processes. HalfKP's steps are
 fewer, for each takes both processes a tenth of a second."""

@@ -62,7 +62,7 @@ def _assert_mates(sfen: str, moves: tuple[str, ...]) -> None:
 
 def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
     mates = refuted = 0
-    for sfen in _positions(1200, 5):
+    for sfen in _positions(700, 5):
         result = solver.solve(sfen, nodes=20_000)
         board = cshogi.Board(sfen)
         if result.status is MateStatus.MATE:
@@ -74,8 +74,8 @@ def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
             assert not board.mate_move(5), sfen
         if not board.is_check() and board.mate_move(3):
             assert result.status is MateStatus.MATE
-    assert mates > 50
-    assert refuted > 300
+    assert mates > 30
+    assert refuted > 180
 
 
 class Exhaustive:
@@ -154,12 +154,12 @@ def test_a_mate_is_no_shorter_than_its_best_defence(sfen, refuted):
 
 def test_the_shortest_mates_of_random_games_are_the_shortest(solver):
     counts = collections.Counter()
-    for sfen in _positions(1500, 3, (60, 200)):
+    for sfen in _positions(900, 3, (60, 200)):
         result = solver.solve(sfen, nodes=20_000)
         counts[result.plies] += result.shortest
         if result.shortest and result.plies <= 7:
             Exhaustive().assert_shortest(sfen, result.moves)
-    assert sum(counts[plies] for plies in (3, 5, 7)) > 20
+    assert sum(counts[plies] for plies in (3, 5, 7)) > 12
 
 
 @pytest.mark.slow
