@@ -122,6 +122,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     saved_plies = np.int64(thread.reduction[ply - 1])
     thread.reduction[ply - 1] = 0
     thread.statistic[ply] = 0
+    thread.move_count[ply] = 0
     thread.cut_count[ply + 2] = 0
     thread.checked[ply] = checked
 
@@ -158,7 +159,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         return table_score
 
     improving = False
-    static = np.int64(thread.evaluation[max(ply - 2, np.int64(0))])
+    # Two plies before; behind the root's moves there is only what the opponent saw at the root.
+    static = np.int64(thread.evaluation[ply - 2] if ply > 1 else -thread.evaluation[0])
     if checked:
         thread.evaluation[ply] = static
         thread.correction_value[ply] = 0
