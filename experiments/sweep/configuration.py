@@ -166,6 +166,8 @@ def read_configuration(path: Path) -> Configuration:
     told = typed(_File, read_toml(path), str(path))
     if told.search not in SEARCHES:
         raise ValueError(f"{path}: search {told.search[:40]!r}: choose {', '.join(SEARCHES)}")
+    if not 0 <= told.seed < 1 << 31:
+        raise ValueError(f"{path}: seed {told.seed}: a whole number from 0 to 2^31 - 1 is needed")
     for name in chain(told.train, *told.space, *told.point):
         if name.replace("_", "-") in OF_A_CALL:
             raise ValueError(

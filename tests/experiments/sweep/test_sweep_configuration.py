@@ -52,6 +52,7 @@ def test_equal_points_are_one(tmp_path: Path) -> None:
         ("widths = 3", "unknown widths"),
         ('search = "bayes"', "choose grid, random, tpe, nsga2"),
         (TRAIN + "[measure]\nvalid = []\n", "measure: .*yardstick"),
+        ("seed = -1\n" + TRAIN + MEASURE, r"seed -1: a whole number from 0 to 2\^31 - 1 is needed"),
         (TRAIN + MEASURE, r"no \[\[space\]\]"),
         (TRAIN + MEASURE + "[[space]]\nwidth = []\n", "no value to choose"),
         (TRAIN + MEASURE + "[[space]]\nwidth = { low = 1, high = 2 }\n", "a grid's range needs a `step`"),
