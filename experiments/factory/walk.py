@@ -22,13 +22,11 @@ def _walk(codes, least, most, state, pos, study, moves, found, steps, sources):
     for index in range(codes.shape[0]):
         if not place_code(codes[index], pos, study):
             continue
-        left, taken = np.int64(-1), np.int64(0)
-        while True:
+        state = next_state(state)
+        left, taken = least + below(state, most - least + 1), np.int64(0)
+        while left:
+            # How many moves and which come from states of their own: of one, some moves would never follow some counts.
             state = next_state(state)
-            if left < 0:
-                left = least + below(state, most - least + 1)
-            if left == 0:
-                break
             legal = legal_moves(pos, moves)
             if legal == 0:
                 break

@@ -150,6 +150,19 @@ def test_a_walk_is_of_legal_moves(boards):
     assert walk(codes, 0, 3, 1)[0].tolist() != walk(codes, 0, 3, 2)[0].tolist()
 
 
+@pytest.mark.parametrize(("least", "most"), [(1, 1), (1, 4), (0, 3)])
+def test_a_walk_s_moves_are_as_likely_whatever_their_number(least, most):
+    starts = np.tile(codes_of([cshogi.Board()]), (30_000, 1))
+    found, steps, _ = walk(starts, least, most, seed=7)
+    _, lengths = np.unique(steps, return_counts=True)
+    assert len(lengths) == most - least + 1
+    _, moves = np.unique(found[steps == 1], axis=0, return_counts=True)
+    assert len(moves) == 30
+    for counts in (lengths, moves):
+        expected = counts.sum() / len(counts)
+        assert ((counts - expected) ** 2 / expected).sum() < len(counts) + 6 * (2 * len(counts)) ** 0.5  # chi-squared
+
+
 def children(board) -> set[bytes]:
     found = set()
     for move in board.legal_moves:
