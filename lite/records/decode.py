@@ -350,8 +350,9 @@ def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, 
         record.move = move
         record.visits_at = -1
         record.score = _signed(_word(raw, at + _SCORE))
-        record.scored = record.score != 0 or (zero_is_score and padding != NO_SCORE)
-        if padding == NO_RESULT and record.result == 0.5:
+        without_game = padding == NO_RESULT and record.result == 0.5
+        record.scored = record.score != 0 or without_game or (zero_is_score and padding != NO_SCORE)
+        if without_game:
             record.kind_of_result |= NO_GAME
         errors[index] = 0
         taken += 1

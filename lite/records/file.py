@@ -22,7 +22,7 @@ from lite.records.decode import (
     scratch_position,
     walk_games,
 )
-from lite.records.formats import HCPE, HCPE3, POSITION_BYTES, RecordError, record_format
+from lite.records.formats import HCPE, HCPE3, NO_GAME, POSITION_BYTES, RecordError, record_format
 from lite.records.held_file import HeldFile
 from search.rules import huffman
 
@@ -209,7 +209,7 @@ class RecordFile:
     def _judge_sample(self) -> float:
         """Look at records from several places of the file, so that a wrong file is refused before hours of work.
 
-        Returns the share of positions there without a score, or 1 where all scores are 0."""
+        Returns the share of positions there without a score, or 1 where all scores are 0 and no mark says that they were found."""
         refusals = Refusals()
         found = unscored = 0
         all_zero = True
@@ -223,7 +223,7 @@ class RecordFile:
             positions = self.read_block(block, refusals)
             found += len(positions)
             unscored += int((~positions["scored"]).sum())
-            all_zero &= not positions["score"].any()
+            all_zero &= not (positions["score"].any() or (positions["kind_of_result"] & NO_GAME).any())
         refusals.add(self.lost)
         self.judge(refusals, refusals.read)
         return 1.0 if all_zero else unscored / found

@@ -55,7 +55,8 @@ RESULT_MASK = WINNER_MASK | KIND_MASK
 NO_SCORE = 0x6E
 ZERO_IS_NO_SCORE = 128
 NO_RESULT = 0x52
-"""In the byte that fills up a position's record, beside a draw: no game stands behind it that could have a result."""
+"""In the byte that fills up a position's record, beside a draw: no game stands behind it that could have a result. Its
+score was found, even if it is 0: what a record without either would bear is NO_SCORE."""
 NO_GAME = 64
 """In memory only, in the kind of a result that is a draw: no game stands behind the position, see NO_RESULT."""
 ENTERED = 32

@@ -20,10 +20,11 @@ from lite.records.decode import (
     labelled_dtype,
     scratch_position,
 )
-from lite.records.encode import encode_game
+from lite.records.encode import encode_game, position_records
 from lite.records.file import RecordFile, Refusals, decode_games
 from lite.records.formats import (
     ENTERED,
+    HCPE,
     MAX_MOVES,
     NO_GAME,
     NO_RESULT,
@@ -217,6 +218,18 @@ def test_a_mark_beside_what_is_known_was_left_to_chance(tmp_path: Path) -> None:
         batch = read_all([tmp_path / "a.hcpe"])
         assert batch.kind_of_result.tolist() == kinds
         assert batch.scored.tolist() == scored
+
+
+def test_positions_without_games_keep_scores_of_0(tmp_path: Path) -> None:
+    """Where there is no other score in the file, too."""
+    records = np.concatenate([hcpe(score=0, result=0)] * 3)
+    records["padding"] = NO_RESULT
+    records.tofile(tmp_path / "a.hcpe")
+    file = RecordFile(tmp_path / "a.hcpe")
+    positions = file.read_block(file.blocks[0], Refusals())
+    assert file.unscored == 0
+    assert positions["scored"].all()
+    assert position_records(positions, HCPE, HCP).tobytes() == records.tobytes()
 
 
 def test_a_game_with_an_illegal_move_is_refused_whole(tmp_path: Path) -> None:
