@@ -1,4 +1,9 @@
-"""How Numba is told to compile: its own passes, one for indices, and whole programs.
+"""How Numba is told to compile: its own passes, one for indices, what callers link, and whole programs.
+
+What callers link of a function is kept before machine code is made of it. Numba keeps what LLVM leaves behind then,
+which is no program any more: of two arrays on the stack that are never needed at once LLVM makes one and lets both
+names stand for it (`StackColoring`), also where a vector is loaded of the one that was given 16 bytes of alignment, and
+the one that remains has 8. Compiled again within a caller, such a load ends the process.
 
 Numba optimises a function with all that it calls, but must leave each of those as others may call it, too: every call
 passes arguments that the callee does not read, writes its result to memory, and asks afterwards whether an exception
@@ -23,7 +28,18 @@ from search.machine.indices import UnsignedIndices
 from search.machine.target import NUMBA_CONFIG
 
 
-class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
+class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
+    """The code of a function, and what its callers link."""
+
+    def _finalize_final_module(self) -> None:
+        # Numba keeps what it gives away first, and gives away nothing that is not final.
+        self._finalized = True
+        self._get_module_for_linking()
+        self._finalized = False
+        super()._finalize_final_module()
+
+
+class ProgramLibrary(Library):
     """The code of a function that owns what it calls."""
 
     def _optimize_final_module(self) -> None:
@@ -48,10 +64,11 @@ class ProgramLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[untyped-decorator]
-class MakeProgram(FunctionPass):  # type: ignore[misc]
+class MakeLibrary(FunctionPass):  # type: ignore[misc]
     """Gives the function that is compiled such a library; where there is one, the pass that lowers makes no other."""
 
-    _name = "make_program"
+    _name = "make_library"
+    _kind = Library
 
     def __init__(self) -> None:
         FunctionPass.__init__(self)
@@ -59,15 +76,23 @@ class MakeProgram(FunctionPass):  # type: ignore[misc]
     def run_pass(self, state: Any) -> bool:
         """Set `state.library`; nothing of the function is changed."""
         codegen = state.targetctx.codegen()
-        state.library = ProgramLibrary(codegen, state.func_id.func_qualname)
+        state.library = self._kind(codegen, state.func_id.func_qualname)
         state.library.enable_object_caching()
         return False
 
 
-class Compiler(CompilerBase):  # type: ignore[misc]
-    """Numba's own passes, and computed indices taken as they are."""
+@register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[untyped-decorator]
+class MakeProgram(MakeLibrary):
+    """Likewise a program's."""
 
-    added: tuple[Any, ...] = (UnsignedIndices,)
+    _name = "make_program"
+    _kind = ProgramLibrary
+
+
+class Compiler(CompilerBase):  # type: ignore[misc]
+    """Numba's own passes, computed indices taken as they are, and a library of this project's."""
+
+    added: tuple[Any, ...] = (UnsignedIndices, MakeLibrary)
 
     def define_pipelines(self) -> list[Any]:
         """The one pipeline, of compiled code alone."""
@@ -79,6 +104,6 @@ class Compiler(CompilerBase):  # type: ignore[misc]
 
 
 class ProgramCompiler(Compiler):
-    """And a program's library."""
+    """With a program's library."""
 
     added = (UnsignedIndices, MakeProgram)

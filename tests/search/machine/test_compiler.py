@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+from search.alphabeta.deepening import deepen
+from search.alphabeta.engine import AlphaBetaEngine
+from search.evaluation.material import material_network
+from search.mate.dfpn import solve_root
+from search.mate.solver import MateSolver
 
 CHECKOUT = Path(__file__).parents[3]
 LINES = "\n".join(f"    total = total * 31 + (number >> {shift % 60}) % {shift + 3}" for shift in range(200))
@@ -57,3 +64,35 @@ def test_every_function_stays_itself_whatever_is_loaded_before_it(tmp_path):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         assert (done.returncode, done.stderr) == (0, "")
         assert [int(line) for line in done.stdout.split()] == [in_python(call) for call in calls]
+
+
+ARRAY = re.compile(r" *(%\S+) = alloca .*, align (\d+)")
+ACCESS = re.compile(r"(?:load|store) .*<.*ptr (%[^,\s]+), align (\d+)")
+
+
+def misaligned(module: str) -> list[str]:
+    """The vectors of a module that are read from, or written to, an array on the stack that has less alignment."""
+    arrays: dict[str, int] = {}
+    found = []
+    for line in module.splitlines():
+        if line.startswith("define"):
+            arrays = {}
+        elif array := ARRAY.match(line):
+            arrays[array[1]] = int(array[2])
+        elif (access := ACCESS.search(line)) and arrays.get(access[1], 1 << 30) < int(access[2]):
+            found.append(line)
+    return found
+
+
+def test_what_callers_link_is_a_program_still():
+    """And not what LLVM has left of one when it had made machine code of it."""
+    AlphaBetaEngine(material_network(), 1).analyse("startpos", nodes=10)
+    MateSolver(1).solve("startpos", nodes=10)
+    modules = [
+        str(overload.library._get_module_for_linking())
+        for dispatcher in (deepen, solve_root)
+        for overload in dispatcher.overloads.values()
+    ]
+    assert sum(module.count("alloca [2 x i64]") for module in modules) > 20
+    assert not [line for module in modules for line in misaligned(module)]
+    assert not any("%sunkaddr" in module for module in modules)  # addresses as machine code has them
