@@ -97,8 +97,11 @@ class Budget:
         return not self.is_fixed and elapsed > max(BEGIN_SHARE * factor * self.optimum, self.minimum)
 
 
-def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget | None:
-    """The budget of a move for the side `colour` (0 black) at move number `game_ply`; None if no clock bounds it."""
+def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins, first: bool = False) -> Budget | None:
+    """The budget of a move for the side `colour` (0 black) at move number `game_ply`; None if no clock bounds it.
+
+    `first`: it is the side's first move of the game, which may begin at any `game_ply`.
+    """
     if not clocks.running:
         return None
     if clocks.movetime is not None:
@@ -109,7 +112,7 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins) -> Budget
     byoyomi = clocks.byoyomi or 0
     # Some GUIs add the increment when the move begins and send the clock without it, others add it when the move is
     # done. Only a clock that holds less than an increment must be of the first kind, unless that is what it began with.
-    unsaid = left + byoyomi < increment and (game_ply > 2 or left == 0)
+    unsaid = left + byoyomi < increment and (not first or left == 0)
     available = left + byoyomi + (increment if unsaid else 0)
     hard = max(LEAST, available - _reserve(margins, available))
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)

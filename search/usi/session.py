@@ -58,6 +58,7 @@ class Session:
         self._readying: threading.Thread | None = None
         self._thinking = Thinking(self._options, self._adapter, self._write, self._say, self._say_once)
         self._go_said, self._go_time = Go(), 0.0
+        self._first_ply: int | None = None  # where the engine's first move of the game was, once it was asked for
         self._commands: dict[str, Callable[[str], None]] = {
             "usi": self._usi,
             "isready": self._isready,
@@ -212,6 +213,7 @@ class Session:
 
     def _usinewgame(self, _: str) -> None:
         self._thinking.end()
+        self._first_ply = None
         self._ready_engine().new_game()
 
     def _gameover(self, _: str) -> None:
@@ -264,7 +266,10 @@ class Session:
             number("MinimumThinkingTime"),
             self._thinking.punctuality.own_delay,
         )
-        return plan(said.clocks, int(engine.position["turn"]), int(engine.position["game_ply"]), margins)
+        ply = int(engine.position["game_ply"])
+        if self._first_ply is None or ply < self._first_ply:
+            self._first_ply = ply
+        return plan(said.clocks, int(engine.position["turn"]), ply, margins, ply == self._first_ply)
 
     def _ponderhit(self, rest: str) -> None:
         """The opponent played the expected move: the clocks run from here."""

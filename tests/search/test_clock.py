@@ -60,7 +60,7 @@ def play(control: Control, margins: Margins, moves: int, seed: int, lag: int) ->
     left, used = control.base, []
     for number in range(moves):
         clocks = Clocks(btime=left, wtime=left, byoyomi=control.byoyomi, binc=control.increment, winc=control.increment)
-        budget = plan(clocks, seed % 2, 1 + 2 * number + seed % 2, margins)
+        budget = plan(clocks, seed % 2, 1 + 2 * number + seed % 2, margins, first=number == 0)
         assert budget is not None
         thought = spend(generator, budget)
         clock = thought + generator.randint(0, lag)
@@ -261,8 +261,8 @@ def test_the_minimum_is_thought_however_clear_the_move_is():
 
 def test_a_first_move_has_no_increment_yet():
     clocks = Clocks(btime=3_000, wtime=3_000, binc=5_000, winc=5_000)
-    first, later = (plan(clocks, 0, ply, Margins()) for ply in (1, 3))
-    nothing = plan(Clocks(btime=0, wtime=0, binc=5_000, winc=5_000), 0, 1, Margins())
+    first, later = (plan(clocks, 0, 25, Margins(), first=first) for first in (True, False))
+    nothing = plan(Clocks(btime=0, wtime=0, binc=5_000, winc=5_000), 0, 1, Margins(), first=True)
     assert first is not None
     assert later is not None
     assert nothing is not None

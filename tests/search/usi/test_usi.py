@@ -13,7 +13,7 @@ import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.transposition import TranspositionTable
-from search.clock import Punctuality, SearchClock
+from search.clock import Punctuality, SearchClock, plan
 from search.engine import Analysis, Limits, OnInfo
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
@@ -208,6 +208,23 @@ def test_a_clock_that_no_game_uses_up(session, clocks):
     assert session.bestmove() != "resign"
     session.send(f"go ponder {clocks}", "ponderhit", "stop")
     assert session.bestmove() != "resign"
+
+
+def test_a_first_move_behind_an_opening_has_no_increment_yet(session, monkeypatch):
+    """A clock gets its increment when a move is done; one that holds less then has it added when a move begins."""
+    budgets = []
+
+    def planned(*asked):
+        budgets.append(plan(*asked))
+        return budgets[-1]
+
+    monkeypatch.setattr("search.usi.session.plan", planned)
+    opening = "position startpos moves 7g7f 3c3d"
+    poor = "go btime 1000 wtime 1000 binc 2000 winc 2000"
+    for _ in range(2):
+        session.send("usinewgame", opening, poor, "stop").bestmove()
+        session.send(opening + " 2g2f 8c8d", poor, "stop").bestmove()
+    assert [budget.maximum < 1000 for budget in budgets] == [True, False] * 2
 
 
 @pytest.mark.parametrize("clocks", ["byoyomi 0", "binc 0 winc 0", "btime 0 wtime 0"])
