@@ -115,6 +115,8 @@ def plan(clocks: Clocks, colour: int, game_ply: int, margins: Margins, first: bo
     unsaid = left + byoyomi < increment and (not first or left == 0)
     available = left + byoyomi + (increment if unsaid else 0)
     hard = max(LEAST, available - _reserve(margins, available))
+    if first and available == left < increment:
+        hard = max(LEAST, left // 2)  # the increment is on its way: nothing is lost that is not used here
     moves_left = max(FEWEST_MOVES_LEFT, MOVES_PLANNED - game_ply // 2)
     spare = float(left)
     if not byoyomi and not increment:

@@ -75,6 +75,11 @@ def play_engines(
         raise ValueError("--byoyomi: must be at least 1 where there is no other time")
     if rules.increment and rules.byoyomi:
         raise ValueError("--increment: not with --byoyomi; ShogiArena's clocks have one of them")
+    if 0 < rules.time < rules.increment:
+        raise ValueError(
+            f"--time {rules.time}: less than --increment {rules.increment}, without which ShogiArena tells engines "
+            "what is left; a first move would be told that nothing is"
+        )
     if rules.openings is not None and not rules.openings.is_file():
         raise FileNotFoundError(f"{rules.openings}: there is no such file of openings")
     if rules.openings is None and rules.games > 2 and (rules.nodes or rules.depth):

@@ -209,7 +209,8 @@ class RecordFile:
     def _judge_sample(self) -> float:
         """Look at records from several places of the file, so that a wrong file is refused before hours of work.
 
-        Returns the share of positions there without a score, or 1 where all scores are 0 and no mark says that they were found."""
+        Returns the share of positions there without a score, or 1 where all scores are 0 and no mark says that they
+        were found."""
         refusals = Refusals()
         found = unscored = 0
         all_zero = True

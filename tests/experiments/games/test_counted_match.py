@@ -347,6 +347,7 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tm
         ),
         (("--nodes", "9", "--increment", "9"), "error: --increment: a match with --nodes or --depth has no clock"),
         (("--time", "9000", "--increment", "9", "--byoyomi", "9"), "error: --increment: not with --byoyomi"),
+        (("--time", "1000", "--increment", "2000"), "error: --time 1000: less than --increment 2000, without which"),
         (("--byoyomi", "0"), "error: --byoyomi: must be at least 1 where there is no other time"),
         (("--time", "-1"), "error: --time -1: must be at least 0"),
         (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
