@@ -102,7 +102,8 @@ class Run:
         """Of the scores; the network's own is in its provenance."""
         self.waited = 0.0
         """Seconds that steps waited for their batch."""
-        self.last_valid: dict[str, Any] = {}
+        self._tested: dict[str, Any] = {}
+        """The last test's figures on the held-out records, and the step that they are of."""
         self.best: dict[str, Any] | None = None
         """{epoch, step, loss} of the network in `best.safetensors`."""
         self.lost = self.reader.lost
@@ -208,6 +209,11 @@ class Run:
         except ValueError as error:
             raise ValueError(f"{self.options.data[0]}: {error}") from None
 
+    @property
+    def last_valid(self) -> dict[str, Any]:
+        """The network's figures on the held-out records; empty where none of this step are known."""
+        return self._tested if self._tested.get("step") == self.step else {}
+
     def _provenance(self, kept: str) -> dict[str, Any]:
         """How a network came to be; `kept` is "last" or "best", of the epochs so far, or "epoch", of all kept."""
         return {
@@ -258,19 +264,19 @@ class Run:
             self._reader_state = data["reader"]
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
-            self.last_valid, best = dict(data["valid"]), data["best"]
+            self._tested, best = dict(data["valid"]), data["best"]
             self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
             self._compare_held_out(data.get("held_out", self.held_out))
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
 
     def _compare_held_out(self, before: list[str]) -> None:
-        """Losses on other games cannot be compared, so a best network on those is forgotten."""
+        """Losses on other games cannot be compared, so figures and a best network on those are forgotten."""
         if not self.options.valid:
             self.held_out = before
         elif self.held_out != before:
             self.forgotten = self.best is not None
-            self.best = None
+            self.best, self._tested = None, {}
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
         """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
@@ -339,7 +345,7 @@ class Run:
         return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played)
 
     def train(self) -> dict[str, Any]:
-        """Take the steps that remain; {step, steps} and the last figures of the held-out games, if there are any.
+        """Take the steps that remain; {step, steps} and the network's figures on the held-out games, if there are any.
 
         `max_steps` ends it early: then `step` is less than `steps`. Ctrl-C, SIGTERM or SIGHUP saves and raises
         KeyboardInterrupt.
@@ -410,11 +416,12 @@ class Run:
             raise KeyboardInterrupt
 
     def _test_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
-        self.last_valid = self.test()
-        log.write("valid", self.step, self.last_valid)
-        progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(self.last_valid))
-        if self.best is None or self.last_valid["loss"] < self.best["loss"]:
-            self.best = {"epoch": epoch, "step": self.step, "loss": self.last_valid["loss"]}
+        figures = self.test()
+        self._tested = {"step": self.step} | figures
+        log.write("valid", self.step, figures)
+        progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(figures))
+        if self.best is None or figures["loss"] < self.best["loss"]:
+            self.best = {"epoch": epoch, "step": self.step, "loss": figures["loss"]}
             self._keep(self.folder.best, "best")
 
     def _keep(self, path: Path, kept: str) -> None:
