@@ -35,7 +35,7 @@ def introduction(run: Run) -> Iterator[str]:
     if run.initial:
         yield f"starts from {options.init_from}, sha256 {run.initial['sha256'][:16]}"
     if run.forgotten:
-        yield f"{run.folder.best}: the best on other held-out games than these; the next epoch's takes its place"
+        yield f"{run.folder.best}: {run.forgotten}; the next epoch's takes its place"
     if run.lost.refused:
         more = run.lost.refused - len(run.lost.named)
         yield f"left out: {'; '.join(run.lost.named)}" + (f"; and {more:,} more" if more else "")

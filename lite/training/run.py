@@ -54,6 +54,8 @@ class Run:
 
     divides_batches = False
     """Whether `losses` and `test` compute this process's share alone."""
+    loss_version = 1
+    """Of what `test` counts as "loss": losses of one version alone can be compared."""
 
     def __init__(self, options: TrainingOptions) -> None:
         self.options = options
@@ -105,7 +107,7 @@ class Run:
         self._tested: dict[str, Any] = {}
         """The last test's figures on the held-out records, and the step that they are of."""
         self.best: dict[str, Any] | None = None
-        """{epoch, step, loss} of the network in `best.safetensors`."""
+        """{epoch, step, loss, loss_version} of the network in `best.safetensors`."""
         self.lost = self.reader.lost
         """What cannot be read of the data and of the held-out records."""
         if options.valid:  # what could not be tested on is refused before an epoch is trained
@@ -114,8 +116,8 @@ class Run:
         """What the last test has refused of the held-out records, as `refused_while_reading`."""
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
-        self.forgotten = False
-        """Whether that was on other files than these, so that it is chosen anew."""
+        self.forgotten = ""
+        """Why its loss cannot be compared with those to come, so that it is chosen anew; empty if it can be."""
         self.extended: list[dict[str, int]] = []
         """{step, epochs}: where the run was told to go on for more epochs than these."""
         self._reader_state = self.reader.state_dict()
@@ -265,18 +267,29 @@ class Run:
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self._tested, best = dict(data["valid"]), data["best"]
-            self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
+            self.best = best and {
+                "epoch": int(best["epoch"]),
+                "step": int(best["step"]),
+                "loss": float(best["loss"]),
+                "loss_version": int(best.get("loss_version", 1)),
+            }
             self._compare_held_out(data.get("held_out", self.held_out))
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
 
     def _compare_held_out(self, before: list[str]) -> None:
-        """Losses on other games cannot be compared, so figures and a best network on those are forgotten."""
+        """Figures on other games are forgotten, and a best network whose loss cannot be compared with those to come."""
         if not self.options.valid:
             self.held_out = before
-        elif self.held_out != before:
-            self.forgotten = self.best is not None
-            self.best, self._tested = None, {}
+            return
+        if self.held_out != before:
+            self._tested = {}
+        if self.best and self.held_out != before:
+            self.forgotten = "the best on other held-out games than these"
+        elif self.best and self.best["loss_version"] != self.loss_version:
+            self.forgotten = "the best by a loss that this program counts in another way"
+        if self.forgotten:
+            self.best = None
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
         """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
@@ -421,7 +434,8 @@ class Run:
         log.write("valid", self.step, figures)
         progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(figures))
         if self.best is None or figures["loss"] < self.best["loss"]:
-            self.best = {"epoch": epoch, "step": self.step, "loss": figures["loss"]}
+            found = {"epoch": epoch, "step": self.step, "loss": figures["loss"]}
+            self.best = found | {"loss_version": self.loss_version}
             self._keep(self.folder.best, "best")
 
     def _keep(self, path: Path, kept: str) -> None:
