@@ -153,6 +153,10 @@ class Run:
         # An epoch's short last batch has poorer statistics.
         return len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size
 
+    def positions_learnt(self, batch: Batch) -> int:
+        """How many positions of a batch a step learns from."""
+        return len(batch)
+
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it. Of several processes
         each gives its share's part of the batch's means."""
@@ -383,7 +387,7 @@ class Run:
         for line in introduction(self):
             progress.say(line)
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
-        begun, saved = self.step, time.monotonic()
+        begun, saved, trained = self.step, time.monotonic(), 0
         recent: list[dict[str, float]] = []
         ended = False
         with log, interrupt_flag() as interrupted:
@@ -393,14 +397,15 @@ class Run:
                 except FloatingPointError as error:
                     self._stop_on_nan(batch, str(error))
                 epoch, place = divmod(self.step, self.steps_an_epoch)
-                done = self.step * options.batch_size
+                trained += self.positions_learnt(batch)
                 rate = self.optimiser.param_groups[0]["lr"]
                 loss = np.mean([losses["loss"] for losses in recent])
                 place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
                 waiting = self.waited / progress.seconds()
-                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %")
+                shown = f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %"
+                progress.show(self.step, trained, shown)
                 if len(recent) >= 50 or place == 0:
-                    speed = progress.positions_per_second(done)
+                    speed = progress.positions_per_second(trained)
                     means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
                     figures = {"rate": rate, "positions_per_s": speed, "waiting": waiting}
                     decoding = self.reader.decoded / max(self.reader.decode_seconds, 1e-9)
@@ -421,7 +426,7 @@ class Run:
         for line in filter(None, (refused_while_reading(self.reader), self.untested)):
             progress.say(line)
         if self.step == self.steps:
-            speed = progress.positions_per_second(self.step * options.batch_size)
+            speed = progress.positions_per_second(trained)
             for line in conclusion(self, speed, self.waited / progress.seconds()):
                 progress.say(line)
         if ended:
@@ -444,8 +449,7 @@ class Run:
             self.save_network(path, self._provenance(kept))
 
     def _progress(self) -> Progress:
-        batch_size = self.options.batch_size
-        return Progress(self.steps * batch_size, self.step * batch_size, silent=not self.workers.first)
+        return Progress(self.steps, self.step, silent=not self.workers.first)
 
     def _stop_on_nan(self, batch: Batch, what: str) -> None:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""
