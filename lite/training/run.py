@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.datasets.description import describe_sources
+from lite.datasets.description import describe_sources, short_names
 from lite.datasets.provenance import release, sha256_of
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME, record_files
@@ -94,7 +94,8 @@ class Run:
             self._start_from(options.init_from)
         self.optimiser = make_optimiser(options.optimiser, self.model)
         self.average = WeightAverage(options.optimiser, self.model)
-        self.descriptions = {folder.name: found for folder, found in describe_sources(options.data).items()}
+        described = describe_sources(options.data)
+        self.descriptions = dict(zip(short_names(described), described.values(), strict=True))
         """What lies beside data that this program has made, by the names of their folders."""
         self.reader = self.read(options.data, shuffle=True)
         self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
