@@ -98,6 +98,7 @@ class ResnetRun(Run):
 
     options: ResnetTraining
     model: PolicyValueNetwork
+    loss_version = 2  # 1 was that of the moves and results alone
 
     def __init__(self, options: ResnetTraining) -> None:
         self.device = options.chosen_device()
@@ -178,16 +179,20 @@ class ResnetRun(Run):
         model: PolicyValueNetwork = self.average.model
         predict = module_predictor(model, "bfloat16" if self.bfloat16 else "float32")
         metrics = PolicyMetrics(model.network_config.auxiliary)
-        of_targets: list[np.ndarray] = []
+        of_values: list[np.ndarray] = []
+        of_policies, known = 0.0, 0
         for batch in self.held_out_batches():
-            found = predict(batch)
+            found, policy = predict(batch), policy_target(batch)
             metrics.add(found, batch)
-            of_targets.append(log_losses(found.value, self.target(batch, self.steps - 1)))
+            logs = functional.log_softmax(torch.from_numpy(found.policy), 1).numpy()
+            of_policies -= float((logs[policy.position, policy.label] * policy.share).sum(dtype=np.float64))
+            known += policy.known
+            # Epochs are compared by what the last of them learns.
+            of_values.append(log_losses(found.value, self.target(batch, self.steps - 1)))
         report = metrics.report()
-        value_loss = report["log_loss"]
-        if value_loss is None:  # no game: scores are all that is there to learn
-            value_loss = float(np.concatenate(of_targets).mean())
-        return {"loss": (report["policy_loss"] or 0.0) + value_loss} | report
+        # Auxiliary targets are there for what the others learn beside them.
+        loss = of_policies / max(known, 1) + float(np.concatenate(of_values).mean())
+        return {"loss": loss + report.get("draw", {}).get("log_loss", 0.0)} | report
 
     def in_short(self, figures: dict[str, Any]) -> str:
         words = [f"valid loss {figures['loss']:.4f}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
@@ -50,6 +51,20 @@ def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
         if folder not in found and (description := describe_source(path)) is not None:
             found[folder] = description
     return found
+
+
+def short_names(folders: Iterable[Path]) -> list[str]:
+    """The name of each folder, with as many of those above it as tell it from others of that name."""
+    folders = list(folders)
+    parts = [folder.absolute().parts for folder in folders]
+    names = [folder.name for folder in folders]
+    for depth in range(2, max(map(len, parts), default=0) + 1):
+        counts = Counter(names)
+        names = [
+            Path(*path[-depth:]).as_posix() if counts[name] > 1 else name
+            for name, path in zip(names, parts, strict=True)
+        ]
+    return names
 
 
 def read_description(folder: Path) -> dict[str, Any] | None:

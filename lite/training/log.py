@@ -81,28 +81,29 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 class Progress:
     """The progress line: loss, positions a second, time left. Redrawn on a terminal, now and then a line elsewhere."""
 
-    def __init__(self, positions: int, done: int = 0, silent: bool = False) -> None:
+    def __init__(self, steps: int, done: int = 0, silent: bool = False) -> None:
+        """Of so many steps, some of which were done before."""
         self._silent = silent
-        self._positions, self._done_before = positions, done
+        self._steps, self._done_before = steps, done
         self._begun = self._shown = time.monotonic()
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def positions_per_second(self, done: int) -> float:
-        """Mean speed since the run (or its resumption) began."""
-        return (done - self._done_before) / self.seconds()
+    def positions_per_second(self, trained: int) -> float:
+        """Mean speed since the run (or its resumption) began; `trained`: the positions of its steps since then."""
+        return trained / self.seconds()
 
     def seconds(self) -> float:
         """Since the run (or its resumption) began."""
         return max(time.monotonic() - self._begun, 1e-9)
 
-    def show(self, done: int, text: str) -> None:
-        """Perhaps draws the line: `done` positions of all, and what else is to be seen."""
+    def show(self, step: int, trained: int, text: str) -> None:
+        """Perhaps draws the line: what else is to be seen, and what follows from the steps done and `trained`."""
         now = time.monotonic()
         if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
             return
         self._shown = now
-        speed = self.positions_per_second(done)
-        left = max(self._positions - done, 0) / max(speed, 1e-9)
+        speed = self.positions_per_second(trained)
+        left = (self._steps - step) * self.seconds() / (step - self._done_before)
         line = f"{text}  {speed:,.0f} positions/s  {clock(left)} left"
         self._print(f"\r\x1b[K{line}" if self._terminal else line, end="" if self._terminal else "\n")
 

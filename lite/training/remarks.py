@@ -35,7 +35,7 @@ def introduction(run: Run) -> Iterator[str]:
     if run.initial:
         yield f"starts from {options.init_from}, sha256 {run.initial['sha256'][:16]}"
     if run.forgotten:
-        yield f"{run.folder.best}: the best on other held-out games than these; the next epoch's takes its place"
+        yield f"{run.folder.best}: {run.forgotten}; the next epoch's takes its place"
     if run.lost.refused:
         more = run.lost.refused - len(run.lost.named)
         yield f"left out: {'; '.join(run.lost.named)}" + (f"; and {more:,} more" if more else "")
@@ -64,13 +64,14 @@ def conclusion(run: Run, speed: float, waiting: float) -> Iterator[str]:
         f"records"
     )
     if run.best:
-        last, best = run.last_valid["loss"], run.best
+        best = run.best
         if best["step"] == run.step:
             yield f"{run.folder.best}: the same network, for the last epoch's is the best, loss {best['loss']:.4f}"
         else:
+            last = f"loss {run.last_valid['loss']:.4f}" if run.last_valid else "not tested on them"
             yield (
                 f"{run.folder.best}: of epoch {best['epoch']}, the best on the held-out games, loss "
-                f"{best['loss']:.4f}; the other is the last epoch's, loss {last:.4f}"
+                f"{best['loss']:.4f}; the other is the last epoch's, {last}"
             )
     accuracy = run.last_valid.get("accuracy")
     found = "" if accuracy is None else f"; held-out accuracy {100 * accuracy:.1f} %, where a coin has 50 %"

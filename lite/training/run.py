@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lite.datasets.description import describe_sources
+from lite.datasets.description import describe_sources, short_names
 from lite.datasets.provenance import release, sha256_of
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME, record_files
@@ -54,6 +54,8 @@ class Run:
 
     divides_batches = False
     """Whether `losses` and `test` compute this process's share alone."""
+    loss_version = 1
+    """Of what `test` counts as "loss": losses of one version alone can be compared."""
 
     def __init__(self, options: TrainingOptions) -> None:
         self.options = options
@@ -92,7 +94,8 @@ class Run:
             self._start_from(options.init_from)
         self.optimiser = make_optimiser(options.optimiser, self.model)
         self.average = WeightAverage(options.optimiser, self.model)
-        self.descriptions = {folder.name: found for folder, found in describe_sources(options.data).items()}
+        described = describe_sources(options.data)
+        self.descriptions = dict(zip(short_names(described), described.values(), strict=True))
         """What lies beside data that this program has made, by the names of their folders."""
         self.reader = self.read(options.data, shuffle=True)
         self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
@@ -102,9 +105,10 @@ class Run:
         """Of the scores; the network's own is in its provenance."""
         self.waited = 0.0
         """Seconds that steps waited for their batch."""
-        self.last_valid: dict[str, Any] = {}
+        self._tested: dict[str, Any] = {}
+        """The last test's figures on the held-out records, and the step that they are of."""
         self.best: dict[str, Any] | None = None
-        """{epoch, step, loss} of the network in `best.safetensors`."""
+        """{epoch, step, loss, loss_version} of the network in `best.safetensors`."""
         self.lost = self.reader.lost
         """What cannot be read of the data and of the held-out records."""
         if options.valid:  # what could not be tested on is refused before an epoch is trained
@@ -113,8 +117,8 @@ class Run:
         """What the last test has refused of the held-out records, as `refused_while_reading`."""
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
-        self.forgotten = False
-        """Whether that was on other files than these, so that it is chosen anew."""
+        self.forgotten = ""
+        """Why its loss cannot be compared with those to come, so that it is chosen anew; empty if it can be."""
         self.extended: list[dict[str, int]] = []
         """{step, epochs}: where the run was told to go on for more epochs than these."""
         self._reader_state = self.reader.state_dict()
@@ -149,6 +153,10 @@ class Run:
         """Whether a step is taken of a batch; the positions of others come in another epoch's order again."""
         # An epoch's short last batch has poorer statistics.
         return len(batch) == self.options.batch_size or self.reader.positions < self.options.batch_size
+
+    def positions_learnt(self, batch: Batch) -> int:
+        """How many positions of a batch a step learns from."""
+        return len(batch)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         """Scalars of a batch by name: "loss" is what is minimised, its parts may stand beside it. Of several processes
@@ -208,6 +216,11 @@ class Run:
         except ValueError as error:
             raise ValueError(f"{self.options.data[0]}: {error}") from None
 
+    @property
+    def last_valid(self) -> dict[str, Any]:
+        """The network's figures on the held-out records; empty where none of this step are known."""
+        return self._tested if self._tested.get("step") == self.step else {}
+
     def _provenance(self, kept: str) -> dict[str, Any]:
         """How a network came to be; `kept` is "last" or "best", of the epochs so far, or "epoch", of all kept."""
         return {
@@ -258,18 +271,29 @@ class Run:
             self._reader_state = data["reader"]
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
-            self.last_valid, best = dict(data["valid"]), data["best"]
-            self.best = best and {"epoch": int(best["epoch"]), "step": int(best["step"]), "loss": float(best["loss"])}
+            self._tested, best = dict(data["valid"]), data["best"]
+            self.best = best and {
+                "epoch": int(best["epoch"]),
+                "step": int(best["step"]),
+                "loss": float(best["loss"]),
+                "loss_version": int(best.get("loss_version", 1)),
+            }
             self._compare_held_out(data.get("held_out", self.held_out))
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
 
     def _compare_held_out(self, before: list[str]) -> None:
-        """Losses on other games cannot be compared, so a best network on those is forgotten."""
+        """Figures on other games are forgotten, and a best network whose loss cannot be compared with those to come."""
         if not self.options.valid:
             self.held_out = before
-        elif self.held_out != before:
-            self.forgotten = self.best is not None
+            return
+        if self.held_out != before:
+            self._tested = {}
+        if self.best and self.held_out != before:
+            self.forgotten = "the best on other held-out games than these"
+        elif self.best and self.best["loss_version"] != self.loss_version:
+            self.forgotten = "the best by a loss that this program counts in another way"
+        if self.forgotten:
             self.best = None
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
@@ -339,7 +363,7 @@ class Run:
         return blend(batch.result, batch.score, batch.scored, lambda_, self.cp_per_logit, played)
 
     def train(self) -> dict[str, Any]:
-        """Take the steps that remain; {step, steps} and the last figures of the held-out games, if there are any.
+        """Take the steps that remain; {step, steps} and the network's figures on the held-out games, if there are any.
 
         `max_steps` ends it early: then `step` is less than `steps`. Ctrl-C, SIGTERM or SIGHUP saves and raises
         KeyboardInterrupt.
@@ -364,7 +388,7 @@ class Run:
         for line in introduction(self):
             progress.say(line)
         log.write("start", self.step, {"options": options.fixed_options(), "cp_per_logit": self.cp_per_logit})
-        begun, saved = self.step, time.monotonic()
+        begun, saved, trained = self.step, time.monotonic(), 0
         recent: list[dict[str, float]] = []
         ended = False
         with log, interrupt_flag() as interrupted:
@@ -374,14 +398,15 @@ class Run:
                 except FloatingPointError as error:
                     self._stop_on_nan(batch, str(error))
                 epoch, place = divmod(self.step, self.steps_an_epoch)
-                done = self.step * options.batch_size
+                trained += self.positions_learnt(batch)
                 rate = self.optimiser.param_groups[0]["lr"]
                 loss = np.mean([losses["loss"] for losses in recent])
                 place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
                 waiting = self.waited / progress.seconds()
-                progress.show(done, f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %")
+                shown = f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %"
+                progress.show(self.step, trained, shown)
                 if len(recent) >= 50 or place == 0:
-                    speed = progress.positions_per_second(done)
+                    speed = progress.positions_per_second(trained)
                     means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
                     figures = {"rate": rate, "positions_per_s": speed, "waiting": waiting}
                     decoding = self.reader.decoded / max(self.reader.decode_seconds, 1e-9)
@@ -402,7 +427,7 @@ class Run:
         for line in filter(None, (refused_while_reading(self.reader), self.untested)):
             progress.say(line)
         if self.step == self.steps:
-            speed = progress.positions_per_second(self.step * options.batch_size)
+            speed = progress.positions_per_second(trained)
             for line in conclusion(self, speed, self.waited / progress.seconds()):
                 progress.say(line)
         if ended:
@@ -410,11 +435,13 @@ class Run:
             raise KeyboardInterrupt
 
     def _test_epoch(self, epoch: int, log: RunLog, progress: Progress) -> None:
-        self.last_valid = self.test()
-        log.write("valid", self.step, self.last_valid)
-        progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(self.last_valid))
-        if self.best is None or self.last_valid["loss"] < self.best["loss"]:
-            self.best = {"epoch": epoch, "step": self.step, "loss": self.last_valid["loss"]}
+        figures = self.test()
+        self._tested = {"step": self.step} | figures
+        log.write("valid", self.step, figures)
+        progress.say(f"epoch {epoch}/{self.options.epochs}  " + self.in_short(figures))
+        if self.best is None or figures["loss"] < self.best["loss"]:
+            found = {"epoch": epoch, "step": self.step, "loss": figures["loss"]}
+            self.best = found | {"loss_version": self.loss_version}
             self._keep(self.folder.best, "best")
 
     def _keep(self, path: Path, kept: str) -> None:
@@ -423,8 +450,7 @@ class Run:
             self.save_network(path, self._provenance(kept))
 
     def _progress(self) -> Progress:
-        batch_size = self.options.batch_size
-        return Progress(self.steps * batch_size, self.step * batch_size, silent=not self.workers.first)
+        return Progress(self.steps, self.step, silent=not self.workers.first)
 
     def _stop_on_nan(self, batch: Batch, what: str) -> None:
         """Names the batch; the state on disk stays as last saved, the weights of this moment are still finite."""

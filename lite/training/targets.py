@@ -19,6 +19,9 @@ from lite.records.formats import NO_GAME
 MATE_SCORE = 30000
 """Scores at least this far from zero are found mates (stored as +-32000): certain, and no evidence for a scale."""
 
+FITTED_SCALES = (20.0, 5000.0)
+"""Fitted scales that scores of a search can have: by them 100 centipawns, a pawn, win 99.3 % of the games to 50.5 %."""
+
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
     """The logistic function f8 of logits of any size."""
@@ -67,12 +70,15 @@ def lambda_at(start: float, end: float | None, step: int, steps: int) -> float:
 def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     """The scale whose win rates explain the results best (logistic regression without intercept, Newton's method).
 
-    Draws count as half a win, found mates are left out. Raises ValueError where scores say nothing about results.
+    Draws count as half a win, found mates are left out. Raises ValueError where scores say nothing about results, or
+    all about them.
     """
     use = (np.abs(score.astype(np.int64)) < MATE_SCORE) & (score != 0)
     x, y = score[use].astype(np.float64) / 1000, result[use].astype(np.float64)
     if len(x) < 2:
         raise ValueError("no scores to fit a scale to: leave --fit-scale out")
+    if (x * (y - 0.5) > 0).all():  # the steeper, the better, without end
+        raise ValueError("each score foretells its result, so no scale fits: give --cp-per-logit, not --fit-scale")
     slope = 0.0
     for _ in range(100):
         rate = sigmoid(slope * x)
@@ -81,8 +87,10 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
         slope += np.clip(change, -2, 2)
         if abs(change) < 1e-10:
             break
-    if not 1e-3 < slope < 1e3:
+    least, most = FITTED_SCALES
+    if abs(change) >= 1e-10 or not 1000 / most <= slope <= 1000 / least:
         raise ValueError(
-            f"scores and results disagree (fitted slope {slope:.3g} per 1000 cp): are the scores the mover's?"
+            f"scores and results disagree: no scale from {least:.0f} to {most:.0f} cp per logit fits (slope "
+            f"{slope:.3g} per 1000 cp): are the scores the mover's? If so, give --cp-per-logit, not --fit-scale"
         )
-    return 1000 / slope
+    return float(1000 / slope)

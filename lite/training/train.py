@@ -64,7 +64,10 @@ class ValueRun(Run):
     def is_enough(self, batch: Batch) -> bool:
         # Of fewer quiet positions there is no mean, or no variance for a normalisation.
         needed = min(2, self.options.batch_size)
-        return super().is_enough(batch) and not (self.options.quiet and quiet_positions(batch).sum() < needed)
+        return super().is_enough(batch) and not (self.options.quiet and self.positions_learnt(batch) < needed)
+
+    def positions_learnt(self, batch: Batch) -> int:
+        return int(quiet_positions(batch).sum()) if self.options.quiet else len(batch)
 
     def losses(self, batch: Batch) -> dict[str, torch.Tensor]:
         options = self.options

@@ -101,6 +101,22 @@ def test_training_minimises_the_cross_entropy_with_the_visits(game: Path, tmp_pa
     assert found == pytest.approx(float(functional.cross_entropy(logits, table)), abs=1e-5)
 
 
+def test_held_out_games_are_judged_by_the_visits(game: Path, tmp_path: Path) -> None:
+    (tmp_path / "valid.hcpe3").write_bytes(game.read_bytes())
+    network = ResnetConfig(blocks=1, channels=8, value_hidden=8)
+    run = ResnetRun(
+        ResnetTraining(
+            (game,), tmp_path / "run", (tmp_path / "valid.hcpe3",), network=network, device="cpu", precision="float32"
+        )
+    )
+    batch = read_all([game], read_visits=True)
+    found = run.test()
+    run.model = run.average.model.eval()
+    with torch.no_grad():
+        assert found["loss"] == pytest.approx(float(run.losses(batch)["loss"]), abs=1e-5)
+    assert abs(found["loss"] - found["policy_loss"] - found["log_loss"]) > 1e-4
+
+
 def test_without_visits_it_is_the_move_played(game: Path) -> None:
     batch = read_all([game])
     assert batch.visits is None

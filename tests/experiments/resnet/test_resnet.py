@@ -18,7 +18,7 @@ from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from lite.records.reader import Reader, read_all
-from lite.training.checkpoint import load_model
+from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
 from lite.training.log import read_log
 from liteshogi.commands.test import Command as JudgeNet
 from search.puct.planes import make_planes, mirrored_labels, move_labels
@@ -191,6 +191,41 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     assert judged["draw"]["brier"] == pytest.approx(printed["draw"]["brier"], abs=1e-4)
     with pytest.raises(ValueError, match="this is liteshogi policy-value network, not a liteshogi network"):
         load_model(tmp_path / "run")
+
+
+def test_the_held_out_loss_is_what_is_trained_but_for_auxiliary_targets(
+    some_games: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """With the scores' weight of the end."""
+    run = ResnetRun(options(some_games, tmp_path / "run", precision="float32", lambda_=0.0, lambda_end=1.0))
+    (batch,) = Reader([some_games[1]], 4096, shuffle=False, mark_entered=True, read_visits=True)
+    found = run.test()
+    run.model, run.step = run.average.model.eval(), run.steps - 1
+    with torch.no_grad():
+        losses = {name: float(loss) for name, loss in run.losses(batch).items()}
+    assert found["loss"] == pytest.approx(losses["loss"] - 0.1 * losses["auxiliary_loss"], abs=1e-4)
+    assert losses["draw_loss"] > 0.01
+    assert abs(losses["value_loss"] - found["log_loss"]) > 1e-3
+
+
+def test_the_best_by_an_older_loss_is_chosen_anew(
+    some_games: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its loss is small, for it left out the draw head; without held-out games it stays the best."""
+    run = options(some_games, tmp_path / "run", epochs=3, max_steps=1)
+    steps = train_resnet(dataclasses.replace(run, max_steps=None, epochs=1))["steps"]
+    state, described = read_tensors(run.output / "state.safetensors", STATE)
+    older = described["best"] | {"loss": 0.1}
+    del older["loss_version"]
+    write_tensors(run.output / "state.safetensors", STATE, state, described | {"best": older})
+    train_resnet(dataclasses.replace(run, valid=(), resume=True))
+    assert load_state(run.output / "state.safetensors")[1]["best"] == older | {"loss_version": 1}
+    capsys.readouterr()
+    train_resnet(dataclasses.replace(run, resume=True, max_steps=steps - 1))
+    assert "best.safetensors: the best by a loss that this program counts in another way" in capsys.readouterr().err
+    best = load_state(run.output / "state.safetensors")[1]["best"]
+    assert (best["epoch"], best["loss_version"]) == (2, 2)
+    assert load_resnet(run.output / "best.safetensors")[1]["step"] == 2 * steps
 
 
 def test_weights_of_positives() -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lite.datasets.description import DESCRIPTION, FORMAT, describe_source, describe_sources
+from lite.datasets.description import DESCRIPTION, FORMAT, describe_source, describe_sources, short_names
 from lite.datasets.stat import describe
+from lite.networks.lite_value import LiteConfig
+from lite.training.checkpoint import load_state
+from lite.training.options import ValueTraining
+from lite.training.train import train_value
 from liteshogi.commands.stat import as_text
 
 WHOLE = {
@@ -105,6 +109,26 @@ def test_a_description_of_odd_fields_is_shown_nonetheless(folder):
     assert "liteshogi selfplay None on None" in as_text(describe((folder,)))
 
 
+def test_folders_of_one_name_are_told_apart_by_those_above(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert short_names(map(Path, ("games", "jan/other", "."))) == ["games", "other", ""]
+    assert short_names(map(Path, ("a/jan/games", "a/feb/games", "x"))) == ["jan/games", "feb/games", "x"]
+    assert short_names(map(Path, ("a/jan/games", "b/jan/games"))) == ["a/jan/games", "b/jan/games"]
+    assert short_names(map(Path, ("a/jan/games", "games"))) == ["jan/games", f"{tmp_path.name}/games"]
+    assert short_names([]) == []
+
+
+def test_a_training_keeps_the_descriptions_of_folders_of_one_name(tmp_path, sample_bytes):
+    for number, month in enumerate(("jan", "feb")):
+        (tmp_path / month).mkdir()
+        folder = described(tmp_path / month / "games", changed(seconds=float(number)))
+        (folder / "shard_00000.hcpe3").write_bytes(sample_bytes[number])
+    data = (tmp_path / "jan" / "games", tmp_path / "feb" / "games")
+    train_value(ValueTraining(data, tmp_path / "run", network=LiteConfig((4, 2, 8)), batch_size=16, max_steps=1))
+    told = load_state(tmp_path / "run" / "state.safetensors")[1]["descriptions"]
+    assert {name: one["seconds"] for name, one in told.items()} == {"jan/games": 0.0, "feb/games": 1.0}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of open files are another matter there")
 @pytest.mark.parametrize(
     "words",
@@ -128,8 +152,6 @@ def test_a_folder_of_many_shards_is_data(folder, words):
     if words[0] == "stat":
         assert json.loads(done.stdout)["descriptions"] == {"made": WHOLE}
     if words[0] == "train":
-        from lite.training.checkpoint import load_state
-
         _, state = load_state(folder.parent / "run" / "state.safetensors")
         assert state["data"] == ["made"]
         assert state["descriptions"] == {"made": WHOLE}

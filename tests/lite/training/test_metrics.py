@@ -53,6 +53,26 @@ def test_scores_that_say_nothing_are_refused():
         fit_cp_per_logit(np.zeros(10, np.int16), np.ones(10, np.float32))
     with pytest.raises(ValueError, match="the mover's"):
         fit_cp_per_logit(np.array([500, -500] * 9, np.int16), np.array([0, 1] * 9, np.float32))
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="from 20 to 5000 cp per logit"):
+        fit_cp_per_logit(rng.normal(0, 600, 40000).astype(np.int16), rng.integers(0, 2, 40000).astype(np.float32))
+
+
+@pytest.mark.parametrize("size", [1, 300, 3000])
+def test_scores_that_foretell_each_result_are_refused(size):
+    """No scale is best: of scores of 3,000 the curvature vanishes before the slope is beyond all scales."""
+    score = np.array([size, -size] * 9, np.int16)
+    with pytest.raises(ValueError, match="each score foretells its result"):
+        fit_cp_per_logit(score, (score > 0).astype(np.float32))
+
+
+def test_a_scale_beyond_those_of_searches_is_refused():
+    """One result in a thousand is against its score."""
+    score = np.array([10, -10] * 1000, np.int16)
+    result = (score > 0).astype(np.float32)
+    result[:2] = 0, 1
+    with pytest.raises(ValueError, match="no scale from 20 to 5000 cp per logit"):
+        fit_cp_per_logit(score, result)
 
 
 def test_figures_by_hand():

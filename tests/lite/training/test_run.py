@@ -110,6 +110,46 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
     assert ("best.safetensors: the best on other held-out games than these" in capfd.readouterr().err) == told
 
 
+def test_held_out_figures_are_of_the_network_that_they_stand_with(options, records, held_out, tmp_path, capfd):
+    """They stay with a finished run, and not with steps that come behind it or other games."""
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=1, batch_size=16)
+    tested = train_value(run)
+    kept = load_model(run.output)[1]["valid"]
+    assert kept["step"] == tested["step"] == 90
+    assert kept["loss"] == tested["loss"]
+    again = dataclasses.replace(run, resume=True)
+    assert train_value(again) == train_value(dataclasses.replace(again, valid=())) == tested
+    assert train_value(dataclasses.replace(again, valid=(records,), data=(_copy(records, tmp_path),))) == {
+        "step": 90,
+        "steps": 90,
+    }
+    more = dataclasses.replace(again, epochs=4, max_steps=95)
+    assert train_value(more) == {"step": 185, "steps": 360}
+    assert load_model(run.output)[1]["valid"] == {}
+    capfd.readouterr()
+    assert train_value(dataclasses.replace(more, valid=(), max_steps=None, keep_epochs=True)) == {
+        "step": 360,
+        "steps": 360,
+    }
+    for name in ("network", "epoch-3"):
+        assert load_model(run.output / f"{name}.safetensors")[1]["valid"] == {}
+    said = capfd.readouterr().err
+    assert "the other is the last epoch's, not tested on them\n" in said
+    assert "held-out accuracy" not in said
+
+
+def test_figures_without_their_step_are_no_network_s(options, records, held_out, tmp_path):
+    """Older states kept them with later networks, too."""
+    run = options(records, tmp_path / "run", valid=(held_out,))
+    valid = train_value(run)
+    change_state(run.output, valid={name: value for name, value in valid.items() if name != "step"})
+    assert train_value(dataclasses.replace(run, resume=True)) == {"step": 33, "steps": 33}
+
+
+def _copy(file: Path, folder: Path) -> Path:
+    return Path(shutil.copy(file, folder / "copy.hcpe"))
+
+
 @pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
 def test_what_a_run_was_made_from_is_what_it_has_read(options, records, tmp_path, beside):
     """Not what else lies in the folder."""

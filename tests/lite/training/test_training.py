@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import signal
 import sys
 import threading
@@ -23,7 +24,7 @@ from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import clock, read_log
+from lite.training.log import Progress, clock, read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun as Run
@@ -133,6 +134,27 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capf
     said = capfd.readouterr().err
     assert " positions/s, " in said
     assert " % of the time waiting for records" in said
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_path, monkeypatch, capfd, quiet):
+    """Of a set smaller than a batch, and of a run that is cut and goes on."""
+    monkeypatch.setattr(Progress, "seconds", lambda self: 2.0)
+    monkeypatch.setattr("lite.training.log.PLAIN_SECONDS", 0.0)
+    positions = read_all([records])
+    learnt = int(training.quiet_positions(positions).sum()) if quiet else len(positions)
+    assert not quiet or learnt < len(positions)
+    run = options(records, tmp_path / "run", batch_size=4096, epochs=6, quiet=quiet, max_steps=4)
+    train_value(run)
+    train_value(dataclasses.replace(run, resume=True))
+    speeds = [line["positions_per_s"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "train"]
+    assert speeds == [learnt * steps / 2 for steps in (1, 2, 3, 4, 1, 2)]
+    said = capfd.readouterr().err
+    assert f"network.safetensors: trained, {learnt:,} positions/s" in said
+    assert re.findall(r"([\d,]+) positions/s  (\S+) left", said)[:2] == [
+        (f"{learnt / 2:,.0f}", "0:10"),
+        (f"{learnt:,}", "0:04"),
+    ]
 
 
 def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path):
