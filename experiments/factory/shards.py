@@ -132,7 +132,10 @@ class Shards:
                 self._shard, self._part = shard, DurableFile(self._part_path(shard), stop)
                 if shard != last or stop >= self._shard_bytes:
                     self._finish()
-        self._shard = -1 if last is None else last
+        if last is None:
+            self._shard = -1
+        else:
+            self._shard = last if stops[last] else last - 1  # one in which jobs landed that made nothing is begun again
         for path in self.folder.glob(f"shard_*.{self._form}{PART}"):
             if self._part is None or path != self._part.path:
                 path.unlink()  # begun, and nothing landed in it

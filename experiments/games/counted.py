@@ -92,10 +92,13 @@ class CountedGames:
 
     def lines(self) -> tuple[str, ...]:
         """The openings, each once. ValueError if equal games would be needed to play so many."""
-        if self.openings is None:
-            lines: tuple[str, ...] = ("startpos",)
-        else:
-            lines = tuple(dict.fromkeys(read_openings(self.openings)))
+        lines = ("startpos",) if self.openings is None else tuple(dict.fromkeys(read_openings(self.openings)))
+        self.check_lines(lines)
+        return lines
+
+    def check_lines(self, lines: tuple[str, ...]) -> None:
+        """Raises ValueError if equal games would be needed to play so many from these openings, each of which is there
+        once."""
         if not self.plies()[1] and 2 * len(lines) < self.games:
             raise ValueError(
                 f"{self.openings or '--random-plies 0 0'}: {amount(len(lines), 'opening')}, good for "
@@ -106,9 +109,8 @@ class CountedGames:
             least, most = self.plies()
             raise ValueError(
                 f"--random-plies {least} {most}: {share:.0%} of the openings would come again, and equal openings give "
-                "equal games; ask for fewer --games, or more random moves"
+                "equal games; ask for fewer games, or more random moves"
             )
-        return lines
 
     def _repeated(self, lines: tuple[str, ...]) -> float:
         """The share of the first openings that another has been equal to, before any is thrown away as unbalanced."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.expansion import Expansion, Labelling, expand
-from experiments.factory.selfplay import SelfPlay, self_play
-from experiments.games.match import CountedMatch, play_counted_match
+from experiments.factory.selfplay import self_play
+from experiments.games.match import play_counted_match
 from experiments.games.sprt import Sprt
 from experiments.loop.ledger import GATE, Figures, Ledger
 from experiments.loop.options import Loop
@@ -48,7 +48,7 @@ class Generation:
         self.run = RunFolder(self.folder / "run")
         """Its training; of generation 0 the weights alone, if it has any."""
         self._loop, self._ledger = loop, ledger
-        self._seed = 2 * (1000 * loop.seed + number)
+        self._seed = loop.game_seed(number)
 
     def begin(self) -> None:
         """Make generation 0 of the network that the loop begins from, folded or trained. Raises OSError, ValueError."""
@@ -103,19 +103,7 @@ class Generation:
         return self._ledger.once(self.number, name, announced)
 
     def _play(self, best: Generation, kind: str, positions: int, seed: int) -> None:
-        loop = self._loop
-        options = SelfPlay(
-            str(best.net),
-            self.records(kind),
-            positions,
-            loop.nodes,
-            openings=loop.openings,
-            random_plies=loop.random_plies,
-            variety=loop.variety,
-            ending=loop.ending,
-            seed=seed,
-            workforce=loop.workforce(),
-        )
+        options = self._loop.self_play(str(best.net), self.records(kind), positions, seed)
         self._stage(kind, lambda: _without_folder(self_play(options)))
 
     def _expand(self, best: Generation, games: str, kind: str, seed: int) -> None:
@@ -163,21 +151,8 @@ class Generation:
             self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick))
 
     def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> dict[str, Any]:
-        loop = self._loop
-        return play_counted_match(
-            CountedMatch(
-                str(self.net),
-                opponent,
-                nodes=loop.gate_nodes,
-                games=games,
-                openings=loop.openings,
-                random_plies=loop.match_plies(),
-                sprt=test,
-                parallel=loop.workers,
-                seed=seed,
-                output=self.folder / folder,
-            )
-        )
+        match = self._loop.match(str(self.net), opponent, self.folder / folder, games, seed, test)
+        return play_counted_match(match)
 
     def _pass_gate(self, best: Generation) -> Figures:
         """A match with the best network; where its games have not decided, what they have made likelier counts."""

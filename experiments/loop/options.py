@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.factory.expand import Mixture
+from experiments.factory.selfplay import SelfPlay
 from experiments.factory.workforce import Workforce
 from experiments.games.counted import FROM_START
+from experiments.games.match import CountedMatch
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.games.sprt import Sprt
@@ -92,7 +94,11 @@ class Loop:
                 raise ValueError(
                     f"--{name.replace('_', '-')} {games}: an even number is needed, for openings are paired"
                 )
-        self.test()
+        seed = self.game_seed(1)
+        self.self_play(self.first, self.output, self.positions, seed).check()
+        self.match(self.first, self.first, self.output, self.gate_games, seed, self.test()).check()
+        if self.openings is not None:
+            self._check_openings(self.openings)
         if self.yardstick:
             record_files(self.yardstick)
         for net in (self.first, *self.against):
@@ -104,9 +110,61 @@ class Loop:
             elif kind is not Kind.VALUE or net in self.against:
                 raise ValueError(f"{net}: is {kind.value}, which does not play here; give a folded one")
 
+    def _check_openings(self, openings: Path) -> None:
+        """Raises ValueError or OSError if they are too few for a generation's matches, before it has played and learnt.
+
+        How many come again is a matter of the seed, too, so each generation's are drawn."""
+        lines = tuple(dict.fromkeys(read_openings(openings)))
+        for name in ("gate_games", "against_games") if self.against else ("gate_games",):
+            games = getattr(self, name)
+            for generation in range(1, self.generations + 1):
+                seed = self.game_seed(generation) + (name == "against_games")
+                try:
+                    self.match(self.first, self.first, self.output, games, seed).check_lines(lines)
+                except ValueError as error:
+                    raise ValueError(f"--{name.replace('_', '-')} {games}: {error}") from None
+
     def test(self) -> Sprt:
         """The test at the gate."""
         return Sprt(*self.sprt)
+
+    def game_seed(self, generation: int) -> int:
+        """Of a generation's games and of its gate; those that are held out and the matches against others have the
+        next."""
+        return 2 * (1000 * self.seed + generation)
+
+    def self_play(self, net: str, output: Path, positions: int, seed: int) -> SelfPlay:
+        """Games of a generation."""
+        return SelfPlay(
+            net,
+            output,
+            positions,
+            self.nodes,
+            openings=self.openings,
+            random_plies=self.random_plies,
+            variety=self.variety,
+            ending=self.ending,
+            seed=seed,
+            workforce=self.workforce(),
+        )
+
+    def match(
+        self, first: str, second: str, output: Path, games: int, seed: int, test: Sprt | None = None
+    ) -> CountedMatch:
+        """A match of a generation."""
+        return CountedMatch(
+            first,
+            second,
+            nodes=self.gate_nodes,
+            games=games,
+            openings=self.openings,
+            # From the start, a match's own: games there differ by nothing else.
+            random_plies=FROM_START if self.openings is None else self.random_plies,
+            sprt=test,
+            parallel=self.workers,
+            seed=seed,
+            output=output,
+        )
 
     def file_of(self, net: str) -> str:
         """The file of a network of these, or `default`."""
@@ -115,10 +173,6 @@ class Loop:
     def workforce(self) -> Workforce:
         """Who plays and labels: to the same files, however often a loop is cut."""
         return Workforce(self.workers, self.ray, in_order=True)
-
-    def match_plies(self) -> tuple[int, int]:
-        """Random moves before a match's games."""
-        return FROM_START if self.openings is None else self.random_plies
 
     def told(self, training: ValueTraining) -> dict[str, Any]:
         """What decides what is made, by the names of the command line: a loop goes on with that alone."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from lite.amounts import amount
 from lite.datasets.chunks import Chunk, ChunkReader, Games, data_files, file_format, holds_games
 from lite.datasets.duplicates import HashCounts, HashSet
 from lite.networks.limits import check_choice
@@ -121,6 +122,7 @@ def convert(options: Conversion) -> dict[str, Any]:
         work.run()
         if not any(output.positions for output in outputs):
             raise ValueError(f"nothing is left to write: {counted(work.left_out) or 'no positions were read'}")
+        _check_parts(outputs)
         for output in outputs:
             output.file.finish()
     return {
@@ -173,6 +175,18 @@ def _check(options: Conversion, files: list[Path]) -> None:
         raise ValueError(f"{bad[0]}: only CSA files hold ratings; leave --min-rating out")
     if (options.min_plies or options.max_plies is not None) and (bad := [f for f in files if not holds_games(f)]):
         raise ValueError(f"{bad[0]}: this format holds positions, not games; leave --min-plies and --max-plies out")
+
+
+def _check_parts(outputs: list[_Output]) -> None:
+    """Raises ValueError if chance has left one of them empty, which no reader takes for data."""
+    games = sum(output.games for output in outputs)
+    of = amount(games, "game") if games else amount(sum(output.positions for output in outputs), "position")
+    for output in outputs:
+        if not output.positions:
+            raise ValueError(
+                f"{output.file.path}: of {of} none falls to this part; give more, another --test-share or --seed, or "
+                "write one file"
+            )
 
 
 def _warnings(options: Conversion, files: list[Path]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -25,12 +25,12 @@ def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
             assert shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
 
 
-def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
+def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300, made: Callable[[int], bytes] = content) -> None:
     """Land jobs and leave the folder as a kill would."""
     shards = Shards(folder, "hcpe", shard_bytes)
     shards.__enter__()
     for job in jobs:
-        shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
+        shards.append(job, Product(made(job), {"positions": job, "seconds": 0.5}))
     shards._ledger.close()
     shards._lock.release()
 
@@ -124,6 +124,27 @@ def test_any_prefix_goes_on(data, tmp_path_factory):
             assert shards.append(job, Product(content(job), {})) == (job not in jobs[:lines])
     assert sorted(landed(folder)) == list(range(8))
     assert len(ledger(folder)) == 8
+
+
+@settings(max_examples=60)
+@given(
+    products=st.lists(st.sampled_from([b"", b"few", b"many records"]), min_size=8, max_size=8),
+    kills=st.sets(st.integers(0, 8)),
+)
+def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
+    """Wherever a run is killed whose jobs land in order, some of which make nothing, it ends with the same files."""
+
+    def files(kills: set[int]) -> dict[str, bytes]:
+        folder, begun = tmp_path_factory.mktemp("folder"), 0
+        for kill in sorted(kills):
+            crash(folder, range(begun, kill), shard_bytes=10, made=products.__getitem__)
+            begun = kill
+        with Shards(folder, "hcpe", shard_bytes=10) as shards:
+            for job in range(begun, len(products)):
+                shards.append(job, Product(products[job], {"positions": job, "seconds": 0.5}))
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.lock"}
+
+    assert files(kills) == files(set())
 
 
 @pytest.mark.parametrize("end", [b'{"job":2,"sh', b'{"job":2}', b"\0" * 40, b"\0" * 40 + b"\n", b"\xff\n"])

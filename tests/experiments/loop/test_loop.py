@@ -18,6 +18,7 @@ import pytest
 from experiments.factory import expansion
 from experiments.factory.expand import Mixture
 from experiments.factory.shards import Shards
+from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.loop import ledger as ledger_module
 from experiments.loop.ledger import LEDGER, Ledger
@@ -377,12 +378,59 @@ def test_made_positions_alone_have_a_held_out_loss(tmp_path):
         ({"held_out": 2.0}, "--held-out 2.0: a share"),
         ({"sprt": (5, 0)}, "--sprt 5 0: two numbers"),
         ({"mixture": Mixture(played=2)}, "--played and --leaf are at most 1"),
+        ({"random_plies": (5, 2)}, "--random-plies 5 2: two numbers from 0 on are needed, the smaller first"),
+        ({"variety": Variety(soft_lines=20)}, "--soft-lines 20: must be at most"),
+        ({"ending": Ending(declaration=6)}, "--declaration 6: choose"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_a_folder_is_made(changes, words, tmp_path):
     with pytest.raises((ValueError, OSError), match=words):
         run_loop(replace(LOOP, output=tmp_path / "new", **changes), TRAINING)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"random_plies": (0, 0)}, r"--gate-games 8: .*openings\.sfen: 2 openings, good for 4 games.* ask for so few"),
+        ({"random_plies": (0, 0), "gate_games": 4, "against_games": 6}, "--against-games 6: .*good for 4 games"),
+        (
+            {"random_plies": (0, 1), "gate_games": 60},
+            r"--gate-games 60: --random-plies 0 1: \d+% of the openings would",
+        ),
+        (
+            {"random_plies": (1, 2), "against_games": 400},
+            "--against-games 400: .*; ask for fewer games, or more random",
+        ),
+    ],
+)
+def test_openings_that_are_too_few_for_a_match_are_said_before_a_folder_is_made(changes, words, tmp_path):
+    (tmp_path / "openings.sfen").write_text("startpos moves 7g7f\nstartpos moves 2g2f\nstartpos moves 7g7f\n")
+    openings = {"openings": tmp_path / "openings.sfen", "random_plies": (4, 8)}
+    replace(LOOP, **openings).check()
+    with pytest.raises(ValueError, match=words):
+        run_loop(replace(LOOP, output=tmp_path / "new", **{**openings, **changes}), TRAINING)
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_generation_finds_at_its_gate_that_openings_come_again(tmp_path):
+    """Which openings come again is another matter with each generation's seed."""
+    (tmp_path / "openings.sfen").write_text("startpos moves 7g7f\nstartpos moves 2g2f\n")
+    loop = replace(LOOP, openings=tmp_path / "openings.sfen", random_plies=(1, 1), gate_games=12, against=())
+    lines = read_openings(tmp_path / "openings.sfen")
+
+    def suits(generation: int) -> bool:
+        try:
+            loop.match("", "", tmp_path, loop.gate_games, loop.game_seed(generation)).check_lines(lines)
+        except ValueError:
+            return False
+        return True
+
+    good = next(number for number in range(1, 100) if not suits(number)) - 1
+    assert good > 0
+    replace(loop, generations=good).check()
+    with pytest.raises(ValueError, match="--gate-games 12: "):
+        replace(loop, generations=good + 1).check()
 
 
 def test_a_trained_network_cannot_be_played_against_unfolded(uncut, tmp_path):

@@ -217,6 +217,21 @@ def test_split_names_its_two_files(games: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("share", "part"), [(0.001, "test"), (0.999, "train")])
+def test_a_part_to_which_nothing_falls_is_refused(
+    sample_bytes: list[bytes], tmp_path: Path, share: float, part: str
+) -> None:
+    game = tmp_path / "game.hcpe3"
+    game.write_bytes(sample_bytes[0])
+    remedy = "give more, another --test-share or --seed, or write one file"
+    with pytest.raises(ValueError, match=rf"all\.{part}\.hcpe3: of 1 game none falls to this part; {remedy}"):
+        run(tmp_path / "all.hcpe3", game, test_share=share)
+    run(tmp_path / "one.hcpe", game, from_ply=len(read_all([game])) - 1)
+    with pytest.raises(ValueError, match=rf"all\.{part}\.psv: of 1 position none falls to this part; {remedy}"):
+        run(tmp_path / "all.psv", tmp_path / "one.hcpe", test_share=share)
+    assert {path.name for path in tmp_path.iterdir()} == {"game.hcpe3", "one.hcpe"}
+
+
 @pytest.mark.parametrize(
     ("output", "test_output"), [("a.hcpe3", "b.hcpe"), ("a.hcpe3", "b.psv"), ("a.hcpe", "b.hcpe3"), ("a.psv", "b.hcpe")]
 )
