@@ -230,6 +230,13 @@ def test_time_is_a_limit(engine):
     assert engine.analyse(MIDDLE, time_ms=60).depth >= 1
 
 
+@pytest.mark.parametrize("limit", ["nodes", "depth", "time_ms"])
+@pytest.mark.parametrize("number", [0, -5, 1 << 63])
+def test_what_is_no_limit_is_refused_in_words(engine, limit, number):
+    with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
+        engine.analyse("startpos", **{limit: number})
+
+
 def test_stop_from_another_thread(engine):
     timer = threading.Timer(0.1, engine.stop)
     timer.start()
