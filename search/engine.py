@@ -229,6 +229,7 @@ class Engine(ABC):
     def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
         """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
         (a `time.perf_counter()`, now). To be called before another thread may call `stop` or `limit`."""
+        self.limit(None)  # a timer that is left, as of a `ponderhit` after the search, could ring behind the next line
         self._stopped.clear()
         self.limit(budget, start)
 

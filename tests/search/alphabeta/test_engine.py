@@ -292,6 +292,21 @@ def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     assert engine.search(Limits(depth=5)).depth == 5
 
 
+def test_a_timer_that_is_left_does_not_stop_the_next_search(engine, monkeypatch):
+    """That of a `ponderhit` that came when the search was over, though it rings while the next one is made ready."""
+    engine.limit(Budget(600_000, 600_000))
+    left = engine.clock._timer
+
+    class RingingOnce(threading.Event):
+        def clear(self) -> None:
+            super().clear()
+            left.function(*left.args)
+
+    monkeypatch.setattr(engine, "_stopped", RingingOnce())
+    engine.ready()
+    assert not engine._stopped.is_set()
+
+
 def test_one_legal_move_takes_no_time(engine):
     engine.set_position("7r1/9/9/9/9/8k/9/8p/8K b - 1")
     engine.ready(Budget(600_000, 600_000))
