@@ -110,8 +110,12 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, number in (("nodes", self.nodes), ("depth", self.depth)):
-            if number is not None and not 1 <= number <= HIGHEST_LIMIT:
-                raise ValueError(f"{name} is {number}, but a limit is at least 1 and at most {HIGHEST_LIMIT}")
+            _check_limit(name, number)
+
+
+def _check_limit(name: str, number: int | None) -> None:
+    if number is not None and not 1 <= number <= HIGHEST_LIMIT:
+        raise ValueError(f"{name} is {number}, but a limit is at least 1 and at most {HIGHEST_LIMIT}")
 
 
 OnInfo = Callable[[Analysis], None]
@@ -203,13 +207,14 @@ class Engine(ABC):
         """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
 
         The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
-        ValueError for a position or move that is not legal, for `nodes` or `depth` that are no `Limits`, and for
-        `multipv` below 1; RuntimeError while another thread searches with this engine.
+        ValueError for a position or move that is not legal, for `nodes` or `depth` that are no `Limits`, for
+        `time_ms` or `multipv` below 1; RuntimeError while another thread searches with this engine.
         """
         if multipv is not None and multipv < 1:
             raise ValueError(f"multipv is {multipv}, but at least one line is to be looked for")
         if nodes is None and depth is None and time_ms is None:
             depth = DEFAULT_DEPTH
+        _check_limit("time_ms", time_ms)
         limits = Limits(nodes, depth)
         with self._one_search():
             self.set_position(sfen, moves)
@@ -224,6 +229,7 @@ class Engine(ABC):
     def ready(self, budget: Budget | None = None, start: float | None = None) -> None:
         """Take back an earlier `stop` and start the clock: the next search runs, within the budget counted from `start`
         (a `time.perf_counter()`, now). To be called before another thread may call `stop` or `limit`."""
+        self.limit(None)  # a timer that is left, as of a `ponderhit` after the search, could ring behind the next line
         self._stopped.clear()
         self.limit(budget, start)
 

@@ -15,6 +15,7 @@ ANSWER_SECONDS = 600.0
 """For one position; an engine that takes longer has gone."""
 _SETTLED = {"win": MATE - 1, "resign": 1 - MATE}
 _SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
+_DEPTH = re.compile(r"\bdepth (\d+)")
 _NODES = re.compile(r"\bnodes (\d+)")
 _NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info string")
 
@@ -46,10 +47,17 @@ class Answer:
                 return int(found[1])
         return None
 
-    def trace(self) -> list[tuple[int, int]]:
-        """(Nodes so far, score) of every line that tells both."""
-        told = [(_NODES.search(line), read_score([line])) for line in self.lines]
-        return [(int(nodes[1]), score) for nodes, score in told if nodes is not None and score is not None]
+    def trace(self) -> list[tuple[int, int, int]]:
+        """(Depth, nodes so far, score) of every depth of which all are told: the last score of it, and the nodes that
+        had led there when it was first told, for at the end of a search engines tell their last line again."""
+        told: dict[int, tuple[int, int]] = {}
+        for line in self.lines:
+            depth, nodes, score = _DEPTH.search(line), _NODES.search(line), read_score([line])
+            if depth is None or nodes is None or score is None:
+                continue
+            if int(depth[1]) not in told or told[int(depth[1])][1] != score:
+                told[int(depth[1])] = int(nodes[1]), score
+        return [(depth, nodes, score) for depth, (nodes, score) in sorted(told.items())]
 
 
 class Searcher:

@@ -33,8 +33,8 @@ class GameOptions:
     games: int = 0
     """Games of each network's first seed, 0 for none."""
     openings: Path | None = None
-    """Balanced positions to begin from, played with both colours; without them value networks begin with random moves,
-    others at the start."""
+    """Balanced positions to begin from, played with both colours, needed for more than two games: without them residual
+    networks begin at the start, where games at equal playouts repeat themselves; value networks with random moves."""
     playouts: int = 50
     """Playouts a move of residual networks."""
     opponent_depth: int = 9
@@ -52,6 +52,10 @@ class GameOptions:
         check_numbers(self, "games", "byoyomi", least=0)
         if self.games % 2:
             raise ValueError(f"--games {self.games}: an even number is needed, for openings are played in pairs")
+        if self.games > 2 and self.openings is None:
+            raise ValueError(
+                "--openings: is needed for more than 2 games; from the start residual networks repeat theirs"
+            )
         for field in fields(self) if not self.games else ():
             if getattr(self, field.name) != field.default:
                 raise ValueError(f"--{field.name.replace('_', '-')}: is for --games; give that too")

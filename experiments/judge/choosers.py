@@ -28,8 +28,8 @@ class Choice:
     """USI, or `resign` or `win`."""
     score: int
     """The mover's."""
-    trace: list[tuple[int, int]]
-    """(Nodes so far, score) of each depth."""
+    trace: list[tuple[int, int, int]]
+    """(Depth, nodes so far, score), the depths rising; another engine may pass over some."""
 
 
 class Chooser(Protocol):
@@ -130,10 +130,13 @@ class OwnChooser:
         self._engine.steps = self._player.steps & ~((1 << variant) >> 1)
 
     def search(self, position: GamePosition, nodes: int) -> Choice:
-        trace: list[tuple[int, int]] = []
+        trace: list[tuple[int, int, int]] = []
         start = position.start.removeprefix("sfen ")
         found = self._engine.analyse(
-            start, position.moves, nodes=nodes, on_info=lambda depth: trace.append((depth.nodes, depth.score))
+            start,
+            position.moves,
+            nodes=nodes,
+            on_info=lambda line: trace.append((line.depth, line.nodes, line.score)),
         )
         if self._stopped:
             raise Stopped

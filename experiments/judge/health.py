@@ -154,14 +154,17 @@ def _by_nodes(
     return rows
 
 
-def _steps(traces: list[list[int]]) -> list[dict[str, Any]]:
-    """What the score does from a depth to the next, while at least half of the positions reach it."""
-    rows, depth = [], FROM_DEPTH
-    while 2 * len(pairs := [trace for trace in traces if len(trace) >= depth]) >= len(traces):
-        changes = np.array([clipped(trace[depth - 1]) - clipped(trace[depth - 2]) for trace in pairs], float)
+def _steps(traces: list[list[tuple[int, int]]]) -> list[dict[str, Any]]:
+    """What the score does from a depth to the next, where at least half of the positions have scores of both; the
+    traces hold (depth, score)."""
+    rows, scores = [], [dict(trace) for trace in traces]
+    for depth in range(FROM_DEPTH, 1 + max((depth for found in scores for depth in found), default=0)):
+        pairs = [(found[depth - 1], found[depth]) for found in scores if {depth - 1, depth} <= found.keys()]
+        if 2 * len(pairs) < len(traces):
+            continue
+        changes = np.array([clipped(after) - clipped(before) for before, after in pairs], float)
         mean, error = mean_and_error(changes)
         rows.append({"to_depth": depth, "mean": mean, "error": error, "size": round(float(np.abs(changes).mean()), 1)})
-        depth += 1
     return rows
 
 
@@ -219,15 +222,15 @@ class HealthWorker:
         return choose_in_game(self._chooser, position, nodes, 0, variant)
 
     def _examine(self, position: GamePosition) -> dict[str, Any]:
-        """{found, long_move, depths}: by variants and nodes [score, move]; the score of each depth of the long search,
-        and its move."""
+        """{found, long_move, depths}: by variants and nodes [score, move]; of the long search its move, and (depth,
+        score) of each depth."""
         long = self._afresh(position, self._task.long_nodes)
         found = [
             [self._afresh(position, nodes, place) for nodes in self._task.nodes]
             for place in range(len(self._task.judged.variants))
         ]
         told = [[(choice.score, choice.move) for choice in choices] for choices in found]
-        return {"found": told, "long_move": long.move, "depths": [score for _, score in long.trace]}
+        return {"found": told, "long_move": long.move, "depths": [(depth, score) for depth, _, score in long.trace]}
 
     def _search_again(self, position: GamePosition) -> dict[str, Any]:
         """{position, first, move, again, again_move, afresh}: a search, the same with the table that it left, and a

@@ -119,10 +119,10 @@ class RefutationWorker:
         return product_of(seen_from(found.trace, wanted))
 
 
-def seen_from(trace: list[tuple[int, int]], wanted: float) -> int | None:
+def seen_from(trace: list[tuple[int, int, int]], wanted: float) -> int | None:
     """Nodes of the first depth from which on no score is below what is wanted."""
     found = None
-    for nodes, score in reversed(trace):
+    for _, nodes, score in reversed(trace):
         if clipped(score) < wanted:
             break
         found = nodes

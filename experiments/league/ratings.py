@@ -85,9 +85,10 @@ def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:
     """The likeliest ratings (R. Bradley, M. Terry, "Rank Analysis of Incomplete Block Designs", 1952) and their errors.
 
     The likelihood is concave, so Newton's steps, halved where they go too far, end at its maximum. The covariance is
-    that of clusters, H+ S H+ with the curvature H and the sum S over pairs of the squares of what each has had beyond
-    its expectation (H. White, "Maximum Likelihood Estimation of Misspecified Models", 1982); of two players that is
-    the pentanomial model's. Of a meeting with few pairs the binomial variance stands in for their squares.
+    that of clusters, H+ S H+ with the curvature H, its pseudo-inverse H+, and the sum S over pairs of the squares of
+    what each has had beyond its expectation (H. White, "Maximum Likelihood Estimation of Misspecified Models", 1982);
+    of two players that is the pentanomial model's. Of a meeting with few pairs the binomial variance stands in for
+    their squares.
     """
     bounded = _is_bounded(players, meetings)
     more = 0.0 if bounded else 1.0
@@ -96,6 +97,8 @@ def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:
     second = np.array([one.second for one in met], np.int64)
     games = np.array([one.games + more for one in met])
     points = np.array([one.points + more / 2 for one in met])
+
+    free = _common(players, first, second)
 
     def likelihood(theta: np.ndarray) -> float:
         gap = theta[first] - theta[second]
@@ -107,14 +110,14 @@ def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:
         slope = np.zeros(players)
         np.add.at(slope, first, points - games * share)
         np.add.at(slope, second, games * share - points)
-        step = np.linalg.pinv(_laplacian(players, first, second, games * share * (1 - share)), hermitian=True) @ slope
+        step = _pseudo_inverse(_laplacian(players, first, second, games * share * (1 - share)), free) @ slope
         while likelihood(theta + step) < likelihood(theta) - 1e-12 and np.abs(step).max() > _CLOSE:
             step = step / 2
         theta = theta + step
         if np.abs(step).max(initial=0.0) <= _CLOSE:
             break
     share = _share(theta[first] - theta[second])
-    inverse = np.linalg.pinv(_laplacian(players, first, second, games * share * (1 - share)), hermitian=True)
+    inverse = _pseudo_inverse(_laplacian(players, first, second, games * share * (1 - share)), free)
     squares = [_squares(one, expected) for one, expected in zip(met, share.tolist(), strict=True)]
     spread = _laplacian(players, first, second, np.array(squares))
     return Ratings(ELO * theta, ELO**2 * inverse @ spread @ inverse, bounded)
@@ -136,6 +139,24 @@ def _laplacian(players: int, first: np.ndarray, second: np.ndarray, weights: np.
     return matrix
 
 
+def _common(players: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The projector on what games say nothing of, f8 (players, players): a rise that is common to all who are linked
+    by meetings. It puts the mean of their group in the place of each."""
+    linked = np.eye(players, dtype=bool)
+    linked[first, second] = linked[second, first] = True
+    linked = _chained(linked)
+    return linked / linked.sum(axis=1)
+
+
+def _pseudo_inverse(laplacian: np.ndarray, null: np.ndarray) -> np.ndarray:
+    """That of a Laplacian whose null space has this projector.
+
+    Its least eigenvalues are not looked at to tell which of them are 0: rounding leaves some of those above any bound.
+    """
+    inverse: np.ndarray = np.linalg.inv(laplacian + null) - null
+    return inverse
+
+
 def _squares(meeting: Meeting, expected: float) -> float:
     """What a meeting adds to the variance of its points.
 
@@ -155,6 +176,11 @@ def _is_bounded(players: int, meetings: Sequence[Meeting]) -> bool:
     for one in meetings:
         reach[one.first, one.second] |= one.points > 0
         reach[one.second, one.first] |= one.points < one.games
-    for _ in range(players.bit_length()):
+    return bool(_chained(reach).all())
+
+
+def _chained(reach: np.ndarray) -> np.ndarray:
+    """Who reaches whom in any number of steps, of who does in at most one: bool (players, players)."""
+    for _ in range(len(reach).bit_length()):
         reach = reach @ reach
-    return bool(reach.all())
+    return reach

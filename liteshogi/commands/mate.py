@@ -22,10 +22,10 @@ class Command:
     """Prove a mate by checks for the side to move, or that there is none."""
 
     sfen: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Positions, each an SFEN in quotes."""
+    """Positions, each an SFEN or `startpos moves ...` in quotes."""
     file: Path | None = None
-    """Problems: one SFEN a line, or one JSON object a line with "sfen" and perhaps "ply", the length of the mate
-    (0: there is no mate in one); or the first positions of a KIF, KI2 or CSA file, whatever moves it has."""
+    """Problems: one such position a line, or one JSON object a line with "sfen" and perhaps "ply", the length of the
+    mate (0: there is no mate in one); or the first positions of a KIF, KI2 or CSA file, whatever moves it has."""
     milliseconds: int = 1000
     """Time for each position."""
     megabytes: int = 64

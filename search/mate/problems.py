@@ -17,9 +17,10 @@ from search.machine.jit import jit
 from search.machine.metadata import parse_json
 from search.rules.attacks import attackers
 from search.rules.bitboard import NONE
+from search.rules.play import play_moves, split_moves
 from search.rules.position import NO_KING, PIECE_KEYS, occupied, toggle
 from search.rules.set_up import BOARD_ERRORS, TWO_PAWNS
-from search.rules.sfen import set_sfen
+from search.rules.sfen import get_sfen, set_sfen
 from search.rules.shogi import EMPTY, KINDS, PAWN, PIECES_IN_BOX, PRO_PAWN
 
 
@@ -28,6 +29,7 @@ class MateProblem:
     """One line of a problem file."""
 
     sfen: str
+    """Perhaps with `moves ...`."""
     line: int
     """Number of the line."""
     plies: int | None = None
@@ -87,7 +89,18 @@ def _find_checks(pos):
     return (a | b) != NONE
 
 
-def set_problem(pos: np.void, sfen: str) -> None:
+def set_problem(pos: np.void, text: str) -> None:
+    """Set the record up from `startpos` or an SFEN, perhaps with `moves ...`, which are played and forgotten: nothing
+    repeats them. Two pawns on a file are accepted. ValueError for what is no position, and the first move that is not
+    legal."""
+    start, moves = split_moves(text)
+    _set_start(pos, start)
+    if moves:
+        play_moves(pos, moves)
+        _set_start(pos, get_sfen(pos))
+
+
+def _set_start(pos: np.void, sfen: str) -> None:
     """`sfen.set_sfen`, but two pawns on a file are accepted."""
     try:
         set_sfen(pos, sfen)

@@ -119,10 +119,12 @@ class MateSolver:
     ) -> MateResult:
         """Look for a mate by checks for the side to move, until it is proved or refuted or a limit is reached.
 
-        `position` is an SFEN or a record of `position_dtype`, which is left alone (repetition with the game so far is
-        not looked at). `shorten` searches again for shorter mates, with about as much work as the first took.
+        `position` is `startpos` or an SFEN, perhaps with `moves ...` in USI, or a record of `position_dtype`, which is
+        left alone. Repetition with the game so far is not looked at. `shorten` searches again for shorter mates, with
+        about as much work as the first took.
         Any of `milliseconds`, `nodes`, `stop` may end the search, `milliseconds` at once where the system has no thread
-        for a timer; 0 `nodes`, as None, are no limit. ValueError for an SFEN that cannot be read.
+        for a timer; 0 `nodes`, as None, are no limit. ValueError for an SFEN that cannot be read, or a move that is not
+        legal.
         """
         self.prepare()
         begun = time.perf_counter()

@@ -40,6 +40,11 @@ def set_game(pos: np.void, start: str, moves: Sequence[str] = (), longest: int =
     move that is not legal; the record is then as that move found it.
     """
     set_sfen(pos, start)
+    play_moves(pos, moves, longest)
+
+
+def play_moves(pos: np.void, moves: Sequence[str], longest: int = STACK - 1) -> None:
+    """The same from the position that the record holds."""
     line = np.array([_read(usi) for usi in moves], np.uint16)
     last = max(0, len(moves) - longest)
     for first, end in pairwise([*range(0, last, longest), last, len(moves)]):

@@ -39,6 +39,21 @@ def test_the_last_number_told_is_read():
     assert [Answer("x", lines).last(word) for word in ("depth", "nodes", "time")] == [5, 90, None]
 
 
+def test_the_trace_has_a_score_of_each_depth():
+    """As engines tell them: some depths not, some twice as their best move changes, and the last one again."""
+    lines = [
+        "info depth 2 seldepth 3 score cp 10 nodes 40",
+        "info depth 4 seldepth 6 score cp 50 lowerbound nodes 60",
+        "info depth 4 seldepth 6 score cp 20 nodes 70",
+        "info depth 4 seldepth 6 multipv 2 score cp -5 nodes 75",
+        "info depth 4 seldepth 7 score cp 30 nodes 80",
+        "info depth 5 currmove 7g7f nodes 90",
+        "info depth 4 seldepth 7 score cp 30 nodes 99",
+        "bestmove x",
+    ]
+    assert Answer("x", lines).trace() == [(2, 40, 10), (4, 80, 30)]
+
+
 def test_the_cpu_time_of_an_engine_is_the_same_by_either_clock(scripted, monkeypatch):
     pytest.importorskip("psutil")
     searcher = Searcher(ask_engine(scripted.command()))

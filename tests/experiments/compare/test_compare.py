@@ -244,6 +244,8 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"value_epochs": 3}, "--value-epochs: is for value networks, which are in the preset nets alone"),
         ({"value_batch_size": 64}, "--value-batch-size: is for value networks"),
         ({"play": GameOptions(games=3)}, "--games 3: an even number is needed"),
+        ({"play": GameOptions(games=4)}, "--openings: is needed for more than 2 games"),
+        ({"preset": "nets", "play": GameOptions(games=4)}, "--openings: is needed for more than 2 games"),
         ({"play": GameOptions(games=2, opponent="none.bin")}, "none.bin: there is no such file"),
         ({"play": GameOptions(games=2, openings=none)}, "none.hcpe3"),
         ({"play": GameOptions(byoyomi=10)}, "--byoyomi: is for --games; give that too"),

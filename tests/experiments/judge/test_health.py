@@ -83,8 +83,11 @@ def test_what_is_not_kept_is_counted_and_named():
 
 
 def test_steps_are_told_as_far_as_half_of_the_searches_come():
-    found = _steps([[0, 0, 0, 50, 10], [0, 0, 0, 30, 20], [0, 0, 0, 40]])
+    traces = [list(enumerate(scores, 1)) for scores in ([0, 0, 0, 50, 10], [0, 0, 0, 30, 20], [0, 0, 0, 40])]
+    found = _steps(traces)
     assert [(row["to_depth"], row["mean"], row["size"]) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
+    assert _steps([trace[2:] for trace in traces]) == found
+    assert not _steps([trace[:3] + trace[4:] for trace in traces])
 
 
 @pytest.mark.parametrize(

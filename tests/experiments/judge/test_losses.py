@@ -93,11 +93,11 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     player = read_player("default", (), 700, 0, "--option").player
     assert isinstance(player, Player)
     engine = AlphaBetaEngine("default", 16)
-    trace: list[tuple[int, int]] = []
+    trace: list[tuple[int, int, int]] = []
     for moves in game.moves[:0], game.moves[:2], game.moves:
         trace.clear()
         warm = engine.analyse(
-            "startpos", moves, nodes=700, on_info=lambda depth: trace.append((depth.nodes, depth.score))
+            "startpos", moves, nodes=700, on_info=lambda line: trace.append((line.depth, line.nodes, line.score))
         )
     own = OwnPlayer("x", player, "default").open()
     found = choose_in_game(own, game, 700, 2, 0)

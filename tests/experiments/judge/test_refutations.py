@@ -25,7 +25,7 @@ HANGING = "startpos moves 7g7f 3c3d"
     ],
 )
 def test_what_is_seen_once_and_lost_again_is_not_seen(trace, nodes):
-    assert seen_from(trace, 70.0) == nodes
+    assert seen_from([(depth, *found) for depth, found in enumerate(trace, 1)], 70.0) == nodes
 
 
 @pytest.fixture

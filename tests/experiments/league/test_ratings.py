@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.arena.strength import measure_strength
+from experiments.arena.strength import measure_strength, unmet_share
 from experiments.league.ratings import ELO, Meeting, rate
 from experiments.league.table import meetings_text, standings, table_text
 
@@ -99,6 +99,68 @@ def test_the_errors_hold_the_truth_nineteen_times_in_twenty(pairs, draws):
         ratings = rate(3, meetings)
         held += sum(abs(ratings.elo[player] - truth[player]) <= ratings.error(player) for player in range(3))
     assert held / (3 * tries) > 0.95 - 3 * math.sqrt(0.05 * 0.95 / tries)
+
+
+def random_league(seed: int, players: int, pairs: int, deviation: float) -> list[Meeting]:
+    """A round robin without draws between players of normal ratings."""
+    generator = np.random.default_rng(seed)
+    truth = generator.normal(0, deviation, players)
+    meetings = []
+    for first in range(players):
+        for second in range(first + 1, players):
+            win = 1 / (1 + math.exp(-(truth[first] - truth[second]) / ELO))
+            points = generator.binomial(2, win, pairs)
+            meetings.append(Meeting(first, second, tuple((float(one), 2) for one in points), 0))
+    return meetings
+
+
+@pytest.mark.parametrize(
+    ("seed", "players", "pairs", "deviation"),
+    [
+        (0, 10, 2000, 150),
+        (19, 20, 50, 200),
+        (12, 24, 500, 300),
+        (13, 24, 500, 300),
+        (15, 24, 50, 100),
+        (17, 24, 50, 100),
+    ],
+)
+def test_the_errors_of_a_large_league_are_those_of_the_invertible_problem(seed, players, pairs, deviation):
+    """Of ratings that are counted from the last player's: nothing common to all is left in them to be inverted.
+
+    In all but the first of these leagues rounding leaves an eigenvalue that is 0 above 1e-15 of the largest one."""
+    meetings = random_league(seed, players, pairs, deviation)
+    ratings = rate(players, meetings)
+    curvature, spread = np.zeros((2, players, players))
+    for one in meetings:
+        share = 1 / (1 + math.exp(-(ratings.elo[one.first] - ratings.elo[one.second]) / ELO))
+        squares = sum((points - 2 * share) ** 2 for points, _ in one.pairs) * pairs / (pairs - 1)
+        least = share * (1 - share) * (2 * pairs * unmet_share(pairs) / 1.959964) ** 2
+        gap = np.zeros(players)
+        gap[one.first], gap[one.second] = 1, -1
+        curvature += one.games * share * (1 - share) * np.outer(gap, gap)
+        spread += max(squares, least) * np.outer(gap, gap)
+    inverse = np.zeros((players, players))
+    inverse[:-1, :-1] = np.linalg.inv(curvature[:-1, :-1])
+    centred = np.eye(players) - 1 / players
+    covariance = ELO**2 * centred @ inverse @ spread @ inverse @ centred
+    assert ratings.covariance == pytest.approx(covariance, rel=1e-6, abs=1e-6)
+    assert ratings.covariance.sum(axis=1) == pytest.approx(np.zeros(players), abs=1e-6)
+    assert ratings.elo.mean() == pytest.approx(0, abs=1e-6)
+
+
+def test_groups_that_have_not_met_are_each_rated_as_if_alone():
+    group = random_league(2, 8, 30, 150)
+    beside = [Meeting(one.first + 8, one.second + 8, one.pairs, one.draws) for one in group]
+    alone, both = rate(8, group), rate(17, [*group, *beside])  # the last player has met nobody
+    assert alone.bounded
+    assert not both.bounded
+    assert both.elo[:8] == pytest.approx(both.elo[8:16], abs=1e-6)
+    assert both.elo[:8].mean() == pytest.approx(0, abs=1e-6)
+    # One draw more in every meeting changes little.
+    assert both.elo[:8] == pytest.approx(alone.elo, abs=20)
+    assert [both.error(player) for player in range(8)] == pytest.approx([alone.error(p) for p in range(8)], rel=0.1)
+    assert (both.elo[16], both.error(16)) == pytest.approx((0, 0), abs=1e-6)
 
 
 COUNTS = st.tuples(*[st.integers(0, 12)] * 3)

@@ -230,6 +230,13 @@ def test_time_is_a_limit(engine):
     assert engine.analyse(MIDDLE, time_ms=60).depth >= 1
 
 
+@pytest.mark.parametrize("limit", ["nodes", "depth", "time_ms"])
+@pytest.mark.parametrize("number", [0, -5, 1 << 63])
+def test_what_is_no_limit_is_refused_in_words(engine, limit, number):
+    with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
+        engine.analyse("startpos", **{limit: number})
+
+
 def test_stop_from_another_thread(engine):
     timer = threading.Timer(0.1, engine.stop)
     timer.start()
@@ -283,6 +290,21 @@ def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     engine.ready()
     time.sleep(0.15)
     assert engine.search(Limits(depth=5)).depth == 5
+
+
+def test_a_timer_that_is_left_does_not_stop_the_next_search(engine, monkeypatch):
+    """That of a `ponderhit` that came when the search was over, though it rings while the next one is made ready."""
+    engine.limit(Budget(600_000, 600_000))
+    left = engine.clock._timer
+
+    class RingingOnce(threading.Event):
+        def clear(self) -> None:
+            super().clear()
+            left.function(*left.args)
+
+    monkeypatch.setattr(engine, "_stopped", RingingOnce())
+    engine.ready()
+    assert not engine._stopped.is_set()
 
 
 def test_one_legal_move_takes_no_time(engine):

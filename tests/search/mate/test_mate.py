@@ -21,7 +21,7 @@ from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import new_position
-from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.sfen import get_sfen, move_from_usi, position_from_sfen
 from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
@@ -230,6 +230,27 @@ def test_what_is_no_position_is_refused_in_words(solver, tmp_path):
         Mate(file=file).run()
     with pytest.raises(ValueError, match="no position"):
         Mate().run()
+
+
+def test_a_position_may_have_moves(solver, capsys):
+    played = "3k5/9/4P4/9/9/9/9/9/9 w G2r2b3g4s4n4l17p 1 moves 6a5a"
+    for text in (played, f"sfen {played}"):
+        assert solver.solve(text).moves == ("G*5b",)
+    assert solver.solve("startpos moves 7g7f").status is MateStatus.NO_MATE
+    with pytest.raises(ValueError, match="move 2, 7g7f, is not legal"):
+        solver.solve("startpos moves 7g7f 7g7f")
+    Mate((played,)).run()
+    assert "mate in 1: G*5b" in capsys.readouterr().out
+
+
+def test_moves_before_a_problem_are_no_repetition():
+    there_and_back = "5i5h 5a5b 5h5i 5b5a"
+    pos = new_position()
+    set_problem(pos, f"startpos moves {there_and_back} {there_and_back}")
+    assert get_sfen(pos).split()[:3] == get_sfen(position_from_sfen("startpos")).split()[:3]
+    assert pos["ply"] == 0
+    set_problem(pos, "k8/9/9/9/9/9/6P2/9/6P1K b P 1 moves 1i1h 9a9b")  # two pawns on a file
+    assert get_sfen(pos) == "9/k8/9/9/9/9/6P2/8K/6P2 b P 3"
 
 
 def test_the_verb_solves_the_first_position_of_a_game_file(tmp_path, capsys):
