@@ -24,8 +24,8 @@ warm: $(INSTALLED)
 	$(BIN)/liteshogi warmup
 
 test: warm
-	# A file's tests in one process: what its fixtures make is made once.
-	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.
+	$(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow --timeout 7200
