@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from experiments.arena.process import GAMES, LOG
 
 FIRST, SECOND = "first", "second"
 """What a match's engines are called in ShogiArena's files; readers see other names."""
+WRITING_SECONDS = 2.0
+"""ShogiArena writes its files in place while progress and reports read them: what is spoilt longer is so for good."""
 
 
 def seat_names(engines: int) -> list[str]:
@@ -42,17 +45,16 @@ def read_results(directory: Path) -> list[Result]:
     database, schedule = directory / GAMES / "game.db", directory / GAMES / "schedule.json"
     if not database.is_file() or not schedule.is_file():
         return []
-    question = """select game_name, game_result, black.player_name, white.player_name
-    from game join player black on black.id = black_player_id join player white on white.id = white_player_id
-    order by game.id"""
-    try:
-        games = json.loads(schedule.read_text("utf-8"))["games"]
-        pairs = {game["game_id"]: game["pair_key"] for game in games}
-        seats = seat_names(len({game[colour] for game in games for colour in ("black", "white")}))
-        with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            rows = connection.execute(question).fetchall()
-    except (sqlite3.Error, ValueError, KeyError) as error:
-        raise OSError(f"{database}: {error!r}") from error
+    end = time.monotonic() + WRITING_SECONDS
+    while True:
+        try:
+            pairs, seats = _read_schedule(schedule)
+            rows = _read_games(database)
+            break
+        except OSError:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.05)
     results = []
     for game, ending, black, white in rows:
         points = None
@@ -65,6 +67,28 @@ def read_results(directory: Path) -> list[Result]:
             continue  # by an interrupt: it will be played
         results.append(Result(pairs.get(game) or game, points, ending, (first, second)))
     return results
+
+
+def _read_schedule(path: Path) -> tuple[dict[str, str], list[str]]:
+    """The pair of each game by its name, and the seats in their order."""
+    try:
+        games = json.loads(path.read_text("utf-8"))["games"]
+        pairs = {game["game_id"]: game["pair_key"] for game in games}
+        return pairs, seat_names(len({game[colour] for game in games for colour in ("black", "white")}))
+    except (ValueError, KeyError, TypeError) as error:
+        raise OSError(f"{path}: {error!r}") from error
+
+
+def _read_games(path: Path) -> list[tuple[str, str, str, str]]:
+    """Name, ending, black and white of each game."""
+    question = """select game_name, game_result, black.player_name, white.player_name
+    from game join player black on black.id = black_player_id join player white on white.id = white_player_id
+    order by game.id"""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute(question).fetchall()
+    except sqlite3.Error as error:
+        raise OSError(f"{path}: {error!r}") from error
 
 
 def pair_results(results: list[Result]) -> list[tuple[float, int]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from experiments.arena import results
 from experiments.arena.course import read_course
 from experiments.arena.results import read_results
 from experiments.report.games import MOVES, RATE, match_section
@@ -85,6 +87,21 @@ def test_a_paused_game_has_no_result_and_a_failed_one_no_points(tmp_path):
         database.executemany("update game set game_result = ? where id = ?", [("PAUSED", 1), ("ERROR", 2)])
     found = [(one.pair, one.points, one.ending) for one in read_results(folder)]
     assert found == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
+
+
+def test_a_schedule_is_read_once_it_has_been_written_whole(tmp_path, monkeypatch):
+    folder = play(tmp_path, 2)
+    schedule = folder / "games" / "schedule.json"
+    whole = schedule.read_text()
+    schedule.write_text(whole[:20])
+    writer = threading.Timer(0.2, schedule.write_text, (whole,))
+    writer.start()
+    assert [one.pair for one in read_results(folder)] == ["pair 0", "pair 0", "pair 1", "pair 1"]
+    writer.join()
+    monkeypatch.setattr(results, "WRITING_SECONDS", 0.1)
+    schedule.write_text("")
+    with pytest.raises(OSError, match=r"schedule\.json: JSONDecodeError"):
+        read_results(folder)
 
 
 def test_a_report_draws_the_course(tmp_path):
