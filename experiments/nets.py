@@ -210,8 +210,8 @@ def export(
 
     {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions,
     {weights}, the file beside it, of a header, {positions} of test vectors, and of an nn.bin {architecture, fv_scale,
-    cp_per_logit, untold_fv_scale, untold_cp_per_logit}: the FV_SCALE that keeps the network's scale best, that scale,
-    and what readers take that are told no FV_SCALE.
+    kept_cp_per_logit, cp_per_logit, untold_fv_scale, untold_cp_per_logit}: the FV_SCALE that keeps the network's scale
+    best, what it makes of it, that scale, and what readers take that are told no FV_SCALE.
     draw: whether a policy-value network's draw head becomes an output. overwrite: whether a file that is there is
     replaced. Raises OSError or ValueError in words.
     """
@@ -269,14 +269,16 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
     from export.nnue import nearest_fv_scale, nnue_architecture, write_nnue
 
     size = write_nnue(network, output)
-    untold = load_network(output).output_divisor
+    fv_scale, untold = nearest_fv_scale(network), load_network(output).output_divisor
+    per_logit = network.output_divisor / network.logit_per_output
     return {
         "format": "nn.bin",
         "architecture": str(nnue_architecture(network)),
-        "fv_scale": nearest_fv_scale(network),
+        "fv_scale": fv_scale,
+        "kept_cp_per_logit": per_logit / fv_scale,
         "cp_per_logit": network.cp_per_logit,
         "untold_fv_scale": untold,
-        "untold_cp_per_logit": network.output_divisor / network.logit_per_output / untold,
+        "untold_cp_per_logit": per_logit / untold,
         "bytes": size,
     }
 

@@ -47,7 +47,7 @@ def fold_file(
     if positions < 1:
         raise ValueError(f"--positions {positions}: at least one position is needed")
     if cp_per_logit is not None and not 0 < cp_per_logit < math.inf:
-        raise ValueError(f"--cp-per-logit {cp_per_logit}: must be more than 0")
+        raise ValueError(f"--cp-per-logit {cp_per_logit}: a finite number above 0 is needed")
     checkpoint, output, data = Path(checkpoint), Path(output), as_paths(data)
     truth = output.with_suffix(".float.safetensors")
     for path in (output, truth) if keep_float else (output,):

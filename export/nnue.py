@@ -26,6 +26,9 @@ from search.evaluation.nnue_file import (
 )
 from search.machine.files import check_output, require_file, write_atomically
 
+LARGEST_FV_SCALE = 128
+"""Of YaneuraOu's option."""
+
 
 def nnue_architecture(net: EvalNetwork) -> Architecture:
     """The layout that a network takes in an nn.bin. Raises ValueError in words for one that has no place there."""
@@ -73,11 +76,11 @@ def write_nnue(net: EvalNetwork, path: Path | str) -> int:
 
 
 def nearest_fv_scale(net: EvalNetwork) -> int:
-    """The whole FV_SCALE, at least 1, at which the values that YaneuraOu takes are nearest to the network's centipawns.
+    """The FV_SCALE of YaneuraOu's at which the values that it takes are nearest to the network's centipawns.
 
     It divides as `net.output_divisor` does, dropping the remainder, but has no further factor.
     """
-    return max(1, round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)))
+    return min(max(round(net.output_divisor / (net.logit_per_output * net.cp_per_logit)), 1), LARGEST_FV_SCALE)
 
 
 def import_nnue(source: Path, output: Path, fv_scale: int | None = None, overwrite: bool = False) -> dict[str, Any]:

@@ -52,7 +52,8 @@ class Command:
             text = f"{found['architecture']}; set YaneuraOu's FV_SCALE to {found['fv_scale']}"
             if found["fv_scale"] != found["untold_fv_scale"]:
                 text += (
-                    f", the nearest to the network's {found['cp_per_logit']:.0f} cp a logit: readers that are not told "
-                    f"take {found['untold_fv_scale']}, and so {found['untold_cp_per_logit']:.0f} cp a logit"
+                    f", which has {found['kept_cp_per_logit']:.0f} cp a logit, the nearest to the network's "
+                    f"{found['cp_per_logit']:.0f}: readers that are not told take {found['untold_fv_scale']}, and so "
+                    f"{found['untold_cp_per_logit']:.0f} cp a logit"
                 )
         print(f"{self.output}: {found['bytes']:,} bytes, {text}")

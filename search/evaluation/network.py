@@ -140,8 +140,8 @@ def _check(net: EvalNetwork) -> None:
     factor = net.logit_per_output * net.cp_per_logit
     require(
         _FACTOR_RANGE[0] <= factor <= _FACTOR_RANGE[1],
-        f"logit_per_output * cp_per_logit is {factor:g} centipawns per output; "
-        f"{_FACTOR_RANGE[0]:g} to {_FACTOR_RANGE[1]:g} can be computed",
+        f"cp_per_logit {net.cp_per_logit:g}: at logit_per_output {net.logit_per_output:g}, "
+        f"{_FACTOR_RANGE[0] / net.logit_per_output:g} to {_FACTOR_RANGE[1] / net.logit_per_output:g} can be computed",
     )
     require(isinstance(net.provenance, dict), "provenance must be a JSON object")
     require(isinstance(net.rows, np.ndarray) and net.rows.ndim == 2, "rows must be a table, int16 [features, N]")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.sweep.configuration import read_configuration
 from liteshogi import __main__ as front_door
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +109,12 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
         if "://" not in target and not target.startswith(("mailto:", "#")):
             assert (path.parent / target.split("#")[0]).exists(), f"{path.name}: {target}"
+
+
+def test_the_example_of_a_sweep_is_one(tmp_path: Path) -> None:
+    (example,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs/sweep.md").read_text(encoding="utf-8"), re.M | re.S)
+    (tmp_path / "sweep.toml").write_text(example, encoding="utf-8")
+    assert read_configuration(tmp_path / "sweep.toml").spaces
 
 
 RUNNING = [path for path in DOCUMENTS if MARKED.search(path.read_text(encoding="utf-8"))]

@@ -107,7 +107,7 @@ def test_the_fv_scale_that_is_told_keeps_centipawns(
     Export(str(net), tmp_path / "nn.bin").run()
     told = capsys.readouterr().out
     assert f"FV_SCALE to {fv_scale}" in told
-    readers = f"network's {cp_per_logit:.0f} cp a logit: readers that are not told take 16, and so 600 cp a logit"
+    readers = f"network's {cp_per_logit:.0f}: readers that are not told take 16, and so 600 cp a logit"
     assert (readers in told) == (fv_scale != 16)
     import_nnue(tmp_path / "nn.bin", again, fv_scale)
     import_nnue(tmp_path / "nn.bin", untold)
@@ -119,6 +119,17 @@ def test_the_fv_scale_that_is_told_keeps_centipawns(
     Export(str(again), tmp_path / "copy.bin", json=True).run()
     assert json.loads(capsys.readouterr().out)["fv_scale"] == fv_scale
     assert (tmp_path / "copy.bin").read_bytes() == (tmp_path / "nn.bin").read_bytes()
+
+
+@pytest.mark.parametrize(("cp_per_logit", "fv_scale", "kept"), [(50.0, 128, 75), (20000.0, 1, 9600)])
+def test_an_fv_scale_is_one_that_yaneuraou_takes(
+    cp_per_logit: float, fv_scale: int, kept: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(tmp_path / "network.safetensors", made("k_p"), {"cp_per_logit": cp_per_logit})
+    fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
+    Export(str(tmp_path / "net.safetensors"), tmp_path / "nn.bin").run()
+    words = f"FV_SCALE to {fv_scale}, which has {kept} cp a logit, the nearest to the network's {cp_per_logit:.0f}:"
+    assert words in capsys.readouterr().out
 
 
 def test_an_nnue_has_no_onnx_form(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ WRONG = [
     ({"output_divisor": 0}, "output_divisor 0"),
     ({"logit_per_output": float("nan")}, "logit_per_output must be a positive number"),
     ({"cp_per_logit": -1.0}, "cp_per_logit must be a positive number"),
-    ({"logit_per_output": 1e8}, "centipawns per output"),
+    ({"logit_per_output": 1e8}, "cp_per_logit .*: at logit_per_output 1e.08, .* can be computed"),
     ({"rows": np.zeros((1710, 40), np.int16)}, "rows of 40 lanes"),
     ({"rows": np.zeros((1709, 32), np.int16)}, r"rows must be int16 \[1710, 32\]"),
     ({"bias": np.zeros(32, np.int32)}, r"bias must be int16 \[32\], found int32"),
