@@ -32,8 +32,8 @@ Names of the C library's functions (`time`, `index`) are no namespaces either, b
 system: the compiler tells.
 """
 _MACROS = """
-    L_ctermid L_cuserid L_tmpnam P_tmpdir errno far hyper i386 interface linux near pascal sched_priority small stderr stdin
-    stdout unix
+    L_ctermid L_cuserid L_tmpnam P_tmpdir errno far hyper i386 interface linux near pascal sched_priority small stderr
+    stdin stdout unix
 """
 """Those of compilers, of windows.h, and of the headers that `evaluation.h` includes, that a name without parentheses
 calls; but for names in capitals, as such macros mostly are."""
