@@ -13,7 +13,7 @@ from lite.records.file import RecordFile
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
 
-POSITIONS = 40_000
+POSITIONS = 20_000
 
 
 @pytest.fixture

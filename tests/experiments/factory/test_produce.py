@@ -53,9 +53,10 @@ def check_whole(folder: Path, jobs: int) -> None:
     assert description["totals"]["positions"] == sum(job % 5 for job in range(jobs))
 
 
-def test_ten_kills_lose_and_repeat_nothing(tmp_path):
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_lose_and_repeat_nothing(tmp_path, kills):
     folder, draw = tmp_path / "data", random.Random(5)
-    for kill in range(10):
+    for kill in range(kills):
         before = lines_of(folder)
         process = start(folder, 100_000, 2)
         end = time.monotonic() + 60

@@ -24,6 +24,7 @@ from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.games import match_section
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
+from liteshogi.__main__ import _run
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
@@ -353,11 +354,9 @@ def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tm
         (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
     ],
 )
-def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_path):
-    command = [sys.executable, "-m", "liteshogi", "match", "default", "default", "-o", str(tmp_path / "m"), *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith(words)
+def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_path, capsys):
+    assert _run(["match", "default", "default", "-o", str(tmp_path / "m"), *options]) == 1
+    assert capsys.readouterr().err.startswith(words)
     assert not (tmp_path / "m").exists()
 
 

@@ -218,6 +218,7 @@ def without_times(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in report["generations"]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 def test_a_killed_command_goes_on(tmp_path, capsys):
     (tmp_path / "config.json").write_text('{"kind": "dense", "width": 8, "batch-size": 64, "epochs": 1}')

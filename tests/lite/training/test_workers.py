@@ -109,7 +109,8 @@ def process_of_rank(launcher: int, rank: int) -> int:
 
 
 @linux
-@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
 def test_the_end_of_one_is_the_end_of_all(endless, records: Path, rank: int) -> None:
     process, folder = endless
     os.kill(process_of_rank(process.pid, rank), signal.SIGKILL)
