@@ -29,7 +29,7 @@ def shorter(tmp_path, monkeypatch):
 @pytest.mark.timeout(600)
 def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
     output = tmp_path / "demo"
-    Demo(output=output, epochs=2, nodes=300, json=True).run()
+    Demo(output=output, epochs=4, nodes=300, json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert figures["accuracy"]["demo"] > 0.55
     assert figures["accuracy"]["default"] > figures["accuracy"]["material"]
