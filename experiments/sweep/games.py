@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from experiments.games.match import CountedMatch
 from experiments.results import NET, Line, Results
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
 from experiments.verb import Verbs
+from search.evaluation.network_file import load_network
 
 NODES, TIME = "games", "timed games"
 """Kinds of results."""
 OPPONENT = "opponent"
+MATCHES = "matches"
+"""In the folder of the sweep."""
 KEPT = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")
 
 
@@ -53,6 +58,45 @@ def _positions(net: Line) -> float:
     return float(net["options"].get("positions") or "inf")
 
 
+def check_play(play: Play, told: Path, folder: Path) -> None:
+    """Raises OSError, or ValueError in words that begin with the file `told`, where no match could be played so: that
+    would be known when all nets were trained."""
+    match = CountedMatch(
+        play.opponent,
+        play.opponent,
+        nodes=play.nodes,
+        games=play.games,
+        openings=Path(play.openings) if play.openings else None,
+        win_score=play.win_score,
+        output=folder / MATCHES,
+    )
+    try:
+        load_network(play.opponent)
+        match.check()
+        match.lines()
+    except ValueError as error:
+        raise ValueError(f"{told}: play: {error}") from None
+
+
+def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
+    """ValueError where games have been played otherwise. Older lines tell the opponent and its nodes alone."""
+    given = _deciding(play)
+    for (kind, _, _), line in results.lines.items():
+        if kind in (NODES, TIME):
+            was = line.get("play", {"opponent": line["opponent"], "nodes": line["opponent_nodes"]})
+            for name, value in was.items():
+                if value != given.get(name):
+                    raise ValueError(
+                        f"{folder}: its games were played with {name} = {value!r}, not {given.get(name)!r}; go on with "
+                        "that, or use another -o"
+                    )
+
+
+def _deciding(play: Play) -> Line:
+    """What decides which games a net plays, if it does."""
+    return {name: value for name, value in asdict(play).items() if name != "near"}
+
+
 def play_games(results: Results, play: Play, measures: Measures, folder: Path) -> Iterator[Line]:
     """The games that have not been played yet, net by net: lines of results as they are kept. Raises as `Verbs.run`."""
     nets = [line for (kind, _, _), line in results.lines.items() if kind == NET]
@@ -78,7 +122,7 @@ def _opponent_speed(nets: Sequence[Line], results: Results, play: Play, measures
 
 
 def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder: Path, verbs: Verbs) -> Line:
-    place = folder / "matches" / f"{net['name']}-{net['seed']}-{kind.replace(' ', '-')}"
+    place = folder / MATCHES / f"{net['name']}-{net['seed']}-{kind.replace(' ', '-')}"
     words = ["match", net["net"], play.opponent, "-o", str(place), "--json", "--games", str(play.games)]
     words += ["--nodes", str(nodes), "--second-nodes", str(play.nodes), "--win-score", str(play.win_score)]
     words += ["--openings", play.openings] if play.openings else []
@@ -86,6 +130,6 @@ def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder
         pass  # what a killed sweep has left running there has ended
     printed, taken = verbs.run(words)
     report = json.loads(printed)
-    told = {"nodes": nodes, "opponent": play.opponent, "opponent_nodes": play.nodes}
+    told = {"nodes": nodes, "opponent": play.opponent, "opponent_nodes": play.nodes, "play": _deciding(play)}
     results.add(kind, net["name"], net["seed"], {name: report[name] for name in KEPT} | told | taken)
     return results.lines[kind, net["name"], net["seed"]]

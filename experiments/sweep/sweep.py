@@ -17,7 +17,7 @@ from experiments.results import NET, Line, Results
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import Configuration, Play, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
-from experiments.sweep.games import play_games
+from experiments.sweep.games import check_play, play_games, refuse_other_play
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
@@ -58,14 +58,19 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
     """
     configuration = read_configuration(sweep.configuration)
     workers = _workers(sweep, configuration)
+    play = configuration.play if sweep.games else None
+    if play is not None:
+        check_play(play, sweep.configuration, sweep.output)
     with FolderLock(sweep.output):
         results = Results(sweep.output / RESULTS)
         _check_files(sweep, configuration, results)
+        if play is not None:
+            refuse_other_play(results, play, sweep.output)
         _keep_configuration(sweep, configuration, results)
         _describe(configuration, results)
         failed = _work(sweep, configuration, workers, results)
-        if sweep.games and configuration.play is not None:
-            _play(sweep, configuration, configuration.play, results)
+        if play is not None:
+            _play(sweep, configuration, play, results)
         _keep_tables(sweep, results)
     points = sum(kind == NET for kind, _, _ in results.lines)
     return {
@@ -182,11 +187,9 @@ def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Res
     kept = sweep.output / CONFIGURATION
     measured = any(kind == NET for kind, _, _ in results.lines) or any((sweep.output / POINTS).glob("*/tests.json"))
     if kept.exists() and measured:
-        before = read_configuration(kept)
-        for name in ("measures", "play"):
-            was, given = getattr(before, name), getattr(configuration, name)
-            if was is not None and was != given:
-                raise ValueError(f"{sweep.output}: its points were measured with {was}, not {given}; use another -o")
+        was, given = read_configuration(kept).measures, configuration.measures
+        if was != given:
+            raise ValueError(f"{sweep.output}: its points were measured with {was}, not {given}; use another -o")
     write_atomically(kept, sweep.configuration.read_bytes())
 
 
