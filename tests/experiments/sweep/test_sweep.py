@@ -55,6 +55,22 @@ def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> 
     assert run_sweep(sweep)["points"] == 0
 
 
+def test_the_measures_of_before_are_known_where_the_folder_s_own_file_was_edited(
+    tmp_path: Path, invented: list[str]
+) -> None:
+    text, out = TRAIN + MEASURE + "[[space]]\nwidth = [32]\n", tmp_path / "out"
+    run_sweep(Sweep(described(tmp_path, text), out, workers=1))
+    described(out, text.replace("y.hcpe", "z.hcpe"))
+    with pytest.raises(ValueError, match=r"measured with .*'y.hcpe'.*, not .*'z.hcpe'"):
+        run_sweep(Sweep(out / "sweep.toml", out, workers=1))
+    described(out, text)
+    (out / RESULTS).write_text("".join(line for line in (out / RESULTS).open() if '"net"' in line))  # an older sweep's
+    described(tmp_path, text.replace("y.hcpe", "z.hcpe"))
+    with pytest.raises(ValueError, match="were measured with"):
+        run_sweep(Sweep(tmp_path / "sweep.toml", out, workers=1))
+    assert run_sweep(Sweep(out / "sweep.toml", out, workers=1))["points"] == len(invented) == 1
+
+
 @pytest.mark.parametrize("changed", ["v.hcpe3", "y.hcpe", "d.hcpe"])
 def test_a_sweep_does_not_go_on_by_other_files(
     tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, changed: str
@@ -232,7 +248,8 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
             assert time.monotonic() < end
             time.sleep(0.02)
         process.kill()
-    kept = {line["label"] for line in map(json.loads, (tmp_path / "out" / "points.jsonl").read_text().splitlines())}
+    found = Results(tmp_path / "out" / RESULTS).lines
+    kept = {line["label"] for (kind, _, _), line in found.items() if kind == "net"}
     assert 0 < len(kept) < 8
     before = lines()
     table = (tmp_path / "out" / "table.md").read_text()
@@ -241,7 +258,7 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
         assert process.wait(200) == 0
     after = lines()[len(before) :]
     assert not [line for line in after if line.partition(" ")[2] in kept]
-    assert len(Results(tmp_path / "out" / "points.jsonl").lines) == 8
+    assert Counter(kind for kind, _, _ in Results(tmp_path / "out" / RESULTS).lines) == {"measures": 1, "net": 8}
     # Of the two that were under way no step that had ended was done again.
     assert max(Counter(lines()).values()) <= 2
     assert sum(count - 1 for count in Counter(lines()).values()) <= 2
@@ -330,7 +347,7 @@ def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick:
     assert list(report["failed"]) == ["lite dims 4,2"]
     results = Results(tmp_path / "out" / "points.jsonl")
     kinds = Counter(kind for kind, _, _ in results.lines)
-    assert kinds == {"data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "opponent": 1}
+    assert kinds == {"measures": 1, "data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "opponent": 1}
     dense = next(line for line in results.lines.values() if line.get("label", "").startswith("dense width"))
     assert dense["shape"] == [32, 1, 8, 1]
     assert dense["evaluation_ns"] > 0
