@@ -2,12 +2,13 @@
 opponent.
 
 Equal time is told in nodes: each searches as many as its measured speed allows in the time that the opponent takes for
-its own. So a busy machine has no say, and equal commands play equal games.
+its own, on the machine that plays. So a busy machine has no say, and equal commands play equal games.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,11 +18,13 @@ from experiments.results import NET, Line, Results
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
 from experiments.verb import Verbs
+from lite.datasets.provenance import machine_of, program
 from search.evaluation.network_file import load_network
 
 NODES, TIME = "games", "timed games"
 """Kinds of results."""
-OPPONENT = "opponent"
+SPEED = "speed"
+"""Kind of the lines of nets that were timed on another machine than the one that plays, or not at all."""
 MATCHES = "matches"
 """In the folder of the sweep."""
 KEPT = ("games", "wins", "draws", "losses", "points", "elo", "elo_low", "elo_high")
@@ -42,8 +45,13 @@ def who_plays(nets: Sequence[Line], near: float) -> list[Line]:
     """Those near the front of the sweep's own nets, and then all that were made elsewhere.
 
     What others have learnt from more, or a curve over positions from less, says nothing of what options are worth.
+    Nanoseconds of different machines do not compare, so each has a front of its own.
     """
-    return [*near_front(of_most_positions(nets), near), *(net for net in nets if not net["options"])]
+    groups: dict[str, list[Line]] = defaultdict(list)
+    for net in of_most_positions(nets):
+        groups[machine_of(net)].append(net)
+    front = [net for group in groups.values() for net in near_front(group, near)]
+    return [*front, *(net for net in nets if not net["options"])]
 
 
 def of_most_positions(nets: Sequence[Line]) -> list[Line]:
@@ -100,25 +108,28 @@ def _deciding(play: Play) -> Line:
 def play_games(results: Results, play: Play, measures: Measures, folder: Path) -> Iterator[Line]:
     """The games that have not been played yet, net by net: lines of results as they are kept. Raises as `Verbs.run`."""
     nets = [line for (kind, _, _), line in results.lines.items() if kind == NET]
-    verbs = Verbs()
+    verbs, here = Verbs(), program()
+
+    def speed(net: str) -> int:
+        return _speed(net, nets, results, measures, here)
+
     for net in who_plays(nets, play.near):
         if net["net"] == play.opponent:
             continue
         if results.find(NODES, net["name"], net["seed"]) is None:
             yield _play(NODES, net, play, play.nodes, results, folder, verbs)
         if results.find(TIME, net["name"], net["seed"]) is None:
-            speed = _opponent_speed(nets, results, play, measures)
-            yield _play(TIME, net, play, max(1, round(play.nodes * net["nps"] / speed)), results, folder, verbs)
+            nodes = round(play.nodes * speed(net["net"]) / speed(play.opponent))
+            yield _play(TIME, net, play, max(1, nodes), results, folder, verbs)
 
 
-def _opponent_speed(nets: Sequence[Line], results: Results, play: Play, measures: Measures) -> int:
-    """Its nodes a second, timed once: among the nets where it is one of them, so that all are timed alike."""
-    for net in nets:
-        if net["net"] == play.opponent:
-            return int(net["nps"])
-    if results.find(OPPONENT, play.opponent) is None:
-        results.add(OPPONENT, play.opponent, 0, time_network(play.opponent, measures.repeats, measures.recorded))
-    return int(results.lines[OPPONENT, play.opponent, 0]["nps"])
+def _speed(net: str, nets: Sequence[Line], results: Results, measures: Measures, here: Line) -> int:
+    """Nodes a second of a net on this machine, `here`: as the sweep has timed it, or timed once more."""
+    for line in (*(one for one in nets if one["net"] == net), results.find(SPEED, net)):
+        if line is not None and machine_of(line) == machine_of(here):
+            return int(line["nps"])
+    results.add(SPEED, net, 0, time_network(net, measures.repeats, measures.recorded) | here)
+    return int(results.lines[SPEED, net, 0]["nps"])
 
 
 def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder: Path, verbs: Verbs) -> Line:

@@ -347,7 +347,7 @@ def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick:
     assert list(report["failed"]) == ["lite dims 4,2"]
     results = Results(tmp_path / "out" / "points.jsonl")
     kinds = Counter(kind for kind, _, _ in results.lines)
-    assert kinds == {"measures": 1, "data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "opponent": 1}
+    assert kinds == {"measures": 1, "data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "speed": 1}
     dense = next(line for line in results.lines.values() if line.get("label", "").startswith("dense width"))
     assert dense["shape"] == [32, 1, 8, 1]
     assert dense["evaluation_ns"] > 0

@@ -55,6 +55,7 @@ def test_games_are_played_once_net_by_net_at_the_speed_that_the_sweep_has_timed(
         return json.dumps(STANDING), {"seconds": 1.0, "cpu_seconds": 1.0}
 
     monkeypatch.setattr(Verbs, "run", run)
+    monkeypatch.setattr(games, "program", lambda: {"cpu": "One CPU", "kernel": "avx2"})
     configuration = read_configuration(
         described(tmp_path, TRAIN + MEASURE + '[play]\nopponent = "default"\nnodes = 300\n' + GRID)
     )
@@ -70,11 +71,47 @@ def test_games_are_played_once_net_by_net_at_the_speed_that_the_sweep_has_timed(
     assert not list(play_games(results, play, configuration.measures, tmp_path))
     assert [words[1:3] for words in played] == [["own", "default"]] * 2
     assert {words[words.index("--second-nodes") + 1] for words in played} == {"300"}
-    monkeypatch.setattr(games, "time_network", lambda *_: {"nps": 500})
     results.lines.pop(("net", "peer", 0))
     results.lines.pop(("timed games", point.name, 0))
+    monkeypatch.setattr(games, "time_network", lambda *_: {"nps": 500})
     assert [line["nodes"] for line in play_games(results, play, configuration.measures, tmp_path)] == [1200]
-    assert results.lines["opponent", "default", 0]["nps"] == 500
+    assert results.lines["speed", "default", 0]["nps"] == 500
+
+
+def test_equal_time_is_that_of_the_machine_that_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sweep that others have timed nets for: what was timed there is timed once more, once."""
+    timed: list[str] = []
+
+    def time_network(net: str, *_: object) -> dict[str, int]:
+        timed.append(net)
+        return {"nps": 3000 if net == "own" else 1500}
+
+    monkeypatch.setattr(games, "time_network", time_network)
+    monkeypatch.setattr(Verbs, "run", lambda *_: (json.dumps(STANDING), {}))
+    configuration = read_configuration(described(tmp_path, POINT + "[play]\nnodes = 300\n"))
+    results, play, point = Results(tmp_path / RESULTS), configuration.play, configuration.point({"width": 32})
+    assert play is not None
+    results.add("net", point.name, 0, figures_of(point) | {"net": "own", "nps": 9000, "cpu": "fast"})
+    results.add("net", "peer", 0, figures_of(point) | {"net": "default", "options": {}, "nps": 1500, "cpu": "slow"})
+
+    def play_on(cpu: str) -> list[int]:
+        monkeypatch.setattr(games, "program", lambda: {"cpu": cpu, "kernel": "avx2"})
+        results.lines.pop(("timed games", point.name, 0), None)
+        return [line["nodes"] for line in play_games(results, play, configuration.measures, tmp_path)]
+
+    assert play_on("slow")[-1] == 600
+    assert play_on("slow") == [600]
+    assert timed == ["own"]
+    assert play_on("a third") == [600]
+    assert timed == ["own", "own", "default"]
+
+
+def test_each_machine_has_a_front_of_its_own() -> None:
+    def net(cpu: str, cost: int, loss: float) -> dict[str, Any]:
+        return {"cpu": cpu, "kernel": "avx2", "evaluation_ns": cost, "d1_rmse": loss, "options": {"width": 8}}
+
+    front = [net("fast", 20, 0.1), net("slow", 40, 0.2)]
+    assert who_plays([*front, net("slow", 41, 0.3)], 0.002) == front
 
 
 @pytest.mark.parametrize(
