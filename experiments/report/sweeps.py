@@ -78,7 +78,9 @@ def _effects(run: str, pairs: Sequence[Pair], kinds: Sequence[str]) -> Chart:
     rows = []
     for pair in pairs:
         kind, shape = pair.base["options"]["kind"], "-".join(map(str, pair.base["shape"]))
-        told = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind, "ns more": pair.cost}
+        told = {"change": pair.words, "of": f"{kind} {shape}", "kind": kind}
+        if pair.cost is not None:
+            told["ns more"] = pair.cost
         rows.append(told | around(MORE, pair.d1, pair.error))
     return intervals(f"{run}: what one option does to d1-RMSE, all else equal", rows, "change", MORE, "kind", kinds)
 

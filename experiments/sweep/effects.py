@@ -12,6 +12,7 @@ from typing import Any
 from experiments.markdown import markdown_table
 from experiments.results import Line
 from experiments.sweep.configuration import in_brief
+from lite.datasets.provenance import machine_of
 from lite.networks.build import CONFIGS
 
 CURVE = "positions"
@@ -45,8 +46,10 @@ class Pair:
         return float((self.changed["d1_rmse_error"] ** 2 + self.base["d1_rmse_error"] ** 2) ** 0.5)
 
     @property
-    def cost(self) -> float:
-        """Nanoseconds that the change adds to an evaluation."""
+    def cost(self) -> float | None:
+        """Nanoseconds that the change adds to an evaluation; None: different machines timed the two."""
+        if machine_of(self.changed) != machine_of(self.base):
+            return None
         return float(self.changed["evaluation_ns"] - self.base["evaluation_ns"])
 
 
@@ -98,9 +101,15 @@ def effects_as_markdown(pairs: Sequence[Pair]) -> str:
     return markdown_table(list(groups.values()), COLUMNS)
 
 
+def _cost_of(pairs: list[Pair]) -> str:
+    """Of the pairs that one machine has timed."""
+    costs = [pair.cost for pair in pairs if pair.cost is not None]
+    return f"{fmean(costs):+.0f}" if costs else ""
+
+
 COLUMNS: list[tuple[str, Callable[[list[Pair]], str]]] = [
     ("change", lambda pairs: pairs[0].words),
     ("pairs", lambda pairs: str(len(pairs))),
     ("d1-RMSE", lambda pairs: f"{fmean(pair.d1 for pair in pairs):+.4f} +- {fmean(pair.error for pair in pairs):.4f}"),
-    ("ns", lambda pairs: f"{fmean(pair.cost for pair in pairs):+.0f}"),
+    ("ns", _cost_of),
 ]

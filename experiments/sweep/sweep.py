@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ from experiments.factory.jobs import run_jobs
 from experiments.progress import Progress
 from experiments.results import NET, Line, Results
 from experiments.sweep.budgets import budgets_as_markdown
-from experiments.sweep.configuration import Configuration, Play, Point, read_configuration
+from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
-from experiments.sweep.games import play_games
+from experiments.sweep.games import check_play, play_games, refuse_other_play
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
+from experiments.toml_file import typed
 from lite.amounts import amount
 from lite.datasets.provenance import sha256_of
 from search.evaluation.shipped import network_file
@@ -32,6 +33,8 @@ from search.machine.interrupt import ends_as_interrupts, interrupt_flag
 
 CONFIGURATION, RESULTS, TABLE = "sweep.toml", "points.jsonl", "table.md"
 """In the folder of the sweep."""
+MEASURES = ("measures", "all")
+"""Kind and name of the line that tells what nets are measured on."""
 
 
 @dataclass(frozen=True)
@@ -58,14 +61,19 @@ def run_sweep(sweep: Sweep) -> dict[str, Any]:
     """
     configuration = read_configuration(sweep.configuration)
     workers = _workers(sweep, configuration)
+    play = configuration.play if sweep.games else None
+    if play is not None:
+        check_play(play, sweep.configuration, sweep.output)
     with FolderLock(sweep.output):
         results = Results(sweep.output / RESULTS)
         _check_files(sweep, configuration, results)
+        if play is not None:
+            refuse_other_play(results, play, sweep.output)
         _keep_configuration(sweep, configuration, results)
         _describe(configuration, results)
         failed = _work(sweep, configuration, workers, results)
-        if sweep.games and configuration.play is not None:
-            _play(sweep, configuration, configuration.play, results)
+        if play is not None:
+            _play(sweep, configuration, play, results)
         _keep_tables(sweep, results)
     points = sum(kind == NET for kind, _, _ in results.lines)
     return {
@@ -179,15 +187,22 @@ def _workers(sweep: Sweep, configuration: Configuration) -> int:
 
 def _keep_configuration(sweep: Sweep, configuration: Configuration, results: Results) -> None:
     """Beside the results; ValueError if those that are there were measured otherwise."""
-    kept = sweep.output / CONFIGURATION
     measured = any(kind == NET for kind, _, _ in results.lines) or any((sweep.output / POINTS).glob("*/tests.json"))
-    if kept.exists() and measured:
-        before = read_configuration(kept)
-        for name in ("measures", "play"):
-            was, given = getattr(before, name), getattr(configuration, name)
-            if was is not None and was != given:
-                raise ValueError(f"{sweep.output}: its points were measured with {was}, not {given}; use another -o")
-    write_atomically(kept, sweep.configuration.read_bytes())
+    before, given = _measures_before(sweep.output, results), configuration.measures
+    if measured and before not in (None, given):
+        raise ValueError(f"{sweep.output}: its points were measured with {before}, not {given}; use another -o")
+    if results.find(*MEASURES) is None or before != given:
+        results.add(*MEASURES, 0, {"of": asdict(given)})
+    write_atomically(sweep.output / CONFIGURATION, sweep.configuration.read_bytes())
+
+
+def _measures_before(folder: Path, results: Results) -> Measures | None:
+    """By the last line that tells them; the configuration beside may have been edited since. It is asked where the
+    sweep was begun by a version that kept no such line."""
+    if line := results.find(*MEASURES):
+        return typed(Measures, line["of"], str(folder / RESULTS))
+    kept = folder / CONFIGURATION
+    return read_configuration(kept).measures if kept.exists() else None
 
 
 def _check_files(sweep: Sweep, configuration: Configuration, results: Results) -> None:

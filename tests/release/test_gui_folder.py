@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -66,3 +68,59 @@ def test_a_first_start_without_python_says_so_and_starts_nothing(folder: Path, t
     assert (done.returncode, done.stdout) == (1, "")
     assert "Python 3.11 or later is missing" in done.stderr
     assert not (folder / "engine").exists()
+
+
+SET_UP = ["venv", "wheel", "dependencies", "warmup"]
+STAND_IN = f"""#!/bin/sh
+case "$*" in
+    "-c "*) exec {sys.executable} "$@" ;;
+    *venv*) echo venv >>said; rm -rf engine; mkdir -p engine/bin; cp "$0" engine/bin/python ;;
+    *no-index*) echo wheel >>said; sleep ${{HANGS:-1}}; touch engine/liteshogi ;;
+    *constraint*) echo dependencies >>said ;;
+    *warmup*) echo warmup >>said; exec test -e engine/liteshogi ;;
+    *) echo an engine ;;
+esac
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> dict[str, str]:
+    """An environment whose Python tells the folder's `said` what it was called for."""
+    python = tmp_path / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    python.parent.mkdir()
+    python.write_text(STAND_IN)
+    python.chmod(0o755)
+    return {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def start_until_the_wheel(folder: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
+    start = [folder / "LiteShogi.sh"]
+    first = subprocess.Popen(
+        start, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=environment, start_new_session=True
+    )
+    while not ((folder / "said").exists() and "wheel" in (folder / "said").read_text()):
+        assert first.poll() is None
+        time.sleep(0.01)
+    return first
+
+
+@posix
+def test_of_two_first_starts_one_sets_up_and_both_play(folder: Path, stand_in: dict[str, str]) -> None:
+    with start_until_the_wheel(folder, stand_in) as first:
+        second = subprocess.run([folder / "LiteShogi.sh"], capture_output=True, text=True, timeout=60, env=stand_in)
+        assert (first.communicate(timeout=60)[0], second.stdout) == ("an engine\n", "an engine\n")
+    assert (folder / "said").read_text().split() == SET_UP
+    by_hand = stand_in | {"HANGS": "0"}
+    subprocess.run([folder / "setup.sh"], capture_output=True, check=True, timeout=60, env=by_hand)
+    assert (folder / "said").read_text().split() == 2 * SET_UP
+
+
+@posix
+def test_a_first_start_that_was_killed_holds_nobody_up(folder: Path, stand_in: dict[str, str]) -> None:
+    with start_until_the_wheel(folder, stand_in | {"HANGS": "100"}) as first:
+        os.killpg(first.pid, signal.SIGKILL)
+    second = subprocess.run(
+        [folder / "LiteShogi.sh"], capture_output=True, text=True, timeout=60, env=stand_in | {"HANGS": "0"}
+    )
+    assert second.stdout == "an engine\n"
+    assert (folder / "said").read_text().split() == [*SET_UP[:2], *SET_UP]

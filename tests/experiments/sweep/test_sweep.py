@@ -10,21 +10,15 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from experiments import verb
 from experiments.factory.jobs import Stopped
 from experiments.results import Results
-from experiments.sweep import games
 from experiments.sweep.configuration import Configuration, Point, read_configuration
-from experiments.sweep.games import near_front, play_games, who_plays
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
-from experiments.sweep.work import SweepWorker
 from experiments.verb import Verbs
 from lite.datasets.provenance import sha256_of
 from liteshogi.commands.sweep import Command
@@ -38,21 +32,6 @@ SPACES = (
     '[[space]]\nkind = ["dense"]\nwidth = { low = 32, high = 256, step = 32 }\n'
     '[[space]]\nkind = ["lite"]\ndims = [[4, 2, 8], [8, 4, 8]]\nlearning-rate = { low = 0.1, high = 1, log = true }\n'
 )
-
-
-@pytest.fixture
-def invented(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Points that cost nothing; the labels of those that were done."""
-    done: list[str] = []
-
-    def measured(_: SweepWorker, point: Point) -> dict[str, Any]:
-        done.append(point.label)
-        if point.options.get("width") == 64:
-            raise ValueError("no net\nof this width")
-        return figures_of(point)
-
-    monkeypatch.setattr(SweepWorker, "_measured", measured)
-    return done
 
 
 def test_a_peer_that_was_measured_stays_that_net(tmp_path: Path) -> None:
@@ -74,6 +53,22 @@ def test_measures_can_be_mended_until_something_was_measured(tmp_path: Path) -> 
     assert run_sweep(sweep)["points"] == 0  # there are no such positions
     described(tmp_path, TRAIN + MEASURE.replace("y.hcpe", "z.hcpe") + '[[peer]]\nname = "p"\nnet = "default"\n')
     assert run_sweep(sweep)["points"] == 0
+
+
+def test_the_measures_of_before_are_known_where_the_folder_s_own_file_was_edited(
+    tmp_path: Path, invented: list[str]
+) -> None:
+    text, out = TRAIN + MEASURE + "[[space]]\nwidth = [32]\n", tmp_path / "out"
+    run_sweep(Sweep(described(tmp_path, text), out, workers=1))
+    described(out, text.replace("y.hcpe", "z.hcpe"))
+    with pytest.raises(ValueError, match=r"measured with .*'y.hcpe'.*, not .*'z.hcpe'"):
+        run_sweep(Sweep(out / "sweep.toml", out, workers=1))
+    described(out, text)
+    (out / RESULTS).write_text("".join(line for line in (out / RESULTS).open() if '"net"' in line))  # an older sweep's
+    described(tmp_path, text.replace("y.hcpe", "z.hcpe"))
+    with pytest.raises(ValueError, match="were measured with"):
+        run_sweep(Sweep(tmp_path / "sweep.toml", out, workers=1))
+    assert run_sweep(Sweep(out / "sweep.toml", out, workers=1))["points"] == len(invented) == 1
 
 
 @pytest.mark.parametrize("changed", ["v.hcpe3", "y.hcpe", "d.hcpe"])
@@ -253,7 +248,8 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
             assert time.monotonic() < end
             time.sleep(0.02)
         process.kill()
-    kept = {line["label"] for line in map(json.loads, (tmp_path / "out" / "points.jsonl").read_text().splitlines())}
+    found = Results(tmp_path / "out" / RESULTS).lines
+    kept = {line["label"] for (kind, _, _), line in found.items() if kind == "net"}
     assert 0 < len(kept) < 8
     before = lines()
     table = (tmp_path / "out" / "table.md").read_text()
@@ -262,7 +258,7 @@ def test_a_killed_sweep_goes_on_and_repeats_nothing_that_is_done(tmp_path: Path)
         assert process.wait(200) == 0
     after = lines()[len(before) :]
     assert not [line for line in after if line.partition(" ")[2] in kept]
-    assert len(Results(tmp_path / "out" / "points.jsonl").lines) == 8
+    assert Counter(kind for kind, _, _ in Results(tmp_path / "out" / RESULTS).lines) == {"measures": 1, "net": 8}
     # Of the two that were under way no step that had ended was done again.
     assert max(Counter(lines()).values()) <= 2
     assert sum(count - 1 for count in Counter(lines()).values()) <= 2
@@ -301,62 +297,6 @@ def test_a_failing_verb_says_its_last_words() -> None:
     printed, taken = Verbs(cores).run(["--version"])
     assert printed.startswith("liteshogi ")
     assert taken.keys() == {"seconds", "cpu_seconds"}
-
-
-@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1), st.integers(0, 4))
-def test_near_the_front_is_what_little_money_does_not_beat(pairs: list[tuple[int, int]], near: int) -> None:
-    nets = [{"evaluation_ns": cost, "d1_rmse": float(loss)} for cost, loss in pairs]
-    found = near_front(nets, near)
-    for net in nets:
-        best = min(one["d1_rmse"] for one in nets if one["evaluation_ns"] <= net["evaluation_ns"])
-        assert (net in found) == (net["d1_rmse"] <= best + near)
-
-
-def test_nets_made_elsewhere_and_a_curve_over_positions_set_no_bar() -> None:
-    def net(name: str, cost: float, loss: float, **options: Any) -> dict[str, Any]:
-        return {"name": name, "seed": 0, "evaluation_ns": cost, "d1_rmse": loss, "options": options}
-
-    own = [net("small", 50, 0.13, positions=20), net("large", 90, 0.11, positions=20)]
-    poor = [net("dear and poor", 99, 0.12, positions=20), net("of few", 40, 0.128, positions=5)]
-    peers = [net("better and cheaper", 40, 0.09), net("poor", 200, 0.2)]
-    assert who_plays([*peers, *own, *poor], 0.002) == [*own, *peers]
-    of_all = net("of all the data", 90, 0.11, width=64)
-    assert who_plays([*own, of_all, *peers], 0.002) == [of_all, *peers]
-    assert who_plays(peers, 0.002) == peers
-
-
-def test_games_are_played_once_net_by_net_at_the_speed_that_the_sweep_has_timed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    played: list[list[str]] = []
-    standing = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "points": 1.0}
-    standing |= {"elo": 0.0, "elo_low": None, "elo_high": None}
-
-    def run(_: Verbs, words: list[str]) -> tuple[str, dict[str, float]]:
-        played.append(words)
-        return json.dumps(standing), {"seconds": 1.0, "cpu_seconds": 1.0}
-
-    monkeypatch.setattr(Verbs, "run", run)
-    configuration = read_configuration(
-        described(tmp_path, TRAIN + MEASURE + '[play]\nopponent = "default"\nnodes = 300\n' + GRID)
-    )
-    results = Results(tmp_path / "points.jsonl")
-    point = configuration.point({"width": 32})
-    results.add("net", point.name, 0, figures_of(point) | {"net": "own", "nps": 2000})
-    results.add("net", "peer", 0, figures_of(point) | {"net": "default", "options": {}, "nps": 1000})
-    play = configuration.play
-    assert play is not None
-    first = next(play_games(results, play, configuration.measures, tmp_path))
-    assert (first["kind"], results.find("timed games", point.name)) == ("games", None)
-    assert [line["nodes"] for line in play_games(results, play, configuration.measures, tmp_path)] == [600]
-    assert not list(play_games(results, play, configuration.measures, tmp_path))
-    assert [words[1:3] for words in played] == [["own", "default"]] * 2
-    assert {words[words.index("--second-nodes") + 1] for words in played} == {"300"}
-    monkeypatch.setattr(games, "time_network", lambda *_: {"nps": 500})
-    results.lines.pop(("net", "peer", 0))
-    results.lines.pop(("timed games", point.name, 0))
-    assert [line["nodes"] for line in play_games(results, play, configuration.measures, tmp_path)] == [1200]
-    assert results.lines["opponent", "default", 0]["nps"] == 500
 
 
 @pytest.fixture(scope="module")
@@ -407,7 +347,7 @@ def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick:
     assert list(report["failed"]) == ["lite dims 4,2"]
     results = Results(tmp_path / "out" / "points.jsonl")
     kinds = Counter(kind for kind, _, _ in results.lines)
-    assert kinds == {"data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "opponent": 1}
+    assert kinds == {"measures": 1, "data": 3, "failed": 1, "net": 2, "games": 2, "timed games": 2, "speed": 1}
     dense = next(line for line in results.lines.values() if line.get("label", "").startswith("dense width"))
     assert dense["shape"] == [32, 1, 8, 1]
     assert dense["evaluation_ns"] > 0

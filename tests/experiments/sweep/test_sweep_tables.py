@@ -124,6 +124,22 @@ def test_one_option_at_a_time_is_told_from_its_default(tmp_path: Path) -> None:
     assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
 
 
+def test_nanoseconds_of_different_machines_are_not_subtracted(tmp_path: Path) -> None:
+    configuration = read_configuration(described(tmp_path, TRAIN + MEASURE + GRID))
+
+    def net(cpu: str, cost: float, hidden: int, king: str) -> dict[str, Any]:
+        point = configuration.point({"width": 32, "hidden": [hidden], "king": king})
+        return figures_of(point) | {"cpu": cpu, "evaluation_ns": cost}
+
+    def told(*nets: dict[str, Any]) -> dict[str, str]:
+        return {cells["change"]: cells["ns"] for cells in cells_of(effects_as_markdown(pairs_of(nets)))}
+
+    here = [net("fast", 40, 8, "none"), net("fast", 50, 8, "zones")]
+    assert told(*here, net("slow", 40, 16, "none")) == {"hidden 8 to 16": "", "king none to zones": "+10"}
+    there = [net("slow", 40, 16, "none"), net("a third", 90, 16, "zones")]
+    assert told(*here, *there)["king none to zones"] == "+10"
+
+
 def test_sizes_by_hand() -> None:
     found = sizes(random_network("piece_square", 64, (16,), 2))
     rows = found["bytes"] - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1)
