@@ -94,6 +94,8 @@ class PairWorker:
         return pair_product(games, begun)
 
     def _is_balanced(self, opening: str) -> bool:
+        if self._duel.is_over(opening):
+            return False
         pos = self._position
         set_game(pos, *split_moves(opening))
         code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
