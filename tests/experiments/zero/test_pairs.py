@@ -90,7 +90,9 @@ def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> 
     for changes, words in (
         ({"second": "default"}, "one is played by PUCT and one by alpha-beta, whose nodes do not compare"),
         ({"nodes": 0, "depth": 3}, "net.onnx: is played by PUCT, of which --nodes are counted"),
-        ({"nodes": 1}, "--nodes are counted, 2 at least"),
+        ({"nodes": 1}, "--nodes are counted, 2 to 65,535"),
+        ({"nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
+        ({"second_nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
         ({"first_option": ("C_init=100",)}, "--first-option C_init=100: a PUCT player in this process has no options"),
     ):
         with pytest.raises(ValueError, match=words):
