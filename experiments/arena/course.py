@@ -28,7 +28,8 @@ MOST_OVER = 0.95
 """Of the games; later there is nothing left to tell."""
 _GAMES = """select game.id, initial_position_sfen, black.player_name
 from game join player black on black.id = black_player_id where game_result != 'PAUSED' order by game.id"""
-_SCORES = "select eval from game_move where game_id = ? order by ply"
+_SCORES = "select eval from game_move where game_id = ? and next_move != 516 order by ply"
+"""Without the row that ends a game, whose move is rsshogi's MOVE_END: a report does without that library."""
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,7 @@ class Place:
     start: int
     """Its first byte there."""
     stop: int
+    counts: Counts
 
 
 def read_entries(path: Path) -> Iterator[tuple[int, Counts]]:
@@ -130,7 +131,7 @@ def read_stops(path: Path) -> dict[int, int]:
 def read_places(path: Path) -> Iterator[Place]:
     """Of the jobs of all whole lines of a ledger, likewise."""
     for line in _whole_lines(path):
-        yield Place(line["job"], line["shard"], line["start"], line["stop"])
+        yield Place(*(line[name] for name in _FIELDS))
 
 
 def _whole_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -90,11 +90,23 @@ class CountedGames:
         """Random moves, at least and at most."""
         return self.random_plies or ((0, 0) if self.openings else FROM_START)
 
+    def ending(self) -> Ending:
+        """When a game is over."""
+        return Ending(max_moves=self.max_plies, win_score=self.win_score)
+
     def lines(self) -> tuple[str, ...]:
-        """The openings, each once. ValueError if equal games would be needed to play so many."""
-        lines = ("startpos",) if self.openings is None else tuple(dict.fromkeys(read_openings(self.openings)))
+        """The openings, each once. ValueError if equal games would be needed to play so many, or as `read_lines`."""
+        lines = self.read_lines()
         self.check_lines(lines)
         return lines
+
+    def read_lines(self) -> tuple[str, ...]:
+        """The same, however many. Raises OSError, or ValueError that names a line from which no game can be played: it
+        would else be found when others have been."""
+        if self.openings is None:
+            return ("startpos",)
+        behind = replace(self.ending(), max_moves=self.max_plies - self.plies()[0])  # random moves count, too
+        return tuple(dict.fromkeys(read_openings(self.openings, behind)))
 
     def check_lines(self, lines: tuple[str, ...]) -> None:
         """Raises ValueError if equal games would be needed to play so many from these openings, each of which is there
@@ -134,8 +146,7 @@ class CountedGames:
                 f"{first.net} and {second.net}: one is played by PUCT and one by alpha-beta, whose nodes do not "
                 "compare; play them by the clock: --byoyomi MILLISECONDS"
             )
-        ending = Ending(max_moves=self.max_plies, win_score=self.win_score)
-        rest = (ending, lines, self.plies(), self.balance, self.played_out, self.seed)
+        rest = (self.ending(), lines, self.plies(), self.balance, self.played_out, self.seed)
         return PairTask(first.player, second.player, *rest)
 
     def described(self, lines: tuple[str, ...], players: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from experiments.factory.ledger import read_places
 from experiments.factory.shards import LEDGER
+from experiments.games.pairs import COLOURS, UNMOVED
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -43,7 +44,7 @@ from search.rules.shogi import BLACK
 
 
 def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int:
-    """Write every game into `kif/` of the folder, as `PAIR-GAME.kifu` (UTF-8); returns how many.
+    """Write every game that has a move into `kif/` of the folder, as `PAIR-GAME.kifu` (UTF-8); returns how many.
 
     names_of: what readers call the first and the second player of a pair, by its number. The first is black in the
     first game. Raises OSError or ValueError in words.
@@ -52,6 +53,8 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
     place.mkdir(exist_ok=True)
     written = 0
     for one in read_places(folder / LEDGER):
+        if one.start == one.stop:
+            continue
         shard = folder / f"shard_{one.shard:05}.{HCPE3}"
         with complaints_about(shard), open(shard, "rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -61,27 +64,28 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
                 )
             file.seek(one.start)
             raw = file.read(one.stop - one.start)
+        unmoved = [one.counts.get(f"{UNMOVED} as {colour}") for colour in COLOURS.values()]
+        numbers = [number for number, missing in enumerate(unmoved, 1) if not missing]
         try:
-            games = list(_games(raw, names_of(one.job), f"{shard}: pair {one.job}"))
+            games = list(_games(raw, numbers, names_of(one.job), f"{shard}: pair {one.job}"))
         except ValueError as error:
             raise ValueError(
                 f"{shard}: bytes {one.start} to {one.stop} are no games of a pair ({error}); restore it from a copy"
             ) from None
-        for number, game in enumerate(games, 1):
+        for number, game in zip(numbers, games, strict=True):
             write_atomically(place / f"{one.job + 1:05}-{number}.kifu", kif_text(game).encode())
             written += 1
     return written
 
 
-def _games(raw: bytes, names: tuple[str, str], place: str) -> Iterator[Game]:
-    """The games of a pair, out of its hcpe3."""
+def _games(raw: bytes, numbers: Sequence[int], names: tuple[str, str], place: str) -> Iterator[Game]:
+    """The games of a pair that have these numbers, 1 and 2, out of its hcpe3."""
     at = 0
-    while at < len(raw):
+    for number in numbers:
         header = np.frombuffer(raw, game_dtype, 1, at)[0]
         at += game_dtype.itemsize
         builder = GameBuilder(place, _sfen(header["hcp"]))
-        builder.names = list(names)
-        names = names[::-1]
+        builder.names = list(names if number == 1 else names[::-1])
         for _ in range(int(header["moves"])):
             row = np.frombuffer(raw, move_dtype, 1, at)[0]
             at += move_dtype.itemsize + int(row["candidates"]) * candidate_dtype.itemsize
@@ -90,6 +94,8 @@ def _games(raw: bytes, names: tuple[str, str], place: str) -> Iterator[Game]:
             if score or not int(header["result"]) & ZERO_IS_NO_SCORE:
                 builder.comment(score_comment(score, PLAYER))
         yield builder.finish("", _outcome(int(header["result"])))
+    if at < len(raw):
+        raise ValueError(f"{len(raw) - at} bytes follow the last")
 
 
 def _outcome(result: int) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.games.game import ENDINGS, MATE, UNFINISHED, game_dtype, rules_end
+from experiments.games.player import Ending
 from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import do_move, new_position
@@ -53,10 +55,14 @@ class Openings:
         return None
 
 
-def read_openings(path: Path) -> tuple[str, ...]:
+def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
     """The openings of a file, one a line: `startpos moves ...`, `sfen SFEN moves ...` or an SFEN, perhaps behind
-    `position`; empty lines and those that begin with # say nothing. OSError, or ValueError that names the line."""
-    lines, pos = [], new_position()
+    `position`; empty lines and those that begin with # say nothing.
+
+    With an `ending`, games with it are to be played from every one. OSError, or ValueError that names the line."""
+    lines, pos, game = [], new_position(), np.zeros(1, game_dtype)[0]
+    if ending is not None:
+        ending.write(game)
     for number, text in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         line = text.strip().removeprefix("position ").strip()
         if not line or line.startswith("#"):
@@ -65,7 +71,15 @@ def read_openings(path: Path) -> tuple[str, ...]:
             set_game(pos, *split_moves(line))
         except ValueError as error:
             raise ValueError(f"{path} line {number}: {error}") from None
+        if ending is not None and (over := _over(pos, game)) != UNFINISHED:
+            raise ValueError(f"{path} line {number}: no move is left to be played ({ENDINGS[over]}); leave it out")
         lines.append(line)
     if not lines:
         raise ValueError(f"{path}: holds no opening; write one SFEN or `startpos moves ...` a line")
     return tuple(lines)
+
+
+def _over(pos: np.void, game: np.void) -> int:
+    """How a game is over before its first move; UNFINISHED if it is not."""
+    ending = int(rules_end(pos, game)[0])
+    return MATE if ending == UNFINISHED and not list_moves(pos) else ending

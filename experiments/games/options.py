@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments.games.player import Player, PuctPlayer
 from experiments.nets import as_player
+from lite.records.formats import MOST_VISITS
 from search.alphabeta.bench import search_signature
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
 from search.evaluation.network_file import load_network
@@ -123,8 +124,11 @@ def read_player(command: str, options: Sequence[str], nodes: int, depth: int, fl
 
 
 def _puct_player(net: Path, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
-    if depth or nodes < 2:
-        raise ValueError(f"{net}: is played by PUCT, of which --nodes are counted, 2 at least, and no --depth")
+    if depth or not 2 <= nodes <= MOST_VISITS:
+        raise ValueError(
+            f"{net}: is played by PUCT, of which --nodes are counted, 2 to {MOST_VISITS:,} as records have room for, "
+            "and no --depth"
+        )
     if options:
         raise ValueError(f"{flag} {options[0]}: a PUCT player in this process has no options")
     return NamedPlayer(PuctPlayer(net.read_bytes(), nodes), str(net), {})

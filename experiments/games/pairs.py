@@ -23,6 +23,8 @@ BALANCE_NODES = 2000
 """Of the search that says whether random moves have left an opening balanced."""
 OUTCOMES = {1.0: "wins", 0.5: "draws", 0.0: "losses"}
 COLOURS = {BLACK: "black", WHITE: "white"}
+UNMOVED = "without a move"
+"""Of games that a search has proved at their first position: records have nothing of them."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ class PairWorker:
         return pair_product(games, begun)
 
     def _is_balanced(self, opening: str) -> bool:
+        if self._duel.is_over(opening):
+            return False
         pos = self._position
         set_game(pos, *split_moves(opening))
         code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
@@ -118,9 +122,13 @@ def pair_product(games: Iterable[PlayedGame], begun: float) -> Product:
     counts: Counter[str] = Counter()
     content = b""
     for game in games:
-        content += game.hcpe3() if len(game.moves) else b""
+        colour = COLOURS[game.first_colour]
+        if len(game.moves):
+            content += game.hcpe3()
+        else:
+            counts[f"{UNMOVED} as {colour}"] += 1
         counts.update(game.counts())
-        counts[f"{OUTCOMES[game.points]} as {COLOURS[game.first_colour]}"] += 1
+        counts[f"{OUTCOMES[game.points]} as {colour}"] += 1
         counts["nodes of first"] += game.nodes[0]
         counts["nodes of second"] += game.nodes[1]
     return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})

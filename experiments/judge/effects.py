@@ -77,8 +77,9 @@ def measure_effects(options: EffectOptions, judging: Judging) -> dict[str, Any]:
     `pairs` are all that the folder holds, also those of more `rounds` before.
     `base` and `doubled` are the mean MEASURES of the search as it is, with its nodes and with twice as many.
     `parameters` is {name: {value, moved, worth, worth_error, moves, moves_error, loss, loss_error, cost, cost_error}}:
-    what moving it up by `moved` is worth by the win rate, by the moves, and by what they lose, and what a node then
-    takes longer, in hundredths of a doubling, errors being standard errors over positions.
+    what moving it up by `moved`, half the way from the one search to the other, is worth by the win rate, by the moves,
+    and by what they lose, and what a node then takes longer, in hundredths of a doubling, errors being standard errors
+    over positions.
     Raises OSError or ValueError in words, KeyboardInterrupt.
     """
     check_numbers(options, "rounds", "nodes")
@@ -122,7 +123,11 @@ class Design:
         self.changes = dict(changes)
         self._seed = seed
         self.centre = np.array([self.changes.get(one.name, one.default) for one in parameters], np.int64)
-        self.moved = np.array([1 if one.step == 1 else max(1, round(reach * one.step)) for one in parameters], np.int64)
+        far = np.array([1 if one.step == 1 else max(1, round(reach * one.step)) for one in parameters], np.int64)
+        bounds = [one.low for one in parameters], [one.high for one in parameters]
+        self._low, self._high = (np.clip(self.centre + sign * far, *bounds) for sign in (-1, 1))
+        self.moved = (self._high - self._low) / 2
+        """f8 (parameters,): half the way from down to up, which a bound may have cut short."""
 
     def signs(self, place: int, number: int) -> np.ndarray:
         """i8 (parameters,): 1 where the first search of the pair has the number moved up, else -1."""
@@ -130,10 +135,8 @@ class Design:
 
     def values(self, signs: np.ndarray) -> dict[str, int]:
         """The search's parameters, kept within their bounds."""
-        moved = (self.centre + signs * self.moved).tolist()
-        return self.changes | {
-            one.name: min(max(value, one.low), one.high) for one, value in zip(self.parameters, moved, strict=True)
-        }
+        moved = np.where(signs > 0, self._high, self._low).tolist()
+        return self.changes | dict(zip((one.name for one in self.parameters), moved, strict=True))
 
 
 class Results:

@@ -98,7 +98,7 @@ class Loop:
         self.self_play(self.first, self.output, self.positions, seed).check()
         self.match(self.first, self.first, self.output, self.gate_games, seed, self.test()).check()
         if self.openings is not None:
-            self._check_openings(self.openings)
+            self._check_openings()
         if self.yardstick:
             record_files(self.yardstick)
         for net in (self.first, *self.against):
@@ -110,11 +110,13 @@ class Loop:
             elif kind is not Kind.VALUE or net in self.against:
                 raise ValueError(f"{net}: is {kind.value}, which does not play here; give a folded one")
 
-    def _check_openings(self, openings: Path) -> None:
-        """Raises ValueError or OSError if they are too few for a generation's matches, before it has played and learnt.
+    def _check_openings(self) -> None:
+        """Raises ValueError or OSError if a generation's matches cannot be played from them, before it has played and
+        learnt.
 
         How many come again is a matter of the seed, too, so each generation's are drawn."""
-        lines = tuple(dict.fromkeys(read_openings(openings)))
+        gate = self.match(self.first, self.first, self.output, self.gate_games, self.game_seed(1))
+        lines = gate.read_lines()
         for name in ("gate_games", "against_games") if self.against else ("gate_games",):
             games = getattr(self, name)
             for generation in range(1, self.generations + 1):

@@ -13,6 +13,8 @@ from lite.datasets.provenance import UNKNOWN, machine_of, program_of
 
 UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError)
 """What figures of another program, or of none, lead to where they are drawn."""
+_LIMITS = ("nodes", "depth", "second_nodes", "second_depth")
+"""Of a move: 0 says that there is none, as where the option is left out."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def origin_of(run: str, description: dict[str, Any]) -> Origin:
 
 def command_of(description: dict[str, Any]) -> str:
     """The command in words of the description: the nets by name, those of players with their options, and the options
-    that are set; files by their digests."""
+    that are set, a number of 0 among them, which may be no default; files by their digests."""
     options = dict(description["options"])
     pair = [options.pop(f"{which}_option", {}) for which in ("first", "second")]
     chosen = chain(options.pop("players", pair), repeat({}))
@@ -92,7 +94,7 @@ def command_of(description: dict[str, Any]) -> str:
     for net, own in zip(description["nets"], chosen, strict=False):
         words.append(shlex.quote(" ".join([str(net.get("name")), *(f"{name}={value}" for name, value in own.items())])))
     for name, value in options.items():
-        if value:
+        if value or (type(value) in (int, float) and name not in _LIMITS):
             shown = " ".join(map(str, value)) if isinstance(value, list) else value
             shown = f"sha256:{shown[:12]}" if name == "openings" else shown
             words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {shown}"))

@@ -22,13 +22,10 @@ from experiments.zero.exploration import Exploration
 from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import network_bytes, open_network
 from experiments.zero.search import search_together
-from lite.records.formats import HCPE3
+from lite.records.formats import HCPE3, MOST_VISITS
 from search.machine.bounds import check_numbers
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
-
-MOST_PLAYOUTS = 65535
-"""hcpe3 has 16 bits for the visits of a move."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,8 @@ class ZeroSelfPlay:
         least, most = self.random_plies
         if not 0 <= least <= most:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
-        if not 2 <= self.playouts <= MOST_PLAYOUTS:
-            raise ValueError(f"--playouts {self.playouts}: choose 2 to {MOST_PLAYOUTS:,}")
+        if not 2 <= self.playouts <= MOST_VISITS:
+            raise ValueError(f"--playouts {self.playouts}: choose 2 to {MOST_VISITS:,}")
         if not 1e-3 <= self.policy_temperature <= 1e3:
             raise ValueError(f"--policy-temperature {self.policy_temperature}: choose 0.001 to 1000")
         if not 0 <= self.played_out <= 1:

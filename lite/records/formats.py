@@ -37,6 +37,8 @@ psv_dtype = np.dtype(
 game_dtype = np.dtype([("hcp", np.uint8, 32), ("moves", "<u2"), ("result", np.uint8), ("opponent", np.uint8)])
 move_dtype = np.dtype([("move", "<u2"), ("score", "<i2"), ("candidates", "<u2")])
 candidate_dtype = np.dtype([("move", "<u2"), ("visits", "<u2")])
+MOST_VISITS = 65535
+"""Of a candidate."""
 
 POSITION_BYTES = {HCPE: hcpe_dtype.itemsize, PSV: psv_dtype.itemsize}
 

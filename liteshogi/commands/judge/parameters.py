@@ -51,7 +51,7 @@ def as_text(report: dict[str, Any]) -> str:
     )
     for name, row in rows:
         lines.append(
-            f"{name:28s} {row['value']:6d} {row['moved']:+6d} {row['worth']:+7.1f} +- {row['worth_error']:4.1f} "
+            f"{name:28s} {row['value']:6d} {row['moved']:+6g} {row['worth']:+7.1f} +- {row['worth_error']:4.1f} "
             f"{row['moves']:+7.1f} +- {row['moves_error']:4.1f} {row['loss']:+7.1f} +- {row['loss_error']:4.1f} "
             f"{row['cost']:+7.1f} +- {row['cost_error']:4.1f}"
         )

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rsshogi.core import Move
 
 from experiments.arena import results
 from experiments.arena.course import read_course
@@ -19,6 +20,7 @@ from search.score import score_of_rate, win_rate
 BLACK_FIRST = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 WHITE_FIRST = BLACK_FIRST.replace(" b ", " w ")
 FAR = score_of_rate(0.8)
+ANY_MOVE = int(Move.from_usi("7g7f"))
 NAMES = {1: "first", 2: "second"}
 
 
@@ -33,7 +35,7 @@ def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK
         database.execute(
             "create table game (id, game_name, game_result, initial_position_sfen, black_player_id, white_player_id)"
         )
-        database.execute("create table game_move (game_id, ply, eval)")
+        database.execute("create table game_move (game_id, ply, next_move, eval)")
         for number in range(2 * pairs):
             black, white = (1, 2) if number % 2 == 0 else (2, 1)
             key = {"game_id": f"g{number}", "pair_key": f"pair {number // 2}", "black": NAMES[black]}
@@ -44,8 +46,9 @@ def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK
             scores = [blacks[min(ply // 2, 1)] if ply % 2 == 0 else -FAR for ply in range(length)]
             if " w " in sfen:
                 scores = [-score if score else score for score in scores]
-            moves = [(number, *one) for one in enumerate(scores)]
-            database.executemany("insert into game_move values (?, ?, ?)", moves)
+            moves = [(number, ply, ANY_MOVE, score) for ply, score in enumerate(scores)]
+            moves.append((number, length, int(Move.MOVE_END), None))  # ShogiArena ends every game with such a row
+            database.executemany("insert into game_move values (?, ?, ?, ?)", moves)
     (games / "schedule.json").write_text(json.dumps({"games": schedule}))
     return folder
 
@@ -70,6 +73,11 @@ def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
     rates = sorted(one.win_rate for one in read_course(folder))
     far = win_rate(FAR)  # black's, who is the first player; who begins sees no more than even in one game
     assert rates == pytest.approx([far - (far - 0.5) / 20, far])
+
+
+@pytest.mark.parametrize(("length", "moments"), [(9, 0), (10, 2)])
+def test_the_row_that_ends_a_game_is_no_move(tmp_path, length, moments):
+    assert len(read_course(play(tmp_path, 10, length=length))) == moments
 
 
 def test_few_games_tell_nothing_and_a_spoilt_file_is_named(tmp_path):

@@ -252,6 +252,24 @@ def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they
     assert replace(task, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
 
 
+@pytest.mark.parametrize(("number", "random_plies"), [(21, (0, 0)), (18, (3, 4))])
+def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(match, tmp_path, number, random_plies):
+    """Its own move number and the random moves, at the least, come to more than the longest game."""
+    path = tmp_path / "openings.sfen"
+    path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
+    late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+        play_counted_match(late)
+    assert not late.output.exists()
+    assert play_counted_match(replace(late, max_plies=21))["games"] == 4
+
+
+def test_random_moves_that_end_a_game_are_drawn_again():
+    player = Player(material_network(), nodes=10)
+    worker = PairTask(player, player, Ending(max_moves=7), ("startpos",), (6, 12), 100, 0.0, 1).open()
+    assert all(worker.run(number).counts["positions"] == 2 for number in range(8))
+
+
 def test_what_is_compiled_is_no_part_of_a_pairs_time():
     code = """
 from experiments.games.game import play_game

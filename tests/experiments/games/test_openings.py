@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.games.openings import read_openings
+from experiments.games.player import Ending
 
 LINES = ("startpos", "startpos moves 7g7f 3c3d", "4k4/9/9/9/9/9/9/5R3/8K b - 1")
 
@@ -18,3 +19,25 @@ def test_openings_are_read_whatever_editor_wrote_them(tmp_path: Path, encoding: 
     path = tmp_path / "openings.txt"
     path.write_bytes(end.join((*LINES, "# 平手", "")).encode(encoding))
     assert read_openings(path) == LINES
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("4k4/9/9/9/9/9/9/5R3/8K b - 321", "move limit"),
+        ("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1", "mate"),
+        ("k8/2K6/1G7/9/9/9/9/9/9 w - 1", "mate"),  # not in check, and without a move, which loses, too
+        ("+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200", "declaration"),
+        (f"startpos moves {3 * '2h3h 8b7b 3h2h 7b8b '}", "sennichite"),
+    ],
+)
+def test_an_opening_that_leaves_no_move_to_play_is_named_where_games_begin_from_it(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    path = tmp_path / "openings.sfen"
+    path.write_text(f"# known\n{LINES[0]}\n{line}\n")
+    assert read_openings(path) == (LINES[0], line.strip())
+    with pytest.raises(ValueError, match=rf"openings\.sfen line 3: no move is left to be played \({words}\); leave"):
+        read_openings(path, Ending())
+    path.write_text(LINES[2].removesuffix("1") + "320")
+    assert len(read_openings(path, Ending())) == 1

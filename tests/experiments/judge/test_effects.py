@@ -83,6 +83,15 @@ def test_pairs_are_mirrored_and_keep_within_bounds():
     assert near.signs(0, 1).tolist() == signs.tolist() != near.signs(0, 2).tolist()
 
 
+def test_what_a_number_is_moved_by_is_what_its_bounds_leave():
+    """Of one that stands at its upper bound, half of the way down; `worth` is of half the way from down to up."""
+    chosen = chosen_parameters(("razor_base", "futility_margin"), 100_000)
+    design = Design(chosen, {"razor_base": chosen[0].high}, 4.0, 1)
+    assert design.moved.tolist() == [2 * chosen[0].step, 4 * chosen[1].step]
+    up, down = design.values(np.array([1, 1])), design.values(np.array([-1, -1]))
+    assert design.moved.tolist() == [(up[one.name] - down[one.name]) / 2 for one in chosen]
+
+
 def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
     parameters = chosen_parameters(NAMES, NODES)
     design, results = Design(parameters, {}, 4.0, 1), Results(40, 10)

@@ -414,6 +414,14 @@ def test_openings_that_are_too_few_for_a_match_are_said_before_a_folder_is_made(
     assert not (tmp_path / "new").exists()
 
 
+def test_openings_from_which_no_match_can_be_played_are_said_before_a_folder_is_made(tmp_path):
+    """Self-play passes over them."""
+    (tmp_path / "openings.sfen").write_text("startpos\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - 321\n")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+        run_loop(replace(LOOP, output=tmp_path / "new", openings=tmp_path / "openings.sfen"), TRAINING)
+    assert not (tmp_path / "new").exists()
+
+
 def test_no_generation_finds_at_its_gate_that_openings_come_again(tmp_path):
     """Which openings come again is another matter with each generation's seed."""
     (tmp_path / "openings.sfen").write_text("startpos moves 7g7f\nstartpos moves 2g2f\n")

@@ -260,6 +260,15 @@ def test_players_stand_with_their_options_in_the_command() -> None:
     assert command_of(told) == "liteshogi match 'a b.safetensors lmr=3' default --random-plies 6 12"
 
 
+def test_numbers_of_zero_stand_in_the_command() -> None:
+    """The command would else have their defaults, which are others."""
+    options = {"nodes": 20, "depth": 0, "second_nodes": 0, "second_depth": 3, "random_plies": [0, 0], "balance": 0}
+    options |= {"played_out": 0.0, "seed": 0, "gauntlet": False, "names": [], "gain": None}
+    told = {"verb": "match", "nets": [{"name": "a"}, {"name": "b"}], "options": options}
+    words = "--nodes 20 --second-depth 3 --random-plies 0 0 --balance 0 --played-out 0.0 --seed 0"
+    assert command_of(told) == f"liteshogi match a b {words}"
+
+
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
     section = training_section({"mine": training})
     loss, accuracy, calibration, by_ply = section.charts

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.games.kif import write_pairs
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.pairs import PairTask
 from experiments.games.player import Ending, PuctPlayer
@@ -42,6 +43,23 @@ def test_a_match_is_counted_and_goes_on(onnx_file: Path, tmp_path: Path) -> None
     assert len(found.positions) == whole["positions"]
 
 
+def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(onnx_file: Path, tmp_path: Path) -> None:
+    """A mate in one, which the first player's playouts are enough to prove and the second's are not; so either's game
+    as black is the one that has moves, and both, or none."""
+    path = tmp_path / "openings.sfen"
+    path.write_text("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1\n")
+    rest = {"games": 2, "max_plies": 9, "random_plies": (0, 0), "openings": path}
+    for nodes, others, black in ((200, 2, {2: "b"}), (2, 200, {1: "a"}), (2, 2, {1: "a", 2: "b"}), (200, 200, {})):
+        folder = tmp_path / f"{nodes} {others}"
+        report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))
+        assert report["games"] == 2
+        assert write_pairs(folder, lambda _: ("a", "b")) == len(black)
+        told = {one.name: one.read_text(encoding="utf-8") for one in (folder / "kif").iterdir()}
+        assert sorted(told) == [f"00001-{number}.kifu" for number in black]
+        for number, name in black.items():
+            assert f"先手：{name}\n後手：{'ab'.strip(name)}\n" in told[f"00001-{number}.kifu"]
+
+
 def test_the_better_player_wins_with_both_colours(onnx_file: Path) -> None:
     network = onnx_file.read_bytes()
     players = (PuctPlayer(network, 150), PuctPlayer(network, 2))
@@ -72,7 +90,9 @@ def test_what_cannot_be_compared_is_refused(onnx_file: Path, tmp_path: Path) -> 
     for changes, words in (
         ({"second": "default"}, "one is played by PUCT and one by alpha-beta, whose nodes do not compare"),
         ({"nodes": 0, "depth": 3}, "net.onnx: is played by PUCT, of which --nodes are counted"),
-        ({"nodes": 1}, "--nodes are counted, 2 at least"),
+        ({"nodes": 1}, "--nodes are counted, 2 to 65,535"),
+        ({"nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
+        ({"second_nodes": 65_536}, "--nodes are counted, 2 to 65,535"),
         ({"first_option": ("C_init=100",)}, "--first-option C_init=100: a PUCT player in this process has no options"),
     ):
         with pytest.raises(ValueError, match=words):
