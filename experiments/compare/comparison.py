@@ -57,6 +57,7 @@ def finish_run(variant: Variant) -> dict[str, Any]:
     if run.extended:
         run.folder.release()
         raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
+    variant.net.unlink(missing_ok=True)  # of an earlier training, whose result was removed
     run.train()
     figures = variant.judge()
     log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]

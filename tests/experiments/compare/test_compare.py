@@ -18,11 +18,12 @@ from experiments.compare.compare import SAMPLE, Comparison
 from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
-from experiments.compare.variants import ResnetVariant
+from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.report.verify import SAME, verify
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
+from lite.training.options import ValueTraining
 from liteshogi.commands.compare import Command as Compare
 from search.machine.folder_lock import FolderLock
 
@@ -152,6 +153,27 @@ def test_a_finished_run_is_judged_anew_on_other_games(
     del result["valid"]
     (options.output / "result.json").write_text(json.dumps(result))
     assert finish_run(Untrained("tiny", options))["log"] == [{}, {"accuracy": 0.25}]  # of games that it does not name
+
+
+@pytest.mark.parametrize("kind", [ResnetVariant, ValueVariant])
+def test_no_net_is_older_than_its_training(
+    kind: type[Variant], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the result of a run with other options was removed."""
+    options = (ResnetTraining if kind is ResnetVariant else ValueTraining)(data=(VALID,), output=tmp_path)
+    variant = kind("tiny", options)
+    for name, stand_in in (("begin", Untrained.begin), ("judge", lambda _: {})):
+        monkeypatch.setattr(kind, name, stand_in)
+    monkeypatch.setattr(variants, "fold_file", lambda run, net, data: net.write_bytes(b"its own"))
+    monkeypatch.setattr(variants, "load_resnet", lambda run: ["its own"])
+    monkeypatch.setattr(variants, "export_resnet", lambda network, net, sample: net.write_bytes(b"its own"))
+    for name in ("net.safetensors", "model.onnx"):
+        (tmp_path / name).write_bytes(b"of an earlier one")
+    finish_run(variant)
+    assert variant.playable().read_bytes() == b"its own"
+    variant.net.write_bytes(b"kept")
+    finish_run(variant)
+    assert variant.playable().read_bytes() == b"kept"  # it is trained no more
 
 
 def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
