@@ -8,7 +8,6 @@ Under the output directory it leaves the networks, one picture (training curves,
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -16,12 +15,17 @@ from typing import Any
 
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
+from experiments.factory.shards import LEDGER
 from experiments.game import ending_in_english, play_game, result_in_english
 from experiments.pictures import draw_training
 from export.fold import fold_file
-from lite.datasets.description import DESCRIPTION
+from lite.datasets.description import DESCRIPTION, SHARD, read_description
+from lite.datasets.provenance import FILES, digest_of
 from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
+from lite.records.formats import HCPE
+from lite.training.checkpoint import json_safe
+from lite.training.folder import RunFolder
 from lite.training.log import read_log
 from lite.training.options import ValueTraining
 from lite.training.testing import judge_net
@@ -30,6 +34,8 @@ from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
 from search.machine.bounds import check_number
 from search.machine.files import write_atomically
+from search.machine.folder_lock import FolderLock
+from search.machine.metadata import parse_json
 
 SAMPLE = Path(__file__).parent / "sample"
 MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
@@ -37,34 +43,33 @@ MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/L
 
 def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     """Do all of it in the directory `output`; the figures. What is done is told on standard error. ValueError in words
-    for epochs or nodes below 1."""
+    for epochs or nodes below 1, and where what lies there was not made by a demo."""
     check_number("epochs", epochs)
     check_number("nodes", nodes)
     begun = time.perf_counter()
     train, valid = SAMPLE / "teacher_sample.hcpe3", SAMPLE / "valid_sample.hcpe3"
     run, positions = output / "run", output / "positions"
+    expansion = Expansion((train,), positions, mixture=Mixture(played=1, random=2, tree=1))
+    training = ValueTraining(
+        data=(positions,),
+        valid=(valid,),
+        output=run,
+        epochs=epochs,
+        lambda_=1,
+        mirror=True,
+        threads=1,
+        overwrite=True,
+    )
+    _make_room(expansion, training)
     _say(
         "1. Make positions of the sample games, as a search meets them, and ask the default network what they are worth"
     )
-    if (positions / DESCRIPTION).is_file():
-        shutil.rmtree(positions)
-    made = expand(Expansion((train,), positions, mixture=Mixture(played=1, random=2, tree=1)))
+    made = expand(expansion)
 
     _say(f"   {made['positions']:,} positions in {positions}/")
 
     _say("\n2. Train a (16, 4, 32) lite value network on them")
-    train_value(
-        ValueTraining(
-            data=(positions,),
-            valid=(valid,),
-            output=run,
-            epochs=epochs,
-            lambda_=1,
-            mirror=True,
-            threads=1,
-            overwrite=True,
-        )
-    )
+    train_value(training)
 
     _say("\n3. Test it on games that it has not seen")
     reports = {"demo": judge_net(str(run), (valid,)), "default": judge_net("default", (valid,))}
@@ -97,6 +102,44 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
         "files": ["demo.png", "game.kifu", "demo.safetensors", "positions/", "run/"],
         "seconds": round(time.perf_counter() - begun, 1),
     }
+
+
+def _make_room(expansion: Expansion, training: ValueTraining) -> None:
+    """Remove the positions of an earlier demo, whose run the training replaces, and nothing that lies beside them.
+
+    ValueError where other positions or another run are there, of which everything stays."""
+    positions, run = expansion.output, RunFolder(training.output)
+    kept = read_description(positions)
+    for place, is_others in (
+        (positions, kept is not None and not _are_demos(kept, expansion)),
+        (run.path, run.files() and not _is_demos(run, training)),
+    ):
+        if is_others:
+            raise ValueError(f"{place}: was not made by this demo, which would replace it; choose another -o")
+    if kept is not None:
+        with FolderLock(positions):
+            shards = positions.glob(f"{SHARD}*.{HCPE}*")
+            for path in (*shards, *(positions / name for name in (LEDGER, FILES, DESCRIPTION))):
+                path.unlink(missing_ok=True)
+
+
+def _are_demos(kept: dict[str, Any], expansion: Expansion) -> bool:
+    """Whether data of that description are what the expansion makes, by whatever network."""
+    sources = [source.get("sha256") for source in kept["sources"]]
+    told = json_safe(expansion.told())
+    return kept["verb"] == "expand" and kept["options"] == told and sources == [*map(digest_of, expansion.data)]
+
+
+def _is_demos(run: RunFolder, training: ValueTraining) -> bool:
+    """Whether a run has the training's options, its epochs aside, and its data."""
+    try:
+        found = parse_json(run.configuration.read_text(encoding="utf-8"))
+        learnt_from = [Path(path).resolve() for path in found["data"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    free = ("epochs", "data", "valid", "output")
+    same = all(found.get(name) == value for name, value in training.configuration().items() if name not in free)
+    return same and learnt_from == [path.resolve() for path in training.data]
 
 
 def _say(text: str) -> None:

@@ -24,7 +24,7 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         """Raises OSError, or ValueError for a file with other lines."""
-        self._path = path
+        self.path = path
         self.lines: dict[tuple[str, str, int], Line] = {}
         content = path.read_bytes() if path.exists() else b""
         self._good = content.rfind(b"\n") + 1
@@ -58,7 +58,7 @@ class Results:
         """Keep a line, on the disk when this returns."""
         line = {"kind": kind, "name": name, "seed": seed, **figures}
         text = (json.dumps(line, ensure_ascii=False) + "\n").encode()
-        with self._path.open("ab") as file:
+        with self.path.open("ab") as file:
             file.truncate(self._good)
             file.write(text)
             file.flush()

@@ -2,13 +2,14 @@
 
 A variant and a seed are one run in a directory of its own, named after both, so that comparisons share the runs they
 have in common, and whatever was cut goes on where it stopped: a finished run holds `result.json`, an unfinished one its
-training state.
+training state. On other held-out games a finished run is judged anew, not trained.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -29,41 +30,57 @@ from lite.training.log import read_log
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json
 
+CURVES = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
+"""The figures that are kept of each epoch."""
+
 
 def finish_run(variant: Variant) -> dict[str, Any]:
     """The result of a run, from its file or by training what is left of it and judging it.
 
-    {figures of the held-out games, parameters, log: [figures after each epoch]}. Raises ValueError if the directory
-    holds a run of other options, KeyboardInterrupt if the training was stopped.
+    {figures of the held-out games, parameters, log: [figures after each epoch]}. On other held-out games than those
+    of its file, it is judged anew, and the log has the last epoch alone. Raises ValueError if the directory holds a
+    run of other options, KeyboardInterrupt if the training was stopped.
     """
     options = variant.options
     path = options.output / "result.json"
     made_with = {"options": options.fixed_options(), "data": [file.name for file in options.data]}
+    valid = [file.name for file in options.valid]
     if path.is_file():
         with named_errors(path, "no result of a run; remove it"):
             result: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
             before = {name: result[name] for name in made_with}
         if before != made_with:
             raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
-        return result
+        return result if result.get("valid") == valid else _judged_anew(variant, result)
     started = (options.output / "state.safetensors").exists()
     run = variant.with_options(resume=started).begin()
     if run.extended:
         run.folder.release()
         raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
+    variant.net.unlink(missing_ok=True)  # of an earlier training, whose result was removed
     run.train()
     figures = variant.judge()
     log = [line for line in read_log(options.output / "log.jsonl") if line["kind"] == "valid"]
-    kept = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
     result = made_with | {
+        "valid": valid,
         "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
         "steps": run.steps,
-        "log": [{name: line[name] for name in kept if name in line} for line in log],
+        "log": [{name: line[name] for name in CURVES if name in line} for line in log],
         "figures": figures,
     }
     write_atomically(path, json.dumps(result, indent=1).encode())
     (options.output / "state.safetensors").unlink(missing_ok=True)  # half a gigabyte of a HalfKP's
     return result
+
+
+def _judged_anew(variant: Variant, result: dict[str, Any]) -> dict[str, Any]:
+    """A finished run's result on the games that its variant holds out. Its file stays: the figures of its earlier
+    epochs, whose networks are gone, are of other games."""
+    names = ", ".join(file.name for file in variant.options.valid)
+    print(f"{variant.options.output}: judged anew on {names}, its last epoch alone", file=sys.stderr, flush=True)
+    figures = variant.judge()
+    last = {name: figures[name] for name in CURVES if name in figures}
+    return result | {"figures": figures, "log": [*({} for _ in result["log"][1:]), last]}
 
 
 def choose_positions(files: Sequence[Path], positions: int | None, output: Path) -> Path:

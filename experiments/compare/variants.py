@@ -51,6 +51,11 @@ class Variant(ABC):
         """Its run with a seed, below the directory `runs`."""
         return self.with_options(seed=seed, output=runs / f"{self.name}-seed{seed}")
 
+    @property
+    @abstractmethod
+    def net(self) -> Path:
+        """Where the file lies that an engine plays with."""
+
     @abstractmethod
     def begin(self) -> Run:
         """The training, begun or resumed."""
@@ -61,7 +66,7 @@ class Variant(ABC):
 
     @abstractmethod
     def playable(self) -> Path:
-        """The trained network's file as an engine plays with it, made if it is not there."""
+        """`net`, made of the trained network if it is not there."""
 
     @abstractmethod
     def cost(self, searched: bool) -> dict[str, Any]:
@@ -80,6 +85,10 @@ class ValueVariant(Variant):
 
     options: ValueTraining
 
+    @property
+    def net(self) -> Path:
+        return self.options.output / "net.safetensors"
+
     def begin(self) -> Run:
         return ValueRun(self.options)
 
@@ -87,10 +96,9 @@ class ValueVariant(Variant):
         return judge_net(str(self.options.output), self.options.valid)
 
     def playable(self) -> Path:
-        path = self.options.output / "net.safetensors"
-        if not path.is_file():
-            fold_file(self.options.output, path, self.options.valid)
-        return path
+        if not self.net.is_file():
+            fold_file(self.options.output, self.net, self.options.valid)
+        return self.net
 
     def distance(self, yardstick: Sequence[Path]) -> dict[str, Any]:
         """`measure_d1` of the folded network."""
@@ -110,6 +118,10 @@ class ResnetVariant(Variant):
 
     options: ResnetTraining
 
+    @property
+    def net(self) -> Path:
+        return self.options.output / "model.onnx"
+
     def begin(self) -> Run:
         return ResnetRun(self.options)
 
@@ -117,10 +129,9 @@ class ResnetVariant(Variant):
         return judge_resnet(str(self.options.output), self.options.valid)
 
     def playable(self) -> Path:
-        path = self.options.output / "model.onnx"
-        if not path.is_file():
-            export_resnet(load_resnet(self.options.output)[0], path, read_sample((), CHECKED))
-        return path
+        if not self.net.is_file():
+            export_resnet(load_resnet(self.options.output)[0], self.net, read_sample((), CHECKED))
+        return self.net
 
     def cost(self, searched: bool) -> dict[str, Any]:
         """Its nodes are playouts, which it is asked for one by one."""

@@ -92,6 +92,12 @@ class Relabelling:
     """Of all that is drawn by chance."""
     workforce: Workforce = field(default_factory=Workforce)
 
+    def told(self) -> dict[str, Any]:
+        """The options that decide what is made of the data, which the description of it keeps."""
+        labels = asdict(self.labels)
+        del labels["net"]  # kept by its digest
+        return {"labels": labels, "seed": self.seed}
+
 
 @dataclass(frozen=True)
 class Expansion(Relabelling):
@@ -104,6 +110,9 @@ class Expansion(Relabelling):
     """The network whose searches positions are taken from: a file, or `default`."""
     positions: int | None = None
     """Go through the data again and again until so many are there; without it, once."""
+
+    def told(self) -> dict[str, Any]:
+        return super().told() | {"mixture": asdict(self.mixture)}
 
 
 def relabel(options: Relabelling) -> dict[str, Any]:
@@ -135,19 +144,16 @@ def _work(
         options.seed,
         distinct=verb == "expand",
     )
-    told: dict[str, Any] = {"labels": asdict(labels), "seed": options.seed}
     nets = {"labels": labels.net} if labels.label in HOW else {}
     if verb == "expand":
-        told["mixture"] = asdict(mixture)
         nets["searched"] = searched
-    told["labels"].pop("net")
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
     sources = Sources(options.data, _sources_a_job(mixture, labels))
     goal = None if positions is None else ("positions", positions)
     finish = Unmet(options.output, seen) if verb == "expand" else None
     engine = ask_engine(labels.engine, labels.engine_option) if labels.engine else None
-    description = Description(verb, told, options.data, nets, engine=engine)
+    description = Description(verb, options.told(), options.data, nets, engine=engine)
     total = None if again else len(sources)
     report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
     sources.tell_refused()

@@ -18,14 +18,13 @@ from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
 from experiments.factory.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.factory.walk import sample_codes
-from experiments.recipe.plan import Data
+from experiments.recipe.plan import WHERE, Data
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.alphabeta.parameters import EVERY_STEP, STEPS
-from search.alphabeta.sampling import MAIN, QUIESCENCE
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
 
-WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
 TREE_NODES, TREE_EACH = 1000, 32
 """As `liteshogi expand --tree` has them."""
 TREE_SOURCES = 1024
@@ -41,11 +40,11 @@ def make_cut(data: Data, folder: Path) -> int:
 def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
     """Positions that searches from recorded ones asked their network about in one place alone, static labels of the
     network that searched; how many."""
-    source, net = folder / data.tree, load_network(str(folder / teacher))
+    source, net = folder / data.tree, folder / network_file(teacher)
     told = {"where": data.where, "every": data.every, "nodes": TREE_NODES, "each": TREE_EACH}
-    description = Description("recipe tree", told, [source], {"searched": folder / teacher})
+    description = Description("recipe tree", told, [source], {"searched": net})
     place = Place(folder / data.name, HCPE, workers)
-    task = TreeTask(net, WHERE[data.where])
+    task = TreeTask(load_network(net), WHERE[data.where])
     goal, sources = ("positions", data.positions), Sources([source], TREE_SOURCES)
     jobs, unmet = sources.jobs(every=data.every), Unmet(place.folder, Seen())
     made = produce(place, description, task, jobs, goal, unmet, total=len(sources))
@@ -55,12 +54,12 @@ def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
 
 def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
     """The positions of a set with the scores of the teacher's searches, some steps left out; how many."""
-    source, net = folder / data.search, load_network(str(folder / teacher))
-    left_out = sum(1 << STEPS.index(step) for step in data.without)
+    source, net = folder / data.search, folder / network_file(teacher)
+    left_out = sum(1 << STEPS.index(step) for step in set(data.without))
     told = {"label": "search", "nodes": data.nodes, "without": data.without}
-    description = Description("recipe search", told, [source], {"labels": folder / teacher})
-    labels = LabelsWithout(net, "search", data.nodes, left_out=left_out)
-    task = ExpandTask(Mixture(played=1.0, random=0.0), labels, net, 0.0, 600.0, 1, distinct=False)
+    description = Description("recipe search", told, [source], {"labels": net})
+    labels = LabelsWithout(load_network(net), "search", data.nodes, left_out=left_out)
+    task = ExpandTask(Mixture(played=1.0, random=0.0), labels, labels.network, 0.0, 600.0, 1, distinct=False)
     place = Place(folder / data.name, HCPE, workers)
     sources = Sources([source], SEARCHED_SOURCES)
     made = produce(place, description, task, sources.jobs(), total=len(sources))

@@ -10,8 +10,8 @@ import matplotlib
 import numpy as np
 
 from experiments.pictures import write_figure
-from experiments.recipe.plan import Plan
-from experiments.recipe.tables import GAMES, KINDS, Measured, correlation, measured, name_of
+from experiments.recipe.plan import KINDS, Plan
+from experiments.recipe.tables import GAMES, Measured, correlation, measured, name_of
 from experiments.results import Results
 
 matplotlib.use("Agg")

@@ -6,12 +6,27 @@ Names of data and files are relative to the folder that the work is done in, whe
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 from experiments.toml_file import read_toml, typed
+from search.alphabeta.parameters import STEPS
+from search.alphabeta.sampling import MAIN, QUIESCENCE
+
+KINDS = {
+    "played": "played",
+    "random": "random moves",
+    "main": "tree, main search",
+    "quiescence": "tree, quiescence",
+    "settled": "settled",
+}
+"""Kinds of held-out positions that the table `kinds` shows, by their names in a plan."""
+WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
+WAYS = {"command": (), "cut": ("positions",), "tree": ("where", "every", "positions"), "search": ("nodes", "without")}
+"""Of making a set, and what else each of them is told."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +60,24 @@ class Data:
         named = (*self.cut, self.tree, self.search, *data, *behind)
         return tuple(dict.fromkeys(filter(None, named)))
 
+    def fault(self) -> str:
+        """What is wrong with it, in words; empty if nothing is."""
+        ways = [name for name in WAYS if getattr(self, name)]
+        if len(ways) != 1:
+            return f"exactly one of {', '.join(WAYS)}"
+        for entry in fields(self):
+            name, value = entry.name, getattr(self, entry.name)
+            if name in WAYS[ways[0]]:
+                if type(value) is int and value < 1:
+                    return f"{name} = {value}: must be at least 1"
+            elif name not in ("name", *ways) and value != entry.default:
+                return f"{name}: is nothing that `{ways[0]}` is told; leave it out"
+        if self.tree and self.where not in WHERE:
+            return f"where = {self.where[:40]!r}: must be one of {', '.join(WHERE)}"
+        if unknown := [step for step in self.without if step not in STEPS]:
+            return f"without {unknown[0][:40]!r}: no step of the search; there are {', '.join(STEPS)}"
+        return ""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -67,6 +100,27 @@ class Row:
     seeds: tuple[int, ...] = (0,)
     games: bool = False
     """Whether it plays, with its first seed."""
+
+    @property
+    def lambda_(self) -> float | None:
+        """The weight of the score in what it learns, the rest being the result; None where its words do not tell it."""
+        for word, value in pairwise(self.words):
+            if word == "--lambda":
+                with suppress(ValueError):
+                    return float(value)
+        return None
+
+    def fault(self, measures: Measures) -> str:
+        """What is wrong with it, in words; empty if nothing is."""
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            return "seeds: name at least one, and none twice"
+        if "results" in self.tables and self.lambda_ is None:
+            return "words: the table `results` needs `--lambda` and a number among them"
+        if "volume" in self.tables and self.net:
+            return "net: the table `volume` needs a `shape`, for it shows what a training has seen"
+        if "kinds" in self.tables and (missing := [kind for kind in KINDS if kind not in measures.kinds]):
+            return f"tables: `kinds` needs an entry in [measures.kinds] for {', '.join(missing)}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -115,6 +169,7 @@ class _File:
 def read_plan(path: Path) -> Plan:
     """The plan that a TOML file holds. Raises OSError, or ValueError in words."""
     told = typed(_File, read_toml(path), f"{path}")
+    measures = typed(Measures, told.measures, f"{path}: measures")
     rows = tuple(typed(Row, entry, f"{path}: row {str(entry.get('name'))[:40]!r}") for entry in told.row)
     data = {
         name: typed(Data, {"name": name} | entry, f"{path}: data {name[:40]!r}") for name, entry in told.data.items()
@@ -122,22 +177,23 @@ def read_plan(path: Path) -> Plan:
     names: set[str] = set()
     trained: set[str] = set()
     for row in rows:
+        place = f"{path}: row {row.name!r}"
         if row.name in names or (row.after and row.after not in trained):
-            raise ValueError(
-                f"{path}: row {row.name!r}: needs a name of its own, and `after` an earlier row that is trained"
-            )
+            raise ValueError(f"{place}: needs a name of its own, and `after` an earlier row that is trained")
         if (row.shape not in told.shapes) != bool(row.net):
-            shapes = ", ".join(told.shapes)
-            raise ValueError(f"{path}: row {row.name!r}: needs one of `net` and `shape`, one of {shapes}")
+            raise ValueError(f"{place}: needs one of `net` and `shape`, one of {', '.join(told.shapes)}")
+        if fault := row.fault(measures):
+            raise ValueError(f"{place}: {fault}")
         names.add(row.name)
         if row.shape:
             trained.add(row.name)
     for one in data.values():
-        if sum(map(bool, (one.command, one.cut, one.tree, one.search))) != 1:
-            raise ValueError(f"{path}: data {one.name!r}: exactly one of command, cut, tree and search")
+        place = f"{path}: data {one.name!r}"
+        if fault := one.fault():
+            raise ValueError(f"{place}: {fault}")
         if one.name in _made_of(one, data):
-            raise ValueError(f"{path}: data {one.name!r}: is made of itself, by way of {', '.join(one.sources(data))}")
-    return Plan(typed(Measures, told.measures, f"{path}: measures"), told.shapes, data, rows)
+            raise ValueError(f"{place}: is made of itself, by way of {', '.join(one.sources(data))}")
+    return Plan(measures, told.shapes, data, rows)
 
 
 def _made_of(one: Data, data: dict[str, Data]) -> set[str]:

@@ -10,18 +10,10 @@ import numpy as np
 
 from experiments.arena.strength import in_words
 from experiments.markdown import markdown_table
-from experiments.recipe.plan import Plan, Row
+from experiments.recipe.plan import KINDS, Plan, Row
 from experiments.results import NET, Line, Results
 from search.machine.files import read_text, write_atomically
 
-KINDS = {
-    "played": "played",
-    "random": "random moves",
-    "main": "tree, main search",
-    "quiescence": "tree, quiescence",
-    "settled": "settled",
-}
-"""Of held-out positions, by their names in a plan."""
 GAMES = "games"
 """The table of all that have played."""
 ROUNDS = 2_000
@@ -53,7 +45,7 @@ class Measured:
     @property
     def result_share(self) -> float:
         """Of the result in what is learnt, in percent, the rest being the score; of a row that says how it is mixed."""
-        return 100 - 100 * float(self.row.words[self.row.words.index("--lambda") + 1])
+        return 100 - 100 * (self.row.lambda_ or 0.0)
 
     @property
     def million_positions(self) -> float:
@@ -62,7 +54,8 @@ class Measured:
 
 
 def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
-    """What there is of a table's rows, in the plan's order; of GAMES all that have played."""
+    """What there is of a table's rows, in the plan's order; of GAMES all that have played. ValueError for a row of
+    `kinds` that was measured without them."""
 
     def find() -> Iterator[Measured]:
         for row in plan.rows:
@@ -70,6 +63,11 @@ def measured(plan: Plan, results: Results, table: str) -> list[Measured]:
                 net, games = results.find(NET, row.name, seed), results.find("games", row.name, seed)
                 found = net and Measured(row, seed, net, games)
                 if found and (found.elo_error is not None if table == GAMES else table in row.tables):
+                    if table == "kinds" and not found.net.keys() >= {f"residual_{kind}" for kind in KINDS}:
+                        raise ValueError(
+                            f"{results.path}: net {row.name!r}, seed {seed}: was not measured on all of the plan's "
+                            "kinds; remove its line, and `liteshogi recipe run` measures it anew"
+                        )
                     yield found
 
     return list(find())

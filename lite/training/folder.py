@@ -51,10 +51,14 @@ class RunFolder:
         with suppress(OSError):  # something lies in it already
             self.path.rmdir()
 
+    def files(self) -> list[Path]:
+        """Those of a run that are there, its options last."""
+        epochs = self.path.glob("epoch-*.safetensors")
+        events = self.tensorboard.glob("events.out.tfevents.*")
+        names = (self.network, self.best, self.state, self.log, self.provenance, self.configuration)
+        return [*epochs, *events, *(path for path in names if path.exists())]
+
     def clear(self) -> None:
         """Remove a run, and nothing else that may lie in its directory."""
-        epochs = self.path.glob("epoch-*.safetensors")
-        for path in (*epochs, self.network, self.best, self.state, self.log, self.configuration, self.provenance):
-            path.unlink(missing_ok=True)
-        for events in self.tensorboard.glob("events.out.tfevents.*"):
-            events.unlink()
+        for path in self.files():
+            path.unlink()

@@ -16,7 +16,7 @@ class Command:
     """Make positions, train, test, fold, search and play, in a few minutes on two cores."""
 
     output: Output = Path("out")
-    """Directory for what it makes; an earlier demo's run there is made anew."""
+    """Directory for what it makes; what an earlier demo made there is made anew."""
     epochs: int = 8
     """Times that every position is seen."""
     nodes: int = 30_000

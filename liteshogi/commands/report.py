@@ -38,7 +38,10 @@ class Command(Report):
             print(f"{report['page']}: {made}")
 
     def _verify(self) -> None:
-        """Exits with 1 if anything has changed."""
+        """Exits with 1 if anything has changed. Raises ValueError for options of the page."""
+        for name in ("output", "png", "overwrite"):
+            if getattr(self, name) != getattr(Command, name):
+                raise ValueError(f"--{name}: is for the page, and --verify makes none; leave out one of the two")
         checks = verify(self.runs)
         if self.json:
             print(json.dumps({"checks": checks}, ensure_ascii=False))

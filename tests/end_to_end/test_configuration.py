@@ -151,6 +151,7 @@ def test_a_run_is_repeated_from_its_file(tmp_path: Path, monkeypatch: pytest.Mon
         ('{"kind": "dense"}', "config.json: options of `liteshogi train dense`, not of `liteshogi train lite`"),
         ('{"epoch": 3}', "config.json: its options cannot be taken, for the reason above"),
         ('{"epochs": "many"}', "config.json: its options cannot be taken, for the reason above"),
+        ('{"config": "other.json"}', "config.json: config: a file of options names no other; put the options of both"),
         ("{}", "no data: name at least one"),
         (None, "config.json: no such file"),
     ],
@@ -166,8 +167,9 @@ def test_files_that_are_no_options(tmp_path, monkeypatch, capfd, content, words)
 
 
 def test_a_file_by_hand_needs_few_words(tmp_path: Path) -> None:
+    """Editors of Windows put a byte order mark before them."""
     path = tmp_path / "mine.json"
-    path.write_text('{"learning-rate": 0.01, "data": ["a b.hcpe"], "dims": [8, 4, 16]}')
+    path.write_text('{"learning-rate": 0.01, "data": ["a b.hcpe"], "dims": [8, 4, 16]}', encoding="utf-8-sig")
     command = configured(command_of("lite"), ["--config", str(path)], "lite")
     expected = ValueTraining(
         data=(Path("a b.hcpe"),), network=LiteConfig((8, 4, 16)), optimiser=OptimiserConfig(learning_rate=0.01)

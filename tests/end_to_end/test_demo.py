@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import cshogi.KIF
 import pytest
 
 from experiments import demo
+from experiments.factory.description import Description
+from lite.datasets.provenance import digest_of
 from lite.records.file import RecordFile
 from liteshogi.commands.demo import Command as Demo
 from search.evaluation.network_file import load_network
@@ -38,3 +41,69 @@ def test_the_demo_makes_what_it_promises(shorter, tmp_path, capsys):
     assert (output / "demo.png").read_bytes().startswith(b"\x89PNG")
     game = cshogi.KIF.Parser.parse_str((output / "game.kifu").read_text(encoding="utf-8"))
     assert len(game.moves) == figures["game"]["moves"]
+
+
+class Cut(Exception):
+    """Where a demo ends before its time."""
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """What a demo leaves that was cut in its training, its work left out."""
+
+    def expand(expansion):
+        nets = {"labels": "default", "searched": "default"}
+        folder = expansion.output
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "ledger.jsonl").touch()
+        Description("expand", expansion.told(), expansion.data, nets).begin(folder, empty=True)
+        (folder / "shard_00000.hcpe").write_bytes(b"positions")
+        return {"positions": 1}
+
+    def train(options):
+        options.output.mkdir(exist_ok=True)
+        (options.output / "config.json").write_text(json.dumps(options.configuration()))
+        (options.output / "network.safetensors").write_bytes(b"net")
+        raise Cut
+
+    monkeypatch.setattr(demo, "expand", expand)
+    monkeypatch.setattr(demo, "train_value", train)
+    with pytest.raises(Cut):
+        Demo(output=tmp_path / "demo").run()
+    return tmp_path / "demo"
+
+
+def test_a_demo_that_was_cut_is_made_anew(made, monkeypatch):
+    """Also with other epochs; what lies beside its positions stays."""
+    (made / "positions" / "notes.txt").touch()
+    beside = []
+
+    def expand(expansion):
+        beside.extend(sorted(os.listdir(expansion.output)))
+        raise Cut
+
+    monkeypatch.setattr(demo, "expand", expand)
+    with pytest.raises(Cut):
+        Demo(output=made, epochs=2).run()
+    assert beside == ["notes.txt", "run.lock"]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "other"),
+    [
+        ("positions/description.json", '"tree": 1', '"tree": 2'),
+        ("positions/description.json", '"verb": "expand"', '"verb": "relabel"'),
+        ("positions/description.json", digest_of(demo.SAMPLE / "teacher_sample.hcpe3"), "of other games"),
+        ("run/config.json", '"mirror": true', '"mirror": false'),
+        ("run/config.json", 'positions"]', 'games"]'),
+        ("run/config.json", "{", "["),
+    ],
+)
+def test_a_demo_replaces_nothing_of_others(made, file, before, other):
+    text = (made / file).read_text()
+    assert before in text
+    (made / file).write_text(text.replace(before, other))
+    there = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    with pytest.raises(ValueError, match=rf"{file.split('/')[0]}: was not made by this demo, .*; choose another -o"):
+        Demo(output=made).run()
+    assert {path: path.read_bytes() for path in made.rglob("*") if path.is_file()} == there

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from search.machine.files import read_text
 from search.machine.metadata import parse_json
 
 Configuration = Annotated[
@@ -31,12 +32,15 @@ def configured(command: type, words: list[str], kind: str) -> Any:
 
 def read_configuration(path: Path) -> dict[str, Any]:
     """The options that a file holds, by their names on the command line, and perhaps `kind`. Raises as `configured`."""
+    text = read_text(path)
     try:
-        options = parse_json(path.read_text(encoding="utf-8"))
+        options = parse_json(text)
     except ValueError as error:
         raise ValueError(f"{path}: not a JSON file: {error}") from None
     if not isinstance(options, dict):
         raise ValueError(f"{path}: not options of a run: a JSON object is needed, as in a run's config.json")
+    if "config" in options:
+        raise ValueError(f"{path}: config: a file of options names no other; put the options of both into one")
     return options
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import signal
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from experiments.compare import variants
 from experiments.compare.compare import SAMPLE, Comparison
 from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
-from experiments.compare.variants import ResnetVariant
+from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.report.verify import SAME, verify
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
+from lite.training.options import ValueTraining
 from liteshogi.commands.compare import Command as Compare
 from search.machine.folder_lock import FolderLock
 
@@ -117,6 +121,59 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path, monkeypat
         (cut.options.output / "result.json").write_text(content)
         with pytest.raises(ValueError, match=r"result\.json: no result of a run; remove it: "):
             finish_run(cut)
+
+
+@dataclass(frozen=True)
+class Untrained(ResnetVariant):
+    """A variant whose training leaves its log alone behind."""
+
+    def begin(self) -> Any:
+        self.options.output.mkdir(exist_ok=True)
+        lines = [{"kind": "valid", "step": step, "accuracy": 0.5} for step in (1, 2)]
+        (self.options.output / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return SimpleNamespace(extended=[], train=lambda: None, model=torch.nn.Linear(1, 1), steps=2)
+
+    def judge(self) -> dict[str, Any]:
+        return {"accuracy": float(self.options.valid[0].name)}
+
+
+def test_a_finished_run_is_judged_anew_on_other_games(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a training; its file keeps what it was."""
+    options = ResnetTraining(data=(VALID,), valid=(Path("0.25"),), output=tmp_path / "run")
+    first = finish_run(Untrained("tiny", options))
+    monkeypatch.setattr(Untrained, "begin", lambda _: pytest.fail("it is trained again"))
+    other = finish_run(Untrained("tiny", replace(options, valid=(Path("0.75"),))))
+    assert (first["figures"], other["figures"]) == ({"accuracy": 0.25}, {"accuracy": 0.75})
+    assert other["log"] == [{}, {"accuracy": 0.75}]  # the first epoch's network is gone
+    assert "run: judged anew on 0.75, its last epoch alone" in capsys.readouterr().err
+    assert finish_run(Untrained("tiny", options)) == first
+    result = json.loads((options.output / "result.json").read_text())
+    del result["valid"]
+    (options.output / "result.json").write_text(json.dumps(result))
+    assert finish_run(Untrained("tiny", options))["log"] == [{}, {"accuracy": 0.25}]  # of games that it does not name
+
+
+@pytest.mark.parametrize("kind", [ResnetVariant, ValueVariant])
+def test_no_net_is_older_than_its_training(
+    kind: type[Variant], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the result of a run with other options was removed."""
+    options = (ResnetTraining if kind is ResnetVariant else ValueTraining)(data=(VALID,), output=tmp_path)
+    variant = kind("tiny", options)
+    for name, stand_in in (("begin", Untrained.begin), ("judge", lambda _: {})):
+        monkeypatch.setattr(kind, name, stand_in)
+    monkeypatch.setattr(variants, "fold_file", lambda run, net, data: net.write_bytes(b"its own"))
+    monkeypatch.setattr(variants, "load_resnet", lambda run: ["its own"])
+    monkeypatch.setattr(variants, "export_resnet", lambda network, net, sample: net.write_bytes(b"its own"))
+    for name in ("net.safetensors", "model.onnx"):
+        (tmp_path / name).write_bytes(b"of an earlier one")
+    finish_run(variant)
+    assert variant.playable().read_bytes() == b"its own"
+    variant.net.write_bytes(b"kept")
+    finish_run(variant)
+    assert variant.playable().read_bytes() == b"kept"  # it is trained no more
 
 
 def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,20 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
     assert set(plan.data) <= wanted
 
 
+MEASURES = """[measures]
+teacher = "default"
+residual = "r"
+yardstick = "y"
+valid = "v"
+opponent = "default"
+nodes = 10
+games = 2
+openings = "o"
+win_score = 3000
+"""
+ROW = '[shapes]\ns = ["dense"]\n[[row]]\nname = "a"\nshape = "s"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -79,13 +93,39 @@ def test_every_set_of_a_plan_is_made_or_named(name: str) -> None:
         ),
         ('[data.a]\ncut = ["b"]\ntree = "c"\n', "exactly one of"),
         ('[data.a]\ncuts = ["b"]\n', "unknown cuts"),
-        ('[data.a]\ncut = ["a"]\n', "data 'a': is made of itself"),
-        ('[data.a]\ncut = ["x", "b"]\n[data.b]\ncommand = ["expand", "a"]\n', "data '.': is made of itself"),
+        ('[data.a]\ncut = ["a"]\npositions = 9\n', "data 'a': is made of itself"),
+        (
+            '[data.a]\ncut = ["x", "b"]\npositions = 9\n[data.b]\ncommand = ["expand", "a"]\n',
+            "data '.': is made of itself",
+        ),
+        (
+            '[data.a]\ntree = "b"\nwhere = "mainn"\npositions = 9\n',
+            "data 'a': where = 'mainn': must be one of main, quie",
+        ),
+        ('[data.a]\ntree = "b"\nwhere = "main"\nevery = 0\npositions = 9\n', "data 'a': every = 0: must be at least 1"),
+        ('[data.a]\ntree = "b"\nwhere = "main"\n', "data 'a': positions = 0: must be at least 1"),
+        ('[data.a]\ncut = ["b"]\n', "data 'a': positions = 0: must be at least 1"),
+        ('[data.a]\nsearch = "b"\n', "data 'a': nodes = 0: must be at least 1"),
+        (
+            '[data.a]\nsearch = "b"\nnodes = 9\nwithout = ["lmp"]\n',
+            "data 'a': without 'lmp': no step of the search; the",
+        ),
+        ('[data.a]\nsearch = "b"\nnodes = 9\npositions = 9\n', "data 'a': positions: is nothing that `search` is told"),
+        (ROW + "tables = []\nseeds = []\n", "row 'a': seeds: name at least one, and none twice"),
+        (ROW + "tables = []\nseeds = [1, 1]\n", "row 'a': seeds: name at least one, and none twice"),
+        (ROW + 'tables = ["results"]\n', "row 'a': words: the table `results` needs `--lambda` and a number"),
+        (ROW + 'tables = ["results"]\nwords = ["--lambda"]\n', "row 'a': words: the table `results` needs `--lambda`"),
+        (ROW + 'tables = ["results"]\nwords = ["--lambda", "x"]\n', "row 'a': words: the table `results` needs"),
+        ('[[row]]\nname = "a"\ntables = ["volume"]\nnet = "n"\n', "row 'a': net: the table `volume` needs a `shape`"),
+        (
+            ROW + 'tables = ["kinds"]\n',
+            "row 'a': tables: `kinds` needs an entry in .measures.kinds. for played, random, ",
+        ),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "plan.toml").write_text(text)
-    with pytest.raises(ValueError, match=words):
+    (tmp_path / "plan.toml").write_text(MEASURES + text)
+    with pytest.raises(ValueError, match=f"plan.toml: .*{words}"):
         read_plan(tmp_path / "plan.toml")
 
 
@@ -107,6 +147,15 @@ def test_results_of_any_name_are_found_again(tmp_path: Path) -> None:
     assert Results(tmp_path / "results.jsonl").find("net", name) is not None
 
 
+def test_nets_of_no_kinds_are_not_in_their_table(plan: Plan, tmp_path: Path) -> None:
+    """As where the plan had none when they were measured."""
+    results = Results(tmp_path / "results.jsonl")
+    row = next(row for row in plan.rows if "kinds" in row.tables)
+    results.add("net", row.name, row.seeds[0], {"d1_rmse": 0.1, "residual": 0.1, "accuracy": 0.6})
+    with pytest.raises(ValueError, match=rf"results\.jsonl: net '{row.name}', seed 0: was not measured on all of the"):
+        measured(plan, results, "kinds")
+
+
 def test_a_cut_is_even(folder: Path) -> None:
     whole = records_of(folder / "positions.hcpe")
     whole[:100].tofile(folder / "first.hcpe")
@@ -119,9 +168,7 @@ def test_a_cut_is_even(folder: Path) -> None:
 
 @pytest.mark.parametrize("where", ["main", "quiescence"])
 def test_tree_positions_have_the_word_of_the_net(folder: Path, where: str) -> None:
-    made = make_tree(
-        Data("tree", tree="games.hcpe3", where=where, every=40, positions=200), folder, "net.safetensors", 1
-    )
+    made = make_tree(Data("tree", tree="games.hcpe3", where=where, every=40, positions=200), folder, "default", 1)
     records = records_of(folder / "tree")
     assert made == len(records) >= 200
     assert len(np.unique(records["hcp"], axis=0)) == len(records)
@@ -141,8 +188,8 @@ def test_trees_of_a_source_that_tells_no_more_are_those_there_are(folder: Path, 
 def test_labels_of_searches_without_a_step(folder: Path) -> None:
     wanted = records_of(folder / "positions.hcpe")[:40]
     wanted.tofile(folder / "few.hcpe")
-    data = Data("labels", search="few.hcpe", nodes=300, without=("late move pruning",))
-    make_searched(data, folder, "net.safetensors", 1)
+    data = Data("labels", search="few.hcpe", nodes=300, without=("late move pruning",) * 2)
+    make_searched(data, folder, "default", 1)
     found = records_of(folder / "labels")
     assert np.array_equal(found["hcp"], wanted["hcp"])
     studio = Studio(load_network("default"))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,15 @@ def test_states_are_told_in_words(match: Path, capsys: pytest.CaptureFixture[str
         Command((match,), verify=True).run()
     assert left.value.code == 1
     assert f"{match}: default: changed\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("output", {"output": Path("x.pdf")}), ("png", {"png": True}), ("overwrite", {"overwrite": True})],
+)
+def test_options_of_the_page_are_refused(match: Path, name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"--{name}: is for the page, and --verify makes none"):
+        Command((match,), verify=True, **options).run()
 
 
 def test_data_and_net_of_a_training(training: Path, tmp_path: Path) -> None:
