@@ -310,7 +310,7 @@ class AlphaBetaEngine(Engine):
         """Whether another iteration is not worth beginning. Several lines are told apart for a reader, not for the
         next move: what they say of it is not weighed."""
         budget, elapsed = self.clock.read()
-        if budget is None:
+        if budget is None or elapsed < budget.minimum:
             return False
         if record["root_count"] == 1 and depth >= 4:
             return True

@@ -22,6 +22,15 @@ from llvmlite import binding
 KERNELS = ("vnni", "avxvnni", "avx2", "neon", "plain")
 """Widest first; a CPU that runs one runs those after it, but for `neon`, which is 64-bit ARM's alone."""
 NUMBA_CONFIG: Any = numba.config
+SETTINGS = (
+    "NUMBA_BOUNDSCHECK",
+    "NUMBA_DEBUGINFO",
+    "NUMBA_ENABLE_AVX",
+    "NUMBA_LOOP_VECTORIZE",
+    "NUMBA_OPT",
+    "NUMBA_SLP_VECTORIZE",
+)
+"""Variables by which a user has Numba make other code; what is made by one is kept apart, and in no release."""
 RELEASED = Path(__file__).parents[1] / "compiled"
 """Compiled code that came with the package: a directory for each target, made as the cache's are. Sources have none."""
 
@@ -92,7 +101,8 @@ def environment_name(kernel: str, cpu: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     python, (major, minor, *_) = EXTENSION_SUFFIXES[0], np.__version__.split(".")
     sliders = os.environ.get("LITESHOGI_SLIDERS", "")
-    for part in (numba.__version__, llvmlite.__version__, f"{major}.{minor}", python, kernel, sliders, *cpu):
+    numbas = [f"{name} {os.environ[name]}" for name in SETTINGS if name in os.environ]
+    for part in (numba.__version__, llvmlite.__version__, f"{major}.{minor}", python, kernel, sliders, *cpu, *numbas):
         digest.update(part.encode() + b"\0")
     return f"{kernel}-{digest.hexdigest()[:16]}"
 

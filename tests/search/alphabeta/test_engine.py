@@ -315,6 +315,12 @@ def test_one_legal_move_takes_no_time(engine):
     assert found.depth < 10
 
 
+def test_one_legal_move_takes_the_least_time_all_the_same(engine):
+    engine.set_position("k8/1G7/9/9/9/9/9/9/K8 w - 2")
+    engine.ready(Budget(100, 600_000, minimum=300))
+    assert engine.search().milliseconds > 250  # of 300, from a little before
+
+
 def test_mate_and_being_mated(engine):
     found = engine.analyse(MATE_IN_ONE, depth=5)
     assert is_mate(found.score)
