@@ -179,10 +179,18 @@ def test_what_was_seen_is_known(found):
     seen, met = Seen(1), set()
     first = seen.add(code_hashes(codes))
     for code, fresh in zip(found, first.tolist(), strict=True):
-        # A table forgets where two share a slot: 1 in 131,072 here.
         assert fresh or code in met
         met.add(code)
     assert not seen.add(code_hashes(codes[-1:])).any()
+
+
+def test_next_to_nothing_is_forgotten_while_there_is_room():
+    seen = Seen(1)  # room for 131,072
+    hashes = np.random.default_rng(3).integers(1, 1 << 63, 40_000, dtype=np.uint64)
+    assert seen.add(hashes).mean() == 1
+    assert seen.add(hashes[:2000]).mean() < 0.005
+    seen.add(np.random.default_rng(4).integers(1, 1 << 63, 1_000_000, dtype=np.uint64))
+    assert seen.add(hashes).mean() > 0.99
 
 
 @given(
