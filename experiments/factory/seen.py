@@ -8,8 +8,8 @@ from search.machine.jit import jit
 from search.machine.memory import sparse_zeros
 
 MEGABYTES = 256
-"""For 33 million positions. Of the last 10 million it knows all but one in 2,000, of 16 million one in 150, of 33 million
-one in eight."""
+"""For 33 million positions. Of the last 10 million it knows all but one in 2,000, of 16 million all but one in 150, of
+all 33 million all but one in eight."""
 BUCKET = 8
 """Hashes of a bucket, a line of the CPU's cache."""
 

@@ -6,6 +6,7 @@ Nothing is held but the place of each block (a block of hcpe3 is a run of whole 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ BLOCK_POSITIONS = 16384
 """Positions of a block: large enough to read a disk well, small enough that a pool holds many of them."""
 NAMED = 5
 """So many refused records are named; the rest are counted."""
-_SAMPLES = 4
-_SAMPLE_RECORDS = 256
+_SAMPLE_BLOCKS = 4
+"""Of hcpe3."""
+_SAMPLE_PLACES, _SAMPLE_RECORDS = 16, 64
+"""Of hcpe and psv."""
 _WINDOW = 1 << 24
 """Bytes of games looked through at a time: more than the longest game has."""
 
@@ -130,10 +133,8 @@ class RecordFile:
         self.positions = sum(block.positions for block in self.blocks)
         self.records = sum(block.records for block in self.blocks)
         self._zero_is_score = True
-        self.unscored = self._judge_sample()
+        self.unscored, self._zero_is_score = self._judge_sample()
         """The share of positions without a score, in a sample."""
-        # Only games say of themselves that all their scores are 0.
-        self._zero_is_score = self.format == HCPE3 or self.unscored < 1
 
     def _divide_positions(self, block_positions: int) -> None:
         width = POSITION_BYTES[self.format]
@@ -206,28 +207,34 @@ class RecordFile:
         checks = (self.check_moves, self._zero_is_score)
         return _decode_records(raw, self.format, name, block.first_record, checks, refusals, out)
 
-    def _judge_sample(self) -> float:
+    def _judge_sample(self) -> tuple[float, bool]:
         """Look at records from several places of the file, so that a wrong file is refused before hours of work.
 
-        Returns the share of positions there without a score, or 1 where all scores are 0 and no mark says that they
-        were found."""
+        Returns the share of positions there without a score, and whether a score of 0 without a mark is one: games say
+        of themselves that theirs are none, and who marks those without a score has found the others."""
         refusals = Refusals()
         found = unscored = 0
-        all_zero = True
-        count = len(self.blocks)
-        for index in sorted({count * part // _SAMPLES for part in range(_SAMPLES)} if count else ()):
-            block = self.blocks[index]
-            if self.format != HCPE3:
-                width = POSITION_BYTES[self.format]
-                records = min(block.records, _SAMPLE_RECORDS)
-                block = Block(block.start, block.start + records * width, records, records, block.first_record)
+        zero_is_score = self.format == HCPE3
+        for block in self._sample():
             positions = self.read_block(block, refusals)
             found += len(positions)
             unscored += int((~positions["scored"]).sum())
-            all_zero &= not (positions["score"].any() or (positions["kind_of_result"] & NO_GAME).any())
+            zero_is_score |= bool(positions["score"].any() or (positions["kind_of_result"] & NO_GAME).any())
         refusals.add(self.lost)
         self.judge(refusals, refusals.read)
-        return 1.0 if all_zero else unscored / found
+        zero_is_score |= unscored > 0
+        return unscored / found if zero_is_score else 1.0, zero_is_score
+
+    def _sample(self) -> Iterator[Block]:
+        """Of hcpe3 some of the blocks; of the others a few records from each of as many places, all of a small file."""
+        if self.format == HCPE3:
+            count = len(self.blocks)
+            for index in sorted({count * part // _SAMPLE_BLOCKS for part in range(_SAMPLE_BLOCKS)}):
+                yield self.blocks[index]
+            return
+        width, records = POSITION_BYTES[self.format], min(self.records, _SAMPLE_RECORDS)
+        for first in sorted(set(np.linspace(0, self.records - records, _SAMPLE_PLACES).astype(int).tolist())):
+            yield Block(first * width, (first + records) * width, records, records, first)
 
     def judge(self, refusals: Refusals, records: int | None = None) -> None:
         """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""

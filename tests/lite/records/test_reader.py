@@ -10,7 +10,8 @@ import pytest
 
 from lite.records.bench import measure, measure_epoch
 from lite.records.decode import BATCH_FIELDS, Batch
-from lite.records.formats import RecordError
+from lite.records.file import RecordFile, Refusals
+from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype
 from lite.records.reader import Reader, read_all
 
 
@@ -205,17 +206,37 @@ def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:
 
 
 def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Path) -> None:
-    """Its start is good enough for the first look; the rest is not."""
+    """What the first look sees, a few records every 929, is good enough; the rest is not."""
     raw = bytearray(files[0].read_bytes() * 20)
     records = len(raw) // 38
     for record in range(0, records):
-        if record % 700 > 300:
+        if record % 929 > 400:
             raw[38 * record] |= 0xFE
     path = tmp_path / "late.hcpe"
     path.write_bytes(bytes(raw))
     reader = Reader([path], 64, block_positions=14_000 // 4)
     with pytest.raises(RecordError, match="records cannot be used, the first"):
         scores(reader)
+
+
+@pytest.mark.parametrize("unscored", [slice(0, 400), slice(400, 800), slice(399, 400)])
+def test_where_some_are_marked_a_zero_is_a_score(files: list[Path], tmp_path: Path, unscored: slice) -> None:
+    records = np.tile(np.fromfile(files[0], hcpe_dtype), 2)[:800]
+    records["score"] = 0
+    records["padding"][unscored] = NO_SCORE
+    records.tofile(tmp_path / "some.hcpe")
+    file = RecordFile(tmp_path / "some.hcpe")
+    share = (unscored.stop - unscored.start) / 800
+    assert file.unscored == pytest.approx(share, abs=0.15)
+    positions = file.read_block(file.blocks[0], Refusals())
+    assert (~positions["scored"]).mean() == share
+
+
+def test_scores_that_come_late_in_a_file_make_its_zeros_scores(files: list[Path], tmp_path: Path) -> None:
+    records = np.tile(np.fromfile(files[0], hcpe_dtype), 9)
+    records["score"] = np.where(np.arange(len(records)) < len(records) // 2, 0, 5)
+    records.tofile(tmp_path / "late.hcpe")
+    assert RecordFile(tmp_path / "late.hcpe").unscored == 0
 
 
 def test_a_file_that_shrinks_is_an_error(files: list[Path]) -> None:
