@@ -31,7 +31,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
     """
     if number is not None and number < 1:
         raise ValueError("--number counts from 1")
-    files = [(path, path.parent) for path in paths if not path.is_dir()]
+    files = [(path, path.parent) for path in {path.resolve(): path for path in paths}.values() if not path.is_dir()]
     for folder in paths:
         if folder.is_dir():
             files += [(path, folder) for path in sorted(folder.rglob("*")) if path.is_file() and is_game_name(path)]
@@ -39,7 +39,8 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
     places: set[Path] = set()
     for path, folder in files:
-        games = list(read_games(path, unfinished=True)) or [GameError(f"{path}: no game in it")]
+        whole = list(read_games(path, unfinished=True)) or [GameError(f"{path}: no game in it")]
+        games = [*enumerate(whole, 1)]
         if number is not None:
             games = games[number - 1 : number]
         if not games and path in paths:
@@ -47,8 +48,8 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         alone = len(files) == len(games) == len(paths) == 1 and not paths[0].is_dir()
         if output is not None and output.suffix in KIF_SUFFIXES and not alone:
             raise ValueError(f"{output}: is one file, and there are several games; name a folder with -o")
-        for index, game in enumerate(games, 1):
-            number_of = f"-{index}" if len(games) > 1 else ""
+        for index, game in games:
+            number_of = f"-{index}" if len(whole) > 1 else ""
             names = (f"{path.stem}{number_of}", f"{path.name}{number_of}")  # g.kif may lie beside g.csa
             possible = [_place(path.with_name(name), folder, output) for name in names]
             place = next((one for one in possible if one not in places), None)

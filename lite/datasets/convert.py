@@ -342,19 +342,26 @@ class _Work:
                 played = mine["kind_of_result"] & NO_GAME == 0
                 output.sums.add(keys, mine["result"], played, mine["scored"], mine["score"])
                 continue
-            if self.options.duplicates != "keep":
+            if self.options.duplicates == "merge" or (self.options.duplicates == "drop" and output.form != HCPE3):
                 mine = self._without_duplicates(output, mine, keys)
             if output.form == HCPE3:
-                played = mine["kind_of_result"] & NO_GAME == 0
-                self._count("positions without a game, for which hcpe3 has no word", ~played)
-                mine = mine[played]
-                moved = mine["move"] != 0
-                self._count("positions without a move", ~moved)
-                mine = mine[moved]
-                output.write(one_move_games(mine), len(mine), len(mine))
+                self._write_one_move_games(output, mine)
             else:
                 dialect = huffman.HCP if output.form == HCPE else huffman.PSV
                 output.write(position_records(mine, output.form, dialect), len(mine), games)
+
+    def _write_one_move_games(self, output: _Output, positions: np.ndarray) -> None:
+        played = positions["kind_of_result"] & NO_GAME == 0
+        self._count("positions without a game, for which hcpe3 has no word", ~played)
+        moved = positions["move"] != 0
+        self._count("positions without a move", played & ~moved)
+        raw = one_move_games(positions[played & moved])
+        games = raw.reshape(np.count_nonzero(played & moved), -1)
+        if self.options.duplicates == "drop" and len(games):
+            first = output.seen.add(game_hashes(raw, np.arange(0, raw.size, games.shape[1])))
+            self._count("duplicate games", ~first)
+            games = games[first]
+        output.write(games.reshape(-1), len(games), len(games))
 
     def _without_duplicates(self, output: _Output, mine: np.ndarray, keys: np.ndarray) -> np.ndarray:
         if self.options.duplicates == "drop":

@@ -48,7 +48,9 @@ def test_games_of_a_folder_keep_their_places(folder: Path, tmp_path: Path) -> No
     ]
     assert [isinstance(one.game, GameError) for one in found] == [True, False, True, *[False] * 5]
     assert not any(one.alone for one in found)
-    assert next(choose((folder / "games.usi",), 3, None)).output == folder / "games.analysed.kif"
+    assert next(choose((folder / "games.usi",), 3, None)).output == folder / "games-3.analysed.kif"
+    twice = (folder / "wcsc28.csa", folder / "deep" / ".." / "wcsc28.csa")
+    assert len(list(choose(twice, None, None))) == 1
     (beside,) = choose((folder / "wcsc28.csa",), None, None)
     assert (beside.output, beside.alone) == (folder / "wcsc28.analysed.kif", True)
 
@@ -69,7 +71,7 @@ def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
     assert [one.output for one in choose((folder,), None, None)] == places
     same = (folder / "wcsc28.csa", Path(shutil.copy(folder / "wcsc28.csa", tmp_path)))
     with pytest.raises(ValueError, match=r"wcsc28.csa: .*out/wcsc28.analysed.kif is another game's; .* -o$"):
-        list(choose((*same, folder / "deep" / ".." / "wcsc28.csa"), None, tmp_path / "out"))
+        list(choose((*same, Path(shutil.copy(same[0], folder / "deep"))), None, tmp_path / "out"))
 
 
 @pytest.fixture
