@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -267,6 +268,14 @@ def test_numbers_of_zero_stand_in_the_command() -> None:
     told = {"verb": "match", "nets": [{"name": "a"}, {"name": "b"}], "options": options}
     words = "--nodes 20 --second-depth 3 --random-plies 0 0 --balance 0 --played-out 0.0 --seed 0"
     assert command_of(told) == f"liteshogi match a b {words}"
+
+
+def test_a_command_names_no_openings_that_were_not_given_and_plays_as_many_games() -> None:
+    openings = hashlib.sha256(b"startpos").hexdigest()
+    told = {"verb": "match", "nets": [], "options": {"openings": openings, "seed": 1}, "counted": {"games": 4}}
+    assert command_of(told) == "liteshogi match --seed 1 --games 4"
+    told["options"] = {"openings": hashlib.sha256(b"startpos moves 7g7f").hexdigest()}
+    assert command_of(told) == "liteshogi match --openings sha256:f2516633751f --games 4"
 
 
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
