@@ -19,7 +19,7 @@ from experiments.arena.engines import BY_SHELL
 from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
-from experiments.report.charts import PNG_WIDTH, draw_png, interval, pareto_front
+from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import comparison_section
 from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
@@ -292,6 +292,16 @@ def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> Non
     assert _command({"kind": "dense", "init-from": '/データ/a "b".safetensors'}) == (
         """liteshogi train dense --init-from '/データ/a "b".safetensors'"""
     )
+
+
+def test_a_curve_of_one_point_is_seen_and_told_by_its_axis() -> None:
+    curve = [{"run": "long", "step": step, "loss": 0.7} for step in (20, 30)]
+    for rows, loss in (([], 0.62934), (curve, 0.7)):
+        chart = lines("Loss", [*rows, {"run": "one", "step": 20, "loss": loss}], "step", "loss", "run", dots=False)
+        svg = vl_convert.vegalite_to_svg({**chart.spec, "width": 500})
+        dots = re.findall(r'aria-label="step: [0-9]+; loss: ([0-9.]+); run: (?:long|one)"[^>]*opacity="([01])"', svg)
+        assert dots == [*([("0.7", "0")] * len(rows)), (str(loss), "1")]
+        assert f">{loss}</text>" in svg
 
 
 def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path) -> None:
