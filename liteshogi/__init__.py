@@ -7,9 +7,12 @@
 A verb of the command line is here one function, with one dataclass of its options where there are many: `convert`
 (`Conversion`), `train_value` (`ValueTraining` of a `LiteConfig`, a `DenseConfig` or another network), `judge`,
 `fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, perhaps with an `Sprt`). Files are named
-by a str or by any path, and one file will do where several may be named. Each function returns its figures, which its
-docstring tells with their units, and raises OSError or ValueError with a line that names the file and the remedy. A
-notebook that goes through them is `docs/first_net.ipynb`.
+by a str or by any path, and one file will do where several may be named. A type checker agrees where a function takes
+them; of the dataclasses, whose fields the command line is made from, it wants what these declare: a Path, a tuple of
+them where several may be named, and a str for a network that plays.
+
+Each function returns its figures, which its docstring tells with their units, and raises OSError or ValueError with a
+line that names the file and the remedy. A notebook that goes through them is `docs/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """
