@@ -6,10 +6,13 @@
 
 A verb of the command line is here one function, with one dataclass of its options where there are many: `convert`
 (`Conversion`), `train_value` (`ValueTraining` of a `LiteConfig`, a `DenseConfig` or another network), `judge`,
-`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`). Files are named by a str or by any path,
-and one file will do where several may be named. Each function returns its figures, raises OSError or ValueError with a
-line that names the file and the remedy, and has its units in its docstring. A notebook that goes through them is
-`docs/first_net.ipynb`.
+`fold_file`, `self_play` (`SelfPlay`), `play_counted_match` (`CountedMatch`, perhaps with an `Sprt`). Files are named
+by a str or by any path, and one file will do where several may be named. A type checker agrees where a function takes
+them; of the dataclasses, whose fields the command line is made from, it wants what these declare: a Path, a tuple of
+them where several may be named, and a str for a network that plays.
+
+Each function returns its figures, which its docstring tells with their units, and raises OSError or ValueError with a
+line that names the file and the remedy. A notebook that goes through them is `docs/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from experiments.factory.selfplay import SelfPlay, self_play
     from experiments.games.match import CountedMatch, play_counted_match
+    from experiments.games.sprt import Sprt
     from experiments.nets import judge
     from export.fold import fold_file
     from lite.datasets.convert import Conversion, convert
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from search.engine import Analysis, Engine
     from search.evaluation.network import EvalNetwork
     from search.evaluation.network_file import load_network
-    from search.evaluation.static_evaluation import evaluate_sfens
+    from search.evaluation.static_evaluation import Evaluation, evaluate_sfens
     from search.puct.engine import PuctEngine
 
 __version__ = "0.1.0"
@@ -45,9 +49,11 @@ __all__ = [
     "DenseConfig",
     "Engine",
     "EvalNetwork",
+    "Evaluation",
     "LiteConfig",
     "PuctEngine",
     "SelfPlay",
+    "Sprt",
     "ValueTraining",
     "__version__",
     "convert",
@@ -68,9 +74,11 @@ _HOMES = {
     "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
+    "Evaluation": "search.evaluation.static_evaluation",
     "LiteConfig": "lite.networks.lite_value",
     "PuctEngine": "search.puct.engine",
     "SelfPlay": "experiments.factory.selfplay",
+    "Sprt": "experiments.games.sprt",
     "ValueTraining": "lite.training.options",
     "convert": "lite.datasets.convert",
     "evaluate_sfens": "search.evaluation.static_evaluation",

@@ -88,7 +88,14 @@ class SelfPlay:
 
 
 def self_play(options: SelfPlay) -> dict[str, Any]:
-    """Play until there are so many positions; the folder's totals. Raises OSError or ValueError in words."""
+    """Play until there are so many positions; the folder's totals, over all calls for it. Raises OSError or ValueError
+    in words.
+
+    folder: its path. games, positions, jobs, bytes: how many its records have. met before: positions that were left out
+    since earlier games have them. nodes: of all searches. ended by mate and the like: games that ended so. called and
+    played out: games that the scores would have ended, played to their end instead; called wrongly: those of them that
+    ended otherwise. ended: `goal` where the positions are there.
+    """
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = SelfPlayTask(

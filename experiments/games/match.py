@@ -50,7 +50,22 @@ class CountedMatch(CountedGames):
 
 
 def play_counted_match(match: CountedMatch) -> dict[str, Any]:
-    """Play what is left of a match; its report. Raises OSError or ValueError in words."""
+    """Play what is left of a match; its report for JSON. Raises OSError or ValueError in words.
+
+    Of the games that count, in the first player's view:
+    first, second: what readers call the players. games; wins, draws, losses; points: 1 a win and 1/2 a draw; as_black,
+    as_white: {wins, draws, losses} with that colour. pentanomial: pairs of games with 0, 1/2, 1, 1 1/2 and 2 points.
+    elo: logistic, elo_low and elo_high the ends of its 95 % interval; None is infinite or not known.
+
+    Of black's games whoever plays them: black_share: points a game, 0 to 1; black_elo, black_elo_low, black_elo_high.
+
+    endings: {how: games that ended so}. positions: moves that were searched; nodes_a_move: their mean; nodes_of_first,
+    nodes_of_second: sums; nodes_per_second: of CPU time. positions_per_hour: at that speed on `parallel` free cores.
+    called_and_played_out: games that the scores would have ended, played to their end instead; called_wrongly: those of
+    them that ended otherwise. games_beyond: games in the folder that do not count. sprt, with a test: its options, llr
+    (the log-likelihood ratio), the bounds lower and upper, and the verdict (`elo0`, `elo1` or empty). remarks: lines
+    for readers. folder: the run's path.
+    """
     match.check()
     limits, second_limits = match.limits()
     first = read_player(match.first, match.first_option, *limits, "--first-option")

@@ -5,7 +5,8 @@ A row is what one point shows: its fields by the names that a reader sees, all o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ BESIDE = {"align": "right", "baseline": "bottom", "dx": -7, "dy": -3, "fontSize"
 EDGE = 12
 """Pixels between the outermost points and the frame, where the axis is logarithmic."""
 DIGITS = 5
-"""Of the numbers that hovering tells."""
+"""Of the numbers that hovering tells, and an axis of one value."""
 LEGEND_COLUMNS = 2
 ERROR = 1.96
 """Standard errors that a 95 % interval reaches to either side."""
@@ -74,16 +75,23 @@ def config(ink: str, grid: str, background: str) -> Spec:
 
 
 def lines(title: str, rows: Sequence[Row], x: str, y: str, by: str, log: bool = False, dots: bool = True) -> Chart:
-    """A line for each value of `by`, with its dots or with none to be seen; `log`: of the x axis."""
+    """A line for each value of `by`, with its dots or with none to be seen, but for lines of one dot; `log`: of the x
+    axis."""
     kind = "ordinal" if isinstance(rows[0][x], str) else "quantitative"
     across = {"field": x, "type": kind, **({"sort": None} if kind == "ordinal" else _across(rows, x, log))}
+    seen = [value for value, count in Counter(row[by] for row in rows).items() if dots or count == 1]
     return _chart(
         title,
         rows,
-        {"x": across, "y": _measure(y), "color": _colour(rows, by)},
+        {"x": across, "y": _measure(rows, y), "color": _colour(rows, by)},
         [
             {"mark": {"type": "line", "strokeWidth": 1.6}},
-            {"mark": {"type": "point", "filled": True, "size": 45, "opacity": 1 if dots else 0, "tooltip": HOVER}},
+            {
+                "mark": {"type": "point", "filled": True, "size": 45, "tooltip": HOVER},
+                "encoding": {
+                    "opacity": {"condition": {"test": {"field": by, "oneOf": seen}, "value": 1}, "value": 0},
+                },
+            },
         ],
     )
 
@@ -106,12 +114,12 @@ def intervals(title: str, rows: Sequence[Row], name: str, x: str, by: str, among
     ends = [
         {
             "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {"x": _measure(f"{x} from", x), "x2": {"field": f"{x} to"}, "color": colour},
+            "encoding": {"x": _measure(rows, x, f"{x} from"), "x2": {"field": f"{x} to"}, "color": colour},
         }
     ]
     points = {
         "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER},
-        "encoding": {"x": _measure(x), "color": colour, **_shape(rows)},
+        "encoding": {"x": _measure(rows, x), "color": colour, **_shape(rows)},
     }
     down = {"y": {"field": name, "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}}
     height = LINE_HEIGHT * len({row[name] for row in rows}) + LINE_HEIGHT
@@ -138,18 +146,18 @@ def points(
     if front:
         ordered = sorted((_told(row) for row in front), key=lambda row: row[x])
         mark = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.5}
-        encoding: Spec = {"y": _measure(y), "color": {"value": "#999999"}}
+        encoding: Spec = {"y": _measure(rows, y), "color": {"value": "#999999"}}
         if any(MACHINE in row for row in ordered):
             encoding["detail"] = {"field": MACHINE}
         layers.append({"data": {"values": ordered}, "mark": mark, "encoding": encoding})
     if any(f"{y} from" in row for row in rows):
-        span = {"y": _measure(f"{y} from", y), "y2": {"field": f"{y} to"}}
+        span = {"y": _measure(rows, y, f"{y} from"), "y2": {"field": f"{y} to"}}
         layers.append({"mark": {"type": "rule"}, "encoding": {**span, "color": colour}})
     mark = {"type": "point", "filled": True, "size": 80, "opacity": 1, "tooltip": HOVER}
-    layers.append({"mark": mark, "encoding": {"y": _measure(y), "color": colour, **_shape(rows)}})
+    layers.append({"mark": mark, "encoding": {"y": _measure(rows, y), "color": colour, **_shape(rows)}})
     if labels:
         values = [_told({x: row[x], y: row[y], by: row[by], LABEL: name}) for name, row in labels.items()]
-        encoding = {"y": _measure(y), "color": colour, "text": {"field": LABEL}}
+        encoding = {"y": _measure(rows, y), "color": colour, "text": {"field": LABEL}}
         layers.append({"data": {"values": values}, "mark": {"type": "text", **BESIDE}, "encoding": encoding})
     return _chart(title, rows, {"x": {"field": x, "type": "quantitative", **_across(rows, x, log)}}, layers)
 
@@ -204,17 +212,26 @@ def _told(row: Row) -> Row:
     return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in row.items()}
 
 
-def _measure(field: str, title: str | None = None) -> Spec:
-    return {"field": field, "type": "quantitative", "title": title or field, "scale": {"zero": False}}
+def _measure(rows: Sequence[Row], name: str, field: str | None = None) -> Spec:
+    """The axis of a figure and of its interval; `field`: which of them is shown, if not the figure itself."""
+    values = (row[end] for row in rows for end in (name, f"{name} from", f"{name} to") if end in row)
+    axis = {"field": field or name, "type": "quantitative", "title": name, "scale": {"zero": False}}
+    return {**axis, **_digits(values)}
+
+
+def _digits(values: Iterable[Any]) -> Spec:
+    """Those of an axis with one value, whose only tick would be a whole number; between several, ticks show enough."""
+    return {"axis": {"format": f",.{DIGITS}~r"}} if len(set(values)) == 1 else {}
 
 
 def _across(rows: Sequence[Row], x: str, log: bool) -> Spec:
     """The x axis: between whole numbers nothing is to be marked."""
-    whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(row[x], int) for row in rows) else {}
+    values = [row[x] for row in rows]
+    whole = {"axis": {"tickMinStep": 1, "format": ",d"}} if all(isinstance(value, int) for value in values) else {}
     if log:
         scale = {"type": "log", "nice": False, "padding": EDGE}
         return {"scale": scale, "axis": {"labelOverlap": "greedy", "labelSeparation": 8}}
-    return {"scale": {"zero": False}, **whole}
+    return {"scale": {"zero": False}, **(whole or _digits(values))}
 
 
 def _colour(rows: Sequence[Row], by: str, among: Sequence[str] = ()) -> Spec:

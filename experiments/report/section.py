@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from lite.datasets.provenance import UNKNOWN, machine_of, program_of
 
 UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError)
 """What figures of another program, or of none, lead to where they are drawn."""
+_START = hashlib.sha256(b"startpos").hexdigest()
+"""Of the openings where no file of them is given."""
 _LIMITS = ("nodes", "depth", "second_nodes", "second_depth")
 """Of a move: 0 says that there is none, as where the option is left out."""
 
@@ -86,8 +89,11 @@ def origin_of(run: str, description: dict[str, Any]) -> Origin:
 
 def command_of(description: dict[str, Any]) -> str:
     """The command in words of the description: the nets by name, those of players with their options, and the options
-    that are set, a number of 0 among them, which may be no default; files by their digests."""
-    options = dict(description["options"])
+    that are set, a number of 0 among them, which may be no default; files by their digests. Games are as many as the
+    description says that are counted."""
+    options = {name: value for name, value in description["options"].items() if (name, value) != ("openings", _START)}
+    if counted := description.get("counted"):
+        options["games"] = counted["games"]
     pair = [options.pop(f"{which}_option", {}) for which in ("first", "second")]
     chosen = chain(options.pop("players", pair), repeat({}))
     words = ["liteshogi", description["verb"]]

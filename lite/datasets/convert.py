@@ -108,7 +108,13 @@ class _Output:
 
 
 def convert(options: Conversion) -> dict[str, Any]:
-    """Do what the options say; the summary. Raises OSError or ValueError in words, and then writes nothing."""
+    """Do what the options say; a summary for JSON. Raises OSError or ValueError in words, and then writes nothing.
+
+    files: how many were read. records_read, refused ({reason: how many}), first_refused (their names): of hcpe, hcpe3
+    and psv. games_read, positions_read: what was in them. left_out: {reason: how many games or positions, as it says}.
+    without_score: positions of those read. outputs: for each file that was written its path, games, positions and
+    bytes. warnings: the lines that standard error was told.
+    """
     files = data_files(options.inputs)
     _check(options, files)
     warnings = _warnings(options, files)

@@ -29,7 +29,9 @@ class Evaluation:
     output: int
     """Raw integer of the output layer."""
     score_cp: int
+    """Centipawns."""
     win_rate: float
+    """0 to 1, of wins and half the draws."""
     draw: float | None = None
     """Probability of a draw, if the network has that output."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import sys
@@ -14,15 +15,18 @@ def complete_streams() -> None:
 
     Where one was closed (`2>&-`), the next file to be opened has its number, and what a library complains of is written
     into that file; and `print` takes standard output for a standard error that is missing. A character that an encoding
-    lacks, as a Western Windows lacks those of Japanese names, is written `\\u65e5`: a report at the end of long work is
-    no place to fail.
+    lacks, as a Western Windows or ASCII lacks those of Japanese names, is written `\\u65e5`: a report at the end of
+    long work is no place to fail.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # an open takes the lowest number there is
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (open to the end)
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
-    if sys.stdout.errors == "strict" and isinstance(sys.stdout, TextIOWrapper):
+    if not isinstance(sys.stdout, TextIOWrapper):
+        return
+    is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"
+    if sys.stdout.errors == "strict" or (sys.stdout.errors == "surrogateescape" and not is_utf8):  # the C locale's
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +33,16 @@ def named(request):
     return request.param
 
 
+def untold(function: Callable[..., Any], figures: Iterable[str]) -> list[str]:
+    """The figures of a function that its docstring does not name; of games by how they ended it names one."""
+    told = function.__doc__ or ""
+    names = (re.sub("^ended by .*", "ended by mate", figure) for figure in figures)
+    return [name for name in names if not re.search(rf"\b{re.escape(name)}\b", " ".join(told.split()))]
+
+
 def test_networks_and_engines(named, tiny_onnx):
     (found,) = liteshogi.evaluate_sfens(named(NET), ["startpos"])
+    assert isinstance(found, liteshogi.Evaluation)
     assert liteshogi.evaluate_sfens(liteshogi.load_network(named(NET)), ["startpos"]) == [found]
     assert liteshogi.load_network(named("default")).width == liteshogi.load_network().width
     assert liteshogi.AlphaBetaEngine(named(NET)).analyse("startpos", depth=1).depth == 1
@@ -44,6 +55,7 @@ def test_games_to_a_folded_net_and_its_figures(named, tmp_path):
         liteshogi.Conversion((named(SAMPLE),), data, test_output=named(str(tmp_path / "test.psv")))
     )
     assert [out["path"] for out in made["outputs"]] == [str(tmp_path / "all.psv"), str(tmp_path / "test.psv")]
+    assert untold(liteshogi.convert, {*made, *made["outputs"][0]}) == []
     tiny = liteshogi.LiteConfig((2, 1, 4))
     liteshogi.train_value(liteshogi.ValueTraining((data,), run, network=tiny, batch_size=512, max_steps=1))
     further = named(str(tmp_path / "further"))
@@ -62,7 +74,12 @@ def test_games_of_a_net(named, tmp_path):
     options = {"nodes": 5, "openings": named(str(openings))}
     folder = named(str(tmp_path / "games"))
     played = liteshogi.SelfPlay(named(NET), folder, positions=20, workforce=Workforce(1), **options)
-    assert liteshogi.self_play(played)["positions"] >= 20
+    totals = liteshogi.self_play(played)
+    assert totals["positions"] >= 20
+    assert untold(liteshogi.self_play, totals) == []
     folder = named(str(tmp_path / "match"))
-    match = liteshogi.CountedMatch(first=named(NET), second="default", games=2, parallel=1, output=folder, **options)
-    assert liteshogi.play_counted_match(match)["games"] == 2
+    options |= {"games": 2, "parallel": 1, "sprt": liteshogi.Sprt(0, 5)}
+    match = liteshogi.CountedMatch(first=named(NET), second="default", output=folder, **options)
+    report = liteshogi.play_counted_match(match)
+    assert report["games"] == 2
+    assert untold(liteshogi.play_counted_match, {*report, "llr", "lower", "upper", "verdict"}) == []

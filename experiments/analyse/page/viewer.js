@@ -4,9 +4,15 @@ document.querySelector("header").hidden = false; // Chromium keeps the frames th
 const told = JSON.parse(document.getElementById("game").textContent);
 const japanese = navigator.language.startsWith("ja");
 const words = japanese
-  ? { start: "開始局面", lost: "損失", best: "最善", line: "候補", instead: "変化", turn: "盤面回転" }
-  : { start: "Start", lost: "lost", best: "best", line: "Line", instead: "Variation", turn: "Turn" };
-const marks = { blunder: "大悪手", mistake: "悪手", doubtful: "疑問手", slack: "緩手" };
+  ? {
+      start: "開始局面", lost: "損失", best: "最善", line: "候補", instead: "変化", turn: "盤面回転",
+      blunder: "大悪手", mistake: "悪手", doubtful: "疑問手", slack: "緩手", mate: "詰み", declaration: "入玉宣言",
+    }
+  : {
+      start: "Start", lost: "lost", best: "best", line: "Line", instead: "Variation", turn: "Turn",
+      blunder: "blunder", mistake: "mistake", doubtful: "doubtful", slack: "slack", mate: "mate",
+      declaration: "declaration",
+    };
 const byId = (id) => document.getElementById(id);
 const made = (name, text, classes = "") => {
   const element = document.createElement(name);
@@ -30,9 +36,9 @@ const ground = Shogiground(
 
 const percent = (rate) => `${(100 * rate).toFixed(1)} %`;
 const score = (found) => {
-  if (found.line[0] === "win") return "入玉宣言"; // no mate, though it wins as surely
+  if (found.line[0] === "win") return words.declaration; // no mate, though it wins as surely
   if (found.mate === null) return `${found.score > 0 ? "+" : ""}${found.score}`;
-  return found.mate === 0 ? "詰み" : `詰み ${found.mate > 0 ? "+" : ""}${found.mate}`;
+  return found.mate === 0 ? words.mate : `${words.mate} ${found.mate > 0 ? "+" : ""}${found.mate}`;
 };
 
 /** Put a step on the board, with arrows for the first moves of its lines. */
@@ -78,7 +84,7 @@ function draw() {
   said.replaceChildren();
   if (step.mark) {
     const better = step.best ? `, ${words.best} ${step.best}` : "";
-    said.append(made("p", `【${marks[step.mark]}】 ${words.lost} ${percent(step.loss)}${better}`, "bad"));
+    said.append(made("p", `【${words[step.mark]}】 ${words.lost} ${percent(step.loss)}${better}`, "bad"));
   }
   step.comments.forEach((comment) => said.append(made("p", comment)));
   step.lines.forEach((one, rank) =>
@@ -110,7 +116,7 @@ function asRow(step, number) {
   const row = document.createElement("tr");
   row.append(made("td", number || ""), made("td", number ? step.name : words.start, step.mark ? "bad" : ""));
   row.append(made("td", step.time), made("td", step.lines.length ? score(step.lines[0]) : ""));
-  row.append(made("td", step.lines.length ? percent(step.lines[0].win_rate) : ""), made("td", marks[step.mark] ?? ""));
+  row.append(made("td", step.lines.length ? percent(step.lines[0].win_rate) : ""), made("td", words[step.mark] ?? ""));
   row.onclick = () => go(number);
   return row;
 }

@@ -64,7 +64,7 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Game:
 @pytest.fixture(scope="module")
 def page(game: Game) -> str:
     other = Judgement(-30, 0.45, 5, 900, ("2g2f",))
-    judgements = [Judgement(20, 0.52, 6, 1000, ()), Judgement(40, 0.55, 6, 1000, LINE, (other,))]
+    judgements = [Judgement(20, 0.52, 6, 1000, ()), Judgement(190, 0.65, 6, 1000, LINE, (other,))]
     every = [*judgements, *[None] * (len(game.moves) + 1 - len(judgements))]
     return as_page(game, figures(game, judgements), every, "LiteShogi, default, 1,000 nodes a position")
 
@@ -141,15 +141,15 @@ document.body.dataset.told = shown.join(" ");
 </body>"""
 
 
-def browse(page: str, folder: Path) -> str:
-    """What a browser makes of the page after its first move, as HTML; it has no complaint."""
+def browse(page: str, folder: Path, language: str = "en-US") -> str:
+    """What a browser of this language makes of the page after its first move, as HTML; it has no complaint."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no chromium on this machine")
     path = folder / "page.html"
     path.write_text(page, encoding="utf-8")
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    flags += ["--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom"]
+    flags += ["--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", f"--accept-lang={language}"]
     done = subprocess.run(
         [browser, *flags, path.as_uri() + "#1"],
         capture_output=True,
@@ -170,7 +170,7 @@ def test_a_declaration_is_no_mate(tmp_path: Path) -> None:
     found = [Judgement(3000, 0.99, 9, 99, ("G*5h",)), Judgement(MATE - 2, 1.0, 9, 99, ("5i5h",))]
     found.append(Judgement(MATE - 1, 1.0, 0, 0, ("win",)))
     shown = browse(as_page(declared, figures(declared, found), found, "by nobody"), tmp_path)
-    assert re.findall(r"<td[^>]*>(\+3000|詰み \+[0-9]|入玉宣言)</td>", shown) == ["+3000", "詰み +2", "入玉宣言"]
+    assert re.findall(r"<td[^>]*>(\+3000|mate \+[0-9]|declaration)</td>", shown) == ["+3000", "mate +2", "declaration"]
 
 
 def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
@@ -190,12 +190,15 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     assert "<header><h1>" in shown  # hidden until its font is there
     assert len(re.findall(r"<line [^>]*marker-end", shown)) == 2  # the first moves of both lines
     assert shown.count("<tr") == 6
+    assert "【doubtful】 lost 13.0 %" in shown
+    assert ">doubtful</td>" in shown
 
 
 def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: Path) -> None:
     clicks = CLICKS[: CLICKS.index("const shown")] + (
         'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n</script>\n</body>'
     )
-    shown = browse(page.replace("</body>", clicks), tmp_path)
+    shown = browse(page.replace("</body>", clicks), tmp_path, "ja")
+    assert "【疑問手】 損失 13.0 %" in shown
     told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
     assert told == [("△４四歩*", "角道を止める")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -18,7 +19,7 @@ from experiments.arena.engines import BY_SHELL
 from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
-from experiments.report.charts import PNG_WIDTH, draw_png, interval, pareto_front
+from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import comparison_section
 from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
@@ -269,6 +270,14 @@ def test_numbers_of_zero_stand_in_the_command() -> None:
     assert command_of(told) == f"liteshogi match a b {words}"
 
 
+def test_a_command_names_no_openings_that_were_not_given_and_plays_as_many_games() -> None:
+    openings = hashlib.sha256(b"startpos").hexdigest()
+    told = {"verb": "match", "nets": [], "options": {"openings": openings, "seed": 1}, "counted": {"games": 4}}
+    assert command_of(told) == "liteshogi match --seed 1 --games 4"
+    told["options"] = {"openings": hashlib.sha256(b"startpos moves 7g7f").hexdigest()}
+    assert command_of(told) == "liteshogi match --openings sha256:f2516633751f --games 4"
+
+
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
     section = training_section({"mine": training})
     loss, accuracy, calibration, by_ply = section.charts
@@ -283,6 +292,16 @@ def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> Non
     assert _command({"kind": "dense", "init-from": '/データ/a "b".safetensors'}) == (
         """liteshogi train dense --init-from '/データ/a "b".safetensors'"""
     )
+
+
+def test_a_curve_of_one_point_is_seen_and_told_by_its_axis() -> None:
+    curve = [{"run": "long", "step": step, "loss": 0.7} for step in (20, 30)]
+    for rows, loss in (([], 0.62934), (curve, 0.7)):
+        chart = lines("Loss", [*rows, {"run": "one", "step": 20, "loss": loss}], "step", "loss", "run", dots=False)
+        svg = vl_convert.vegalite_to_svg({**chart.spec, "width": 500})
+        dots = re.findall(r'aria-label="step: [0-9]+; loss: ([0-9.]+); run: (?:long|one)"[^>]*opacity="([01])"', svg)
+        assert dots == [*([("0.7", "0")] * len(rows)), (str(loss), "1")]
+        assert f">{loss}</text>" in svg
 
 
 def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+
+import pytest
 
 LISTEN = """
 import os
@@ -23,3 +26,18 @@ def test_who_asks_about_standard_input_finds_an_empty_file():
 def test_there_may_be_no_standard_input():
     code = "import sys; sys.stdin = None; from search.machine.standard_streams import take_input; print(take_input())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.split() == [b"None"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "written"),
+    [
+        ("ascii:strict", rb"\u7532 \udcff"),
+        ("ascii:surrogateescape", rb"\u7532 \udcff"),  # of LC_ALL=C without Python's UTF-8 mode
+        ("utf-8:surrogateescape", "甲 ".encode() + b"\xff"),  # of LC_ALL=C: a file's name is written as it is
+    ],
+)
+def test_standard_output_takes_whatever_text_there_is(encoding, written):
+    code = "from search.machine.standard_streams import complete_streams; complete_streams(); print('\\u7532 \\udcff')"
+    env = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=env)
+    assert done.stdout.strip() == written
