@@ -66,7 +66,7 @@ def play_game(
             builder.comment(score_comment(score, PLAYER))
         if progress:
             progress(number, analysis.best_move, analysis.score_text if analysis.depth else "no score")
-    return builder.finish("最大手数", MOVES_USED_UP)
+    return builder.finish(*(_over(builder) or ("最大手数", MOVES_USED_UP)))
 
 
 def _over(builder: GameBuilder) -> tuple[str, int] | None:

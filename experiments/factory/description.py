@@ -17,6 +17,9 @@ from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, 
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
 
+GROUPS = ("ending", "labels", "mixture", "variety")
+"""Options that the command line has one by one."""
+
 
 class Description:
     """What one command makes data from. Raises OSError or ValueError if a source or a net cannot be read.
@@ -108,10 +111,15 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     """The first thing that was another when the data were begun; empty if there is none."""
     if kept["verb"] != wanted["verb"]:
         return f"liteshogi {kept['verb']}, not {wanted['verb']}"
-    for name in {**wanted["options"], **kept["options"]}:
-        before, here = (json.dumps(one["options"].get(name), ensure_ascii=False) for one in (kept, wanted))
-        if before != here:
-            return f"--{name.replace('_', '-')} {before}, not {here}"
+    was, given = kept["options"], wanted["options"]
+    for name in {**given, **was}:
+        before, here = was.get(name), given.get(name)
+        if json.dumps(before) != json.dumps(here):
+            if name in GROUPS and isinstance(before, dict) and isinstance(here, dict):
+                name = next(one for one in {**here, **before} if before.get(one) != here.get(one))
+                before, here = before.get(name), here.get(name)
+            told, asked = (json.dumps(value, ensure_ascii=False) for value in (before, here))
+            return f"--{name.replace('_', '-')} {told}, not {asked}"
     for name in ("nets", "sources"):
         # By content: a file may have been moved since.
         was, given = ([(one.get("role"), one.get("sha256")) for one in side[name]] for side in (kept, wanted))

@@ -61,6 +61,8 @@ _START_ROWS = (
     "P9+KY+KE+GI+KI+OU+KI+GI+KE+KY",
 )
 _MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})")
+_READERS_NUMBER = re.compile(r"'\*\s*[+-]?[0-9]")
+"""A comment for readers that begins with a number: a score stands behind two stars."""
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
 _SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
 """Names of a bounded length: a line is looked through once."""
@@ -241,7 +243,8 @@ class _Reader:
                 self.early_comments.append(line[1:])
                 return
             self.builder.comment(line[1:])
-            read_comment(line[2:] if line.startswith("'*#") else line[1:].replace("**", "*", 1), self.builder)
+            if not _READERS_NUMBER.match(line):
+                read_comment(line[2:] if line.startswith("'*#") else line[1:].replace("**", "*", 1), self.builder)
         elif match := re.match(r"'(black|white)_rate:.*:([0-9]+(?:\.[0-9]+)?)\s*$", line):
             self.ratings[("black", "white").index(match.group(1))] = float(match.group(2))
         elif line.startswith("'$"):

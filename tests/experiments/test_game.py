@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from experiments import game as game_module
 from experiments.game import ending_in_english, play_game, result_in_english
 from lite.notation.kif import read_kif
 from lite.notation.kif_writer import kif_text
@@ -47,6 +48,14 @@ def test_every_end_is_told(start, moves, ending, winner):
     assert again.scores.tolist() == game.scores.tolist() == [50] * len(game.moves)
     assert again.times.tolist() == game.times.tolist() == [2000] * len(game.moves) + [-1]
     assert "**評価値=50\n" in kif_text(game)
+
+
+def test_a_mate_by_the_last_move_that_is_allowed_is_one(monkeypatch):
+    monkeypatch.setattr(game_module, "MOVE_LIMIT", 1)
+    mate, not_mate = Scripted(["G*5b"]), Scripted(["G*4b"])
+    start = "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1"
+    ends = [ending_in_english(play_game((one, one), ("a", "b"), nodes=10, start=start)) for one in (mate, not_mate)]
+    assert ends == ["mate", "move limit"]
 
 
 def test_a_search_that_was_cut_at_once_tells_no_score():

@@ -121,7 +121,7 @@ def test_it_matters_not_who_works_nor_when(source, tmp_path):
         common = np.isin(np.sort(code_hashes(again["hcp"])), first).mean()
         assert common > 0.75, other
         assert len(np.unique(code_hashes(again["hcp"]))) == len(again)
-    with pytest.raises(ValueError, match=r"made with --labels .*use another -o"):
+    with pytest.raises(ValueError, match=r"made with --label \"search\", not \"static\"; .*use another -o"):
         expand(Expansion((source,), tmp_path / "one", Labelling("static"), mixture=MIXTURE, positions=6000))
 
 

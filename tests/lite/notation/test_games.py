@@ -52,6 +52,14 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
     assert games[1].ending == "投了"
 
 
+def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
+    path = tmp_path / "game.csa"
+    path.write_text("PI\n+\n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
+    game = only(path)
+    assert game.scores.tolist() == [0, 0, 30]
+    assert game.scored.tolist() == [False, False, True]
+
+
 def test_scores_are_turned_to_the_mover(data_directory: Path) -> None:
     game = only(data_directory / "scored.csa")
     oracle = CSA.Parser.parse_file(str(data_directory / "scored.csa"))[0]
