@@ -189,7 +189,7 @@ class _Reader:
 
     def _statement(self, line: str) -> None:
         mark = line[:1]
-        if mark in "+-" and len(line) > 1:
+        if mark in "+-" and len(line.rstrip()) > 1:
             if self.ending:
                 raise GameError(f"a move after the ending: {line[:30]!r}")
             _play(line, self.builder)
@@ -206,7 +206,7 @@ class _Reader:
         elif mark in "P+-":
             if self.builder is not None:
                 raise GameError(f"a position in the middle of it: {line[:30]!r}")
-            self.setup.append(line)
+            self.setup.append(line if mark == "P" else line.rstrip())
             if mark != "P":
                 self.builder = GameBuilder(self.place, _start(self.setup))
         elif mark == "%":

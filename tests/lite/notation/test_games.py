@@ -54,7 +54,7 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
 
 def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
     path = tmp_path / "game.csa"
-    path.write_text("PI\n+\n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
+    path.write_text("PI\n+ \n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
     game = only(path)
     assert game.scores.tolist() == [0, 0, 30]
     assert game.scored.tolist() == [False, False, True]
