@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from cshogi import KIF
+from cshogi import KIF, Board, move_from, move_is_drop, move_to
 
 from lite.amounts import amount
 from lite.notation.game import (
@@ -435,16 +435,26 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
         return file, rank
 
     to_file, to_rank = seen(target)
-    froms = {move: seen(move >> 7 & 127) for move in moves}
-    if motion or side == "直":
-        wanted = {"寄": 0, "引": -1}.get(motion, 1)  # how the origin's rank lies to the target's
-        moves = [move for move in moves if np.sign(froms[move][1] - to_rank) == wanted]
-    if side == "直":
-        moves = [move for move in moves if froms[move][0] == to_file]
-    elif side and moves:
-        edge = (max if side == "左" else min)(froms[move][0] for move in moves)
-        moves = [move for move in moves if froms[move][0] == edge]
+    if side or motion:
+        origins = _reaching(builder, target, kind)
+        froms = {origin: seen(origin) for origin in origins}
+        if motion or side == "直":
+            wanted = {"寄": 0, "引": -1}.get(motion, 1)  # how the origin's rank lies to the target's
+            origins = [origin for origin in origins if np.sign(froms[origin][1] - to_rank) == wanted]
+        if side == "直":
+            origins = [origin for origin in origins if froms[origin][0] == to_file]
+        elif side and origins:
+            edge = (max if side == "左" else min)(froms[origin][0] for origin in origins)
+            origins = [origin for origin in origins if froms[origin][0] == edge]
+        moves = [move for move in moves if move >> 7 & 127 in origins]
     promoting = [move for move in moves if move & PROMOTE]
     if manner == "成":
         return promoting
     return [move for move in moves if not move & PROMOTE]
+
+
+def _reaching(builder: GameBuilder, target: int, kind: int) -> list[int]:
+    """Where the mover's pieces of a kind that reach a square stand, pinned ones too: KI2 tells all of them apart."""
+    found = Board(get_sfen(builder.pos)).pseudo_legal_moves
+    origins = {move_from(move) for move in found if move_to(move) == target and not move_is_drop(move)}
+    return [origin for origin in sorted(origins) if int(builder.pos["board"][origin]) % KINDS == kind]

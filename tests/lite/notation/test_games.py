@@ -52,6 +52,17 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
     assert games[1].ending == "投了"
 
 
+def test_ki2_tells_pinned_pieces_apart_too() -> None:
+    """The gold on 4八 stands between its king and a rook."""
+    rows = ["・ ・ ・ ・v玉 ・ ・ ・ ・", "・ ・ ・ ・ ・v飛 ・ ・ ・", *["・ ・ ・ ・ ・ ・ ・ ・ ・"] * 5]
+    rows += ["・ ・ ・ 金 ・ 金 ・ ・ ・", "・ ・ ・ ・ ・ 玉 ・ ・ ・"]
+    head = "後手の持駒：なし\n" + "".join(f"| {row}|\n" for row in rows) + "先手の持駒：なし\n"
+    game = read_ki2(head + "▲５七金左\nまで1手で先手の勝ち\n", "a.ki2")
+    assert [move_to_usi(move) for move in game.moves.tolist()] == ["6h5g"]
+    with pytest.raises(GameError, match="illegal"):
+        read_ki2(head + "▲５七金右\nまで1手で先手の勝ち\n", "a.ki2")
+
+
 def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
     path = tmp_path / "game.csa"
     path.write_text("PI\n+ \n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
