@@ -102,7 +102,8 @@ class Batch:
     score: np.ndarray
     """i2 (B,): centipawns of the mover; 0 where none is known."""
     ply: np.ndarray
-    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number)."""
+    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number, and
+    games of one move in hcpe3, which may be positions without their games)."""
     move: np.ndarray
     """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 unknown."""
     result: np.ndarray
@@ -427,11 +428,12 @@ def _illegal_candidates(raw, at, count, pos):
 def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, error_plies, starts, counts):
     """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
 
-    first_plies: i4[games] or empty, plies played before each game's first position (0 if empty); mark_entered: whether
-    kind_of_result gets the bit ENTERED; read_visits: whether candidates are checked and visits_at is set; out:
-    `labelled_dtype`[>= positions]; errors u1, error_plies i4, starts i8, counts i4 [games]: each game's error number (0
-    taken), the ply of the error, its first byte, its positions. Returns how many positions were taken. Nothing is read
-    behind `raw` or written behind `out`, whatever the bytes: a game that does not fit is TRUNCATED, and all behind it.
+    first_plies: i4[games], plies played before each game's first position, or empty: then 0, and in a game of one move
+    -1 (unknown), for it may be a position without its game; mark_entered: whether kind_of_result gets the bit ENTERED;
+    read_visits: whether candidates are checked and visits_at is set; out: `labelled_dtype`[>= positions]; errors u1,
+    error_plies i4, starts i8, counts i4 [games]: each game's error number (0 taken), the ply of the error, its first
+    byte, its positions. Returns how many positions were taken. Nothing is read behind `raw` or written behind `out`,
+    whatever the bytes: a game that does not fit is TRUNCATED, and all behind it.
 
     In a game where some moves have candidates (a search's visits) those without are not training positions, as
     dlshogi has it; a game without any candidates gives them all."""
@@ -453,7 +455,7 @@ def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, er
             error = np.int64(BAD_RESULT)
         at += _GAME_BYTES
         zero_is_score = (score_found or moves == 1) and result & ZERO_IS_NO_SCORE == 0
-        first = np.int64(first_plies[game]) if first_plies.size else np.int64(0)
+        first = np.int64(first_plies[game]) if first_plies.size else np.int64(-(moves == 1))
         before = taken
         if error == 0:
             for ply in range(moves):

@@ -275,8 +275,8 @@ def decode_games(
     """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
 
     `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
-    first_plies: i4 (games,), plies played before each game's first position; mark_entered, read_visits: see
-    `RecordFile`."""
+    first_plies: i4 (games,), plies played before each game's first position; without it see `walk_games`;
+    mark_entered, read_visits: see `RecordFile`."""
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
     starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
     plies = np.zeros(0, np.int32) if first_plies is None else np.ascontiguousarray(first_plies, np.int32)
