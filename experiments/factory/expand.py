@@ -91,7 +91,7 @@ class ExpandTask:
     cp_per_logit: float
     seed: int
     distinct: bool = True
-    """Each position once and in no order; else all that were recorded, in theirs."""
+    """Each position once, in no order and none in check; else all that were recorded, in theirs."""
 
     def open(self) -> ExpandWorker:
         """The memory of one worker."""
@@ -146,6 +146,8 @@ class ExpandWorker:
         made: list[_Made] = []
         if job.turn == 0 and mixture.played:
             chosen = _chosen(len(codes), mixture.played, random)
+            if self._task.distinct:
+                chosen = chosen[walk(codes[chosen], 0, 0, seed=1)[2]]  # plays no move, and leaves out what is in check
             made.append((codes[chosen], PLAYED, chosen))
         if mixture.random:
             chosen = _chosen(len(codes), mixture.random, random)

@@ -100,6 +100,15 @@ def test_every_kind_is_made_labelled_and_described(source, tmp_path):
     assert ((kind == NO_GAME) == (records["padding"][: len(kind)] == NO_RESULT)).all()
 
 
+def test_no_position_in_check_is_made_whoever_labels(source, tmp_path):
+    labels, played = Labelling("search", nodes=1), Mixture(played=1.0, random=0.0)
+    report = expand(Expansion((source,), tmp_path, labels, mixture=played, workforce=Workforce(1)))
+    made = {code.tobytes() for code in records_in(tmp_path)["hcp"]}
+    before = np.fromfile(source, hcpe_dtype)["hcp"]
+    assert made == {code.tobytes() for code in before if not cshogi_board(code).is_check()}
+    assert report["made played"] == len(made) < len({code.tobytes() for code in before})
+
+
 def test_it_matters_not_who_works_nor_when(source, tmp_path):
     labels = Labelling("search", nodes=50)
 
