@@ -92,8 +92,9 @@ def self_play(options: SelfPlay) -> dict[str, Any]:
     in words.
 
     folder: its path. games, positions, jobs, bytes: how many its records have. met before: positions that were left out
-    since earlier games have them. nodes: of all searches. ended by mate and the like: games that ended so. called and
-    played out: games that the scores would have ended, played to their end instead; called wrongly: those of them that
+    since earlier games have them; games met before: games of which that is true throughout. nodes: of all searches.
+    ended by mate and the like: games that ended so, those met before among them. called and played out: games that the
+    scores would have ended, played to their end instead; called wrongly: those of them that
     ended otherwise. ended: `goal` where the positions are there.
     """
     options.check()
@@ -153,8 +154,9 @@ class Unmet:
         whole = np.bincount(game_of[keep], minlength=games) > 0
         out = np.empty(2 * raw.size, np.uint8)
         size = copy_games(raw, decoded.starts, whole, keep, out)
-        met = {"positions": int(keep.sum()), "met before": int((~keep).sum()), "games": int(whole.sum())}
-        return Product(out[:size].tobytes(), {**product.counts, **met})
+        landed = {"positions": int(keep.sum()), "games": int(whole.sum())}
+        met = {"met before": int((~keep).sum()), "games met before": int((~whole).sum())}
+        return Product(out[:size].tobytes(), {**product.counts, **landed, **met})
 
 
 def _decoded(raw: np.ndarray, games: int, positions: int) -> DecodedGames:
