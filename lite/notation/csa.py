@@ -98,6 +98,7 @@ _HEADERS = {
     "START_TIME": "開始日時",
     "END_TIME": "終了日時",
     "TIME_LIMIT": "持ち時間",
+    "TIME": "持ち時間",
     "TIME+": "先手持ち時間",
     "TIME-": "後手持ち時間",
     "OPENING": "戦型",

@@ -59,7 +59,7 @@ _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
 """How a line begins that KIF knows as something else than a header, which it could not be given back as."""
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 _KIF_MOVE = re.compile(
-    rf"[▲△▼▽☗☖]?([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(成?)\(([1-9])([1-9])\))(.*)"
+    rf"[▲△▼▽☗☖]?([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(?:(成)|不成)?\(([1-9])([1-9])\))(.*)"
 )
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
 _KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")

@@ -52,6 +52,17 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
     assert games[1].ending == "投了"
 
 
+def test_csa_lines_that_other_programs_read() -> None:
+    """Blanks behind a sign, and version 3's time of both sides."""
+    game = csa("V3.0\n$TIME:300+10+0\nPI\n+ \n+7776FU \n-3334FU\n%TORYO")
+    assert (len(game.moves), game.headers["持ち時間"]) == (2, "300+10+0")
+
+
+def test_a_move_of_kif_may_say_that_it_does_not_promote() -> None:
+    game = read_kif(KIF_HEAD + "   3 ２二角不成(88)\n   4 同　銀(31)\n   5 投了\n", "a.kif")
+    assert [move_to_usi(int(move)) for move in game.moves[2:]] == ["8h2b", "3a2b"]
+
+
 def test_ki2_tells_pinned_pieces_apart_too() -> None:
     """The gold on 4八 stands between its king and a rook."""
     rows = ["・ ・ ・ ・v玉 ・ ・ ・ ・", "・ ・ ・ ・ ・v飛 ・ ・ ・", *["・ ・ ・ ・ ・ ・ ・ ・ ・"] * 5]
