@@ -48,7 +48,7 @@ def test_attacks_by_table():
     if METHOD == "table":
         assert_equal_attacks(bishop_attacks, rook_attacks)
         return
-    command = [sys.executable, "-m", "pytest", "-q", f"{__file__}::test_attacks_by_table"]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "slow", f"{__file__}::test_attacks_by_table"]
     environment = os.environ | {"LITESHOGI_SLIDERS": "table"}
     done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
