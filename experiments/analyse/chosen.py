@@ -31,7 +31,8 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
     """
     if number is not None and number < 1:
         raise ValueError("--number counts from 1")
-    files = [(path, path.parent) for path in {path.resolve(): path for path in paths}.values() if not path.is_dir()]
+    paths = [*{path.resolve(): path for path in paths}.values()]
+    files = [(path, path.parent) for path in paths if not path.is_dir()]
     for folder in paths:
         if folder.is_dir():
             files += [(path, folder) for path in sorted(folder.rglob("*")) if path.is_file() and is_game_name(path)]

@@ -114,7 +114,7 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     was, given = kept["options"], wanted["options"]
     for name in {**given, **was}:
         before, here = was.get(name), given.get(name)
-        if json.dumps(before) != json.dumps(here):
+        if before != here:
             if name in GROUPS and isinstance(before, dict) and isinstance(here, dict):
                 name = next(one for one in {**here, **before} if before.get(one) != here.get(one))
                 before, here = before.get(name), here.get(name)

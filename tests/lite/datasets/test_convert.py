@@ -321,13 +321,6 @@ def test_duplicates(games: Path, tmp_path: Path) -> None:
     assert describe((tmp_path / "b.hcpe",))["duplicate_positions"] == 0
     summary = run(tmp_path / "b.hcpe3", games, duplicates="drop")
     assert summary["left_out"] == {"duplicate games": 1}
-    board = cshogi.Board()
-    board.set_hcp(np.frombuffer(three["hcp"][0].tobytes(), cshogi.HuffmanCodedPos))
-    three["move"] = [0, *(cshogi.move16(move) for move in list(board.legal_moves)[:2])]
-    np.concatenate([three, three]).tofile(tmp_path / "moves.hcpe")
-    summary = run(tmp_path / "moves.hcpe3", tmp_path / "moves.hcpe", duplicates="drop")
-    assert summary["left_out"] == {"positions without a move": 2, "duplicate games": 2}
-    assert describe((tmp_path / "moves.hcpe3",))["positions"] == 2
     with pytest.raises(ValueError, match="whole games cannot be merged"):
         run(tmp_path / "c.hcpe3", games, duplicates="merge")
 

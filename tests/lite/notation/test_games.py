@@ -76,7 +76,7 @@ def test_ki2_tells_pinned_pieces_apart_too() -> None:
 
 def test_a_readers_number_is_no_score(tmp_path: Path) -> None:
     path = tmp_path / "game.csa"
-    path.write_text("PI\n+ \n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
+    path.write_text("PI\n+\n+7776FU\n'* 3 minutes of thought\n-3334FU\n'*30\n+2726FU\n'** 30\n%TORYO\n")
     game = only(path)
     assert game.scores.tolist() == [0, 0, 30]
     assert game.scored.tolist() == [False, False, True]
