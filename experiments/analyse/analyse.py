@@ -14,7 +14,7 @@ from typing import Any
 import cshogi
 
 from experiments.analyse.annotated_kif import ENGINE, Judgement, names_of_moves, write_kif
-from experiments.analyse.chosen import KIF_SUFFIXES, Chosen, choose
+from experiments.analyse.chosen import Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from experiments.pictures import can_be_drawn, draw_analysis, japanese_fonts
@@ -33,6 +33,7 @@ from search.rules.sfen import move_to_usi
 from search.score import MATE, is_mate, mate_plies
 from search.warmup import warm_up
 
+KIF_SUFFIXES = (".kif", ".kifu")
 MOVE_COLUMNS = 14
 """`▲５五銀左不成` on the terminal."""
 PATIENCE = 0.2

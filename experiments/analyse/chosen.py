@@ -9,8 +9,6 @@ from pathlib import Path
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
 
-KIF_SUFFIXES = (".kif", ".kifu")
-
 
 @dataclass(frozen=True)
 class Chosen:
@@ -47,8 +45,11 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
         if not games and path in paths:
             raise ValueError(f"{path}: has no game number {number or 1}")
         alone = len(files) == len(games) == len(paths) == 1 and not paths[0].is_dir()
-        if output is not None and output.suffix in KIF_SUFFIXES and not alone:
-            raise ValueError(f"{output}: is one file, and there are several games; name a folder with -o")
+        if output is not None and output.suffix and not output.is_dir() and not alone:
+            raise ValueError(
+                f"{output}: is one file, and there are several games; name a folder with -o, that is there or without "
+                "a suffix"
+            )
         for index, game in games:
             number_of = f"-{index}" if len(whole) > 1 else ""
             names = (f"{path.stem}{number_of}", f"{path.name}{number_of}")  # g.kif may lie beside g.csa

@@ -62,6 +62,16 @@ def test_two_files_of_two_games_each_are_several_games(tmp_path: Path) -> None:
     assert [(isinstance(one.game, GameError), one.alone) for one in found] == [(False, False), (True, False)] * 2
 
 
+def test_several_games_go_into_a_folder(folder: Path, tmp_path: Path) -> None:
+    """Which may have a suffix if it is there; else what looks like a file is not made one."""
+    for name in ("res.kif", "res.v2"):
+        with pytest.raises(ValueError, match=rf"{name}: is one file, and there are several games; name a folder"):
+            list(choose((folder / "games.usi",), None, tmp_path / name))
+        (tmp_path / name).mkdir()
+        found = list(choose((folder / "games.usi",), None, tmp_path / name))
+        assert found[0].output == tmp_path / name / "games-1.analysed.kif"
+
+
 def test_no_two_games_have_one_place(folder: Path, tmp_path: Path) -> None:
     shutil.copy(DATA / "scored.kifu", folder / "wcsc28.kifu")
     shutil.copy(DATA / "games.usi", folder / "games-2.usi")
