@@ -118,7 +118,7 @@ class ChunkReader:
         if self._notations.refused * 2 > self._notations.read:
             raise RecordError(
                 f"{self._notations.refused:,} of {amount(self._notations.read, 'game')} cannot be used, the first: "
-                f"{self._notations.named[0]}; nothing is written"
+                f"{self._notations.named[0]}; nothing is used"
             )
 
     def _record_chunks(self, path: Path) -> Iterator[Chunk]:
@@ -158,7 +158,7 @@ class ChunkReader:
         if found.read >= _FEW and found.refused * 2 > found.read:
             raise RecordError(
                 f"{path}: {found.refused:,} of {found.read:,} games cannot be used, the first: {found.named[0]}; "
-                "nothing is written"
+                "nothing is used"
             )
         self.refusals.add(found)
         self._notations.add(found)

@@ -341,18 +341,19 @@ class _Work:
         if side is None:
             side = self._side(hashes)
         for number, output in enumerate(self.outputs):
-            which = side == number
+            which = np.flatnonzero(side == number)
             mine, keys = positions[which], hashes[which]
-            games = len(np.unique(game_of[which])) if game_of is not None else 0
             if merge_pass:
                 played = mine["kind_of_result"] & NO_GAME == 0
                 output.sums.add(keys, mine["result"], played, mine["scored"], mine["score"])
                 continue
             if self.options.duplicates == "merge" or (self.options.duplicates == "drop" and output.form != HCPE3):
-                mine = self._without_duplicates(output, mine, keys)
+                mine, first = self._without_duplicates(output, mine, keys)
+                which = which[first]
             if output.form == HCPE3:
                 self._write_one_move_games(output, mine)
             else:
+                games = len(np.unique(game_of[which])) if game_of is not None else 0
                 dialect = huffman.HCP if output.form == HCPE else huffman.PSV
                 output.write(position_records(mine, output.form, dialect), len(mine), games)
 
@@ -369,7 +370,8 @@ class _Work:
             games = games[first]
         output.write(games.reshape(-1), len(games), len(games))
 
-    def _without_duplicates(self, output: _Output, mine: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    def _without_duplicates(self, output: _Output, mine: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What is left of positions with these hashes, and which ones that are, bool."""
         if self.options.duplicates == "drop":
             first = output.seen.add(keys)
         else:
@@ -379,7 +381,7 @@ class _Work:
             mine["kind_of_result"][played] &= ~np.uint8(NO_GAME)
             mine["result"], mine["scored"], mine["score"] = results, scored, scores
         self._count("duplicate positions", ~first)
-        return mine[first]
+        return mine[first], first
 
 
 def counted(counts: dict[str, int] | Counter[str]) -> str:

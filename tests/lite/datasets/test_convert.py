@@ -318,6 +318,7 @@ def test_duplicates(games: Path, tmp_path: Path) -> None:
     everything = describe((games,))
     summary = run(tmp_path / "b.hcpe", games, duplicates="drop")
     assert summary["left_out"] == {"duplicate positions": everything["duplicate_positions"]}
+    assert summary["outputs"][0]["games"] == 59
     assert describe((tmp_path / "b.hcpe",))["duplicate_positions"] == 0
     summary = run(tmp_path / "b.hcpe3", games, duplicates="drop")
     assert summary["left_out"] == {"duplicate games": 1}
@@ -377,7 +378,9 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
     (tmp_path / "bad").mkdir()
     for number in range(5):
         (tmp_path / "bad" / f"{number}.csa").write_text("PI\n+\n%CHUDAN\n")
-    with pytest.raises(ValueError, match=r"5 of 6 games cannot be used, the first: .*0\.csa game 1: no moves"):
+    with pytest.raises(
+        ValueError, match=r"5 of 6 games cannot be used, the first: .*0\.csa game 1: no moves; nothing is used"
+    ):
         run(tmp_path / "a.hcpe", tmp_path / "bad", data_directory / "wcsc28.csa")
     (tmp_path / "bad.hcpe").write_bytes(bytes(1000))
     with pytest.raises(RecordError, match="records cannot be used"):
