@@ -113,6 +113,8 @@ def measure_speeds(options: SpeedOptions) -> dict[str, Any]:
     if not options.players:
         raise ValueError("no player: name at least one")
     check_numbers(options, "rounds", "nodes", "hash", "positions", "byoyomi")
+    if options.byoyomi is not None and options.nodes != SpeedOptions.nodes:
+        raise ValueError(f"--nodes {options.nodes}: not with --byoyomi, which is in place of nodes; choose one")
     participants = [parse_participant(text) for text in options.players]
     names, positions = unique_names(participants), _positions(options)
     total, interrupted = options.rounds * len(positions), False

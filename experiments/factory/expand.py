@@ -17,7 +17,7 @@ from experiments.factory.walk import sample_codes, walk
 from lite.records.formats import NO_RESULT, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
-from search.machine.bounds import check_numbers
+from search.machine.bounds import check_numbers, check_used
 
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
@@ -59,6 +59,10 @@ class Mixture:
                 raise ValueError(f"--{name} {getattr(self, name)}: a number from 0 on is needed")
         check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes")
         check_numbers(self, "tree_each", most=SAMPLES)
+        check_used(self, "random_moves", "random", "settled")
+        for name in ("tree_nodes", "tree_each"):
+            check_used(self, name, "tree")
+        check_used(self, "leaf_nodes", "leaf")
         if self.played > 1 or self.leaf > 1:
             raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
         if not self.played + self.random + self.tree + self.leaf + self.settled:

@@ -24,7 +24,7 @@ from experiments.factory.workforce import Workforce
 from lite.records.file import BLOCK_POSITIONS
 from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_numbers
+from search.machine.bounds import check_numbers, check_used
 from search.score import CP_PER_LOGIT
 
 NODES_A_JOB = 5_000_000
@@ -71,6 +71,7 @@ class Labelling:
             raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
         if not 0 < self.cp_per_logit < math.inf:
             raise ValueError(f"--cp-per-logit {self.cp_per_logit}: a number above 0 is needed")
+        check_used(self, "cp_per_logit", "result_share")
 
     def source(self) -> NetworkLabels | EngineLabels:
         """Who labels. Raises OSError or ValueError in words."""

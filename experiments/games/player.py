@@ -27,7 +27,7 @@ from search.alphabeta.parameters import EVERY_STEP, make_numbers
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
-from search.machine.bounds import check_numbers
+from search.machine.bounds import check_numbers, check_used
 from search.machine.random import first_state
 from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
 from search.rules.huffman import HCP, encode
@@ -95,6 +95,9 @@ class Ending:
         """Raises ValueError in words for options that make no sense."""
         check_numbers(self, "max_moves", "win_plies")
         check_numbers(self, "win_score", "draw_score", "draw_plies", "draw_from", least=0)
+        check_used(self, "win_plies", "win_score")
+        for name in ("draw_score", "draw_from"):
+            check_used(self, name, "draw_plies")
         if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
             raise ValueError(f"--declaration {self.declaration}: choose {NO_RULE} to {RULE_27_HANDICAP}")
 

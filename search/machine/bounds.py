@@ -1,4 +1,4 @@
-"""Bounds of options that are whole numbers, to be asked before anything is written.
+"""Bounds of options that are whole numbers, and whether an option does anything; asked before anything is written.
 
 A number beyond what was meant would end in an overflow somewhere in compiled code, or in threads that the system does
 not give.
@@ -39,6 +39,15 @@ def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = 
         value = getattr(options, name)
         for number in value if isinstance(value, tuple) else (value,):
             check_number(name, number, least, most)
+
+
+def check_used(options: Any, name: str, *needed: str) -> None:
+    """Raises ValueError, in the command line's words, for a field that was given (is not its class's default) and does
+    nothing, as the fields that need it are all 0."""
+    value = getattr(options, name)
+    if value != getattr(type(options), name) and not any(getattr(options, one) for one in needed):
+        uses = " or ".join(f"--{one.replace('_', '-')}" for one in needed)
+        raise ValueError(f"--{name.replace('_', '-')} {value}: does nothing without {uses}")
 
 
 def check_threads(count: int) -> None:

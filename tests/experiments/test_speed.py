@@ -156,6 +156,11 @@ def test_a_script_that_starts_an_engine_is_no_engine(scripted, tmp_path):
         measure_speeds(SpeedOptions((str(wrapper),)))
 
 
+def test_nodes_and_a_clock_at_once_are_refused():
+    with pytest.raises(ValueError, match="--nodes 7: not with --byoyomi"):
+        measure_speeds(SpeedOptions(("default",), nodes=7, byoyomi=50))
+
+
 @pytest.mark.parametrize("options", [{"players": ()}, {"rounds": 0}, {"nodes": 0}, {"positions": 0}, {"byoyomi": 0}])
 def test_nothing_to_measure_is_refused(options):
     with pytest.raises(ValueError, match="at least"):

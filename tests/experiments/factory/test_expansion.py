@@ -251,6 +251,7 @@ def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
         (Labelling("search"), "--label search needs --nodes or --depth"),
         (Labelling("engine", nodes=5), "belong together"),
         (Labelling(result_share=1.5), "--result-share 1.5"),
+        (Labelling(cp_per_logit=500.0), "--cp-per-logit 500.0: does nothing without --result-share"),
         *[(Labelling(cp_per_logit=scale), f"--cp-per-logit {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
     ],
 )
@@ -267,6 +268,10 @@ def test_labels_that_make_no_sense_are_refused(options, words, source, tmp_path)
         (Mixture(random=-1), "--random -1"),
         (Mixture(random_moves=0), "--random-moves 0"),
         (Mixture(tree_each=1000), "at most 256"),
+        (Mixture(random=0, random_moves=3), "--random-moves 3: does nothing without --random or --settled"),
+        (Mixture(tree_nodes=5), "--tree-nodes 5: does nothing without --tree"),
+        (Mixture(tree_each=5), "--tree-each 5: does nothing without --tree"),
+        (Mixture(leaf_nodes=5), "--leaf-nodes 5: does nothing without --leaf"),
     ],
 )
 def test_mixtures_that_make_no_sense_are_refused(mixture, words, source, tmp_path):

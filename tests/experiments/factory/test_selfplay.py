@@ -124,6 +124,8 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
         ({"seed": -1}, "--seed -1: must be at least 0"),
         ({"ending": Ending(max_moves=0)}, "--max-moves 0: must be at least 1"),
         ({"ending": Ending(win_plies=0)}, "--win-plies 0: must be at least 1"),
+        ({"ending": Ending(win_plies=3)}, "--win-plies 3: does nothing without --win-score"),
+        ({"ending": Ending(draw_from=3)}, "--draw-from 3: does nothing without --draw-plies"),
         ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),
     ):
         with pytest.raises(ValueError, match=words):
