@@ -54,9 +54,10 @@ def finish_run(variant: Variant) -> dict[str, Any]:
         return result if result.get("valid") == valid else _judged_anew(variant, result)
     started = (options.output / "state.safetensors").exists()
     run = variant.with_options(resume=started).begin()
-    if run.extended:
-        run.folder.release()
-        raise ValueError(f"{options.output}: begun with other --epochs; choose another --output, or remove it")
+    for begun_otherwise, flag in ((run.extended, "--epochs"), (run.held_out_changed, "--valid")):
+        if begun_otherwise:  # a curve over epochs of both would be neither's
+            run.folder.release()
+            raise ValueError(f"{options.output}: begun with other {flag}; choose another --output, or remove it")
     variant.net.unlink(missing_ok=True)  # of an earlier training, whose result was removed
     run.train()
     figures = variant.judge()

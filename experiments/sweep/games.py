@@ -18,8 +18,9 @@ from experiments.results import NET, Line, Results
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
 from experiments.verb import Verbs
-from lite.datasets.provenance import machine_of, program
+from lite.datasets.provenance import machine_of, program, sha256_of
 from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
 
 NODES, TIME = "games", "timed games"
 """Kinds of results."""
@@ -87,8 +88,9 @@ def check_play(play: Play, told: Path, folder: Path) -> None:
 
 
 def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
-    """ValueError where games have been played otherwise. Older lines tell the opponent and its nodes alone."""
-    given = _deciding(play)
+    """ValueError where games have been played otherwise. Older lines tell the opponent and its nodes alone, or no
+    digests."""
+    given, digests = _deciding(play), _digests(play)
     for (kind, _, _), line in results.lines.items():
         if kind in (NODES, TIME):
             was = line.get("play", {"opponent": line["opponent"], "nodes": line["opponent_nodes"]})
@@ -98,11 +100,23 @@ def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
                         f"{folder}: its games were played with {name} = {value!r}, not {given.get(name)!r}; go on with "
                         "that, or use another -o"
                     )
+            for name, digest in line.get("digests", {}).items():
+                if digest != digests[name]:
+                    raise ValueError(
+                        f"{given[name]}: has changed since games of {folder} were played with it; restore it, or use "
+                        "another -o"
+                    )
 
 
 def _deciding(play: Play) -> Line:
     """What decides which games a net plays, if it does."""
     return {name: value for name, value in asdict(play).items() if name != "near"}
+
+
+def _digests(play: Play) -> dict[str, str]:
+    """Of the files among these."""
+    openings = {"openings": sha256_of(Path(play.openings))} if play.openings else {}
+    return {"opponent": sha256_of(network_file(play.opponent)), **openings}
 
 
 def play_games(results: Results, play: Play, measures: Measures, folder: Path) -> Iterator[Line]:
@@ -142,5 +156,6 @@ def _play(kind: str, net: Line, play: Play, nodes: int, results: Results, folder
     printed, taken = verbs.run(words)
     report = json.loads(printed)
     told = {"nodes": nodes, "opponent": play.opponent, "opponent_nodes": play.nodes, "play": _deciding(play)}
+    told["digests"] = _digests(play)
     results.add(kind, net["name"], net["seed"], {name: report[name] for name in KEPT} | told | taken)
     return results.lines[kind, net["name"], net["seed"]]

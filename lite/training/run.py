@@ -117,6 +117,8 @@ class Run:
         """What the last test has refused of the held-out records, as `refused_while_reading`."""
         self.held_out = sorted(map(sha256_of, record_files(options.valid))) if options.valid else []
         """Digests of the files that it is the best on."""
+        self.held_out_changed = False
+        """Whether it was begun with others."""
         self.forgotten = ""
         """Why its loss cannot be compared with those to come, so that it is chosen anew; empty if it can be."""
         self.extended: list[dict[str, int]] = []
@@ -287,9 +289,10 @@ class Run:
         if not self.options.valid:
             self.held_out = before
             return
-        if self.held_out != before:
+        self.held_out_changed = self.held_out != before
+        if self.held_out_changed:
             self._tested = {}
-        if self.best and self.held_out != before:
+        if self.best and self.held_out_changed:
             self.forgotten = "the best on other held-out games than these"
         elif self.best and self.best["loss_version"] != self.loss_version:
             self.forgotten = "the best by a loss that this program counts in another way"

@@ -110,6 +110,9 @@ def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path, monkeypat
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 finish_run(cut)
+    other = choose_positions([SAMPLE / "teacher_sample.hcpe3"], 300, tmp_path / "other")
+    with pytest.raises(ValueError, match="tiny-seed0: begun with other --valid; choose another --output, or remove it"):
+        finish_run(cut.with_options(valid=(other,)))
     resumed = finish_run(cut)
     for figures in (whole["figures"], resumed["figures"]):
         del figures["net"]
@@ -131,7 +134,8 @@ class Untrained(ResnetVariant):
         self.options.output.mkdir(exist_ok=True)
         lines = [{"kind": "valid", "step": step, "accuracy": 0.5} for step in (1, 2)]
         (self.options.output / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return SimpleNamespace(extended=[], train=lambda: None, model=torch.nn.Linear(1, 1), steps=2)
+        model = torch.nn.Linear(1, 1)
+        return SimpleNamespace(extended=[], held_out_changed=False, train=lambda: None, model=model, steps=2)
 
     def judge(self) -> dict[str, Any]:
         return {"accuracy": float(self.options.valid[0].name)}

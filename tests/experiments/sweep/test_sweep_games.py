@@ -146,16 +146,24 @@ def test_how_games_are_played_can_be_changed_until_some_were(
         run_sweep(sweep)
     monkeypatch.setattr(Verbs, "run", lambda *_: (json.dumps(STANDING), {}))
     monkeypatch.setattr(games, "time_network", lambda *_: {"nps": 500})
-    play = '[play]\nopponent = "squared-64-16"\n'
-    described(tmp_path, POINT + play)
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("".join(f"startpos moves {move}\n" for move in ("7g7f", "2g2f", "6g6f", "5g5f", "9g9f")))
+    play = f'[play]\nopponent = "squared-64-16"\nopenings = "{openings}"\n'
+    described(tmp_path, POINT + play + "games = 6\n")
     run_sweep(sweep)
     played = Results(sweep.output / RESULTS).lines
     assert {kind for kind, _, _ in played} >= {"games", "timed games"}
-    for name in ("nodes", "games", "win_score"):
-        described(tmp_path, POINT + play + f"{name} = 8\n")
+    for name, others in (("nodes", "games = 6\n"), ("games", ""), ("win_score", "games = 6\n")):
+        described(tmp_path, POINT + play + f"{name} = 8\n" + others)
         with pytest.raises(ValueError, match=f"out: its games were played with {name} = .*, not 8; go on with that"):
             run_sweep(sweep)
-    for harmless in (play + "near = 1.0\n", ""):
+    before = openings.read_text()
+    openings.write_text(before.replace("9g9f", "1g1f"))
+    described(tmp_path, POINT + play + "games = 6\n")
+    with pytest.raises(ValueError, match=f"^{openings}: has changed since games of .*out were played with it; restore"):
+        run_sweep(sweep)
+    openings.write_text(before)
+    for harmless in (play + "games = 6\nnear = 1.0\n", ""):
         described(tmp_path, POINT + harmless)
         run_sweep(sweep)
     assert Results(sweep.output / RESULTS).lines == played
