@@ -70,15 +70,10 @@ class Analysis:
 class Progress:
     """How far a search has come, told while its depths take long."""
 
-    depth: int
-    seldepth: int
     nodes: int
     milliseconds: int
     hashfull: int
-    move: str
-    """USI move at the root that is looked at."""
-    number: int
-    """Its place in the order, from 1."""
+    """Thousandths."""
 
     @property
     def nps(self) -> int:

@@ -170,7 +170,7 @@ class AlphaBetaEngine(Engine):
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
         record["root_partial"] = partial
-        record["root_first"] = record["root_current"] = record["pause"] = 0
+        record["root_first"] = record["pause"] = 0
         record["depth"] = record["score"] = record["line_length"] = record["pv_length"][0] = 0
         record["table"] = self.table.record
         thread.set_draw_value(self.rules.draw_value)
@@ -178,17 +178,7 @@ class AlphaBetaEngine(Engine):
         record["declaration_rule"] = self.rules.declaration
 
     def _progress(self, begun: float) -> Progress:
-        record = self._threads[0].record
-        current = int(record["root_current"])
-        return Progress(
-            depth=int(record["root_depth"]),
-            seldepth=int(record["seldepth"]),
-            nodes=self._nodes(),
-            milliseconds=_since(begun),
-            hashfull=self.table.hashfull(),
-            move=move_to_usi(int(record["root_moves"][current])),
-            number=current + 1,
-        )
+        return Progress(nodes=self._nodes(), milliseconds=_since(begun), hashfull=self.table.hashfull())
 
     def _one_line(self, begun: float, last: int, on_info: OnInfo | None, teller: _Teller) -> Analysis:
         thread = self._threads[0]

@@ -56,7 +56,6 @@ def search_root(pos, thread, accumulators, network, depth, alpha, beta):
     for index in range(first, count):
         move = np.int64(thread.root_moves[index])
         number = index - first + 1
-        thread.root_current = index
         thread.move_count[0] = number
         thread.statistic[0] = move_statistic(pos, thread, np.int64(0), move, is_tactical(pos, move))
         nodes_before = np.int64(thread.nodes)

@@ -23,7 +23,7 @@ def begin_search(pos, thread, node_limit):
         found = legal_moves(pos, thread.root_moves)
     thread.root_count = found
     thread.root_partial = 0
-    thread.root_first = thread.root_current = 0
+    thread.root_first = 0
     thread.low_ply_history[:] = _LOW_PLY
     thread.stop = 0
     thread.nodes = 0

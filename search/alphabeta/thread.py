@@ -70,7 +70,6 @@ thread_dtype = record_dtype(
         ("root_nodes", np.int32, 1 << 15),  # of each move in the last iteration
         ("root_first", np.int32),  # earlier root moves are taken (MultiPV)
         ("root_window", np.int32),  # width of the window that the iteration searches
-        ("root_current", np.int32),  # place of the one that is looked at
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
         ("pv_score", np.int32),  # of the line at the root; the least that it is worth where it left the window above

@@ -228,10 +228,8 @@ class Thinking:
         )
 
     def _progress(self, found: Progress) -> None:
-        self._write(
-            f"info depth {found.depth} seldepth {found.seldepth} nodes {found.nodes} nps {found.nps} "
-            f"hashfull {found.hashfull} time {found.milliseconds} currmove {found.move} currmovenumber {found.number}"
-        )
+        # ShogiHome takes what tells of a depth, a time or a move for a line, in the place of the one before.
+        self._write(f"info nodes {found.nodes} nps {found.nps} hashfull {found.hashfull}")
 
     # A search for mate
 
