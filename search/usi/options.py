@@ -7,6 +7,8 @@ from dataclasses import dataclass
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
 """YaneuraOu's names; those ending in H take a handicap into account, see `search.rules.declaration`."""
 NO_BOOK = "no_book"
+HIGHEST = (1 << 31) - 1
+"""What no number of an option may lie beyond: ShogiGUI reads them as 32 bits, and a higher limit as another number."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class FileName:
         return f"option name {self.name} type {self.type} default {self.default}"
 
     def read(self, text: str) -> str:
-        return text or self.default
+        return self.default if text in ("", "<empty>") else text  # USI's word for no text, as MyShogi sends it
 
 
 Option = Spin | Check | Combo | FileName
@@ -89,7 +91,7 @@ SESSION_OPTIONS: tuple[Option, ...] = (
     Spin("NetworkDelay2", 1120, 0, 10_000),
     Spin("MinimumThinkingTime", 0, 0, 100_000),
     Spin("DepthLimit", 0, 0, 1000),
-    Spin("NodesLimit", 0, 0, 1 << 53),
+    Spin("NodesLimit", 0, 0, HIGHEST),
     Spin("Mate_Root_Search", 0, 0, 1 << 30),
     Spin("MaxMovesToDraw", 0, 0, 100_000),
     Combo("EnteringKingRule", "CSARule27", ENTERING_KING_RULES),

@@ -21,6 +21,8 @@ def test_declarations_are_such_as_guis_can_read():
         assert words[3] == "type"
         assert words[5] == "default"
         assert "" not in words
+        if words[4] == "spin":
+            assert all(abs(int(number)) < 1 << 31 for number in words[6::2])
     assert len({option.name.lower() for option in OPTIONS}) == len(OPTIONS)
 
 
@@ -51,8 +53,10 @@ def test_option_values():
     assert values.number("USI_Hash") == 77
     assert values.text("EvalFile") == "/a path/with spaces.safetensors"
     assert values.flag("USI_Ponder")
-    values.set("EvalFile", "")
-    assert values.text("EvalFile") == "default"
+    for nothing in ("", "<empty>"):
+        values.set("EvalFile", "a file")
+        values.set("EvalFile", nothing)
+        assert values.text("EvalFile") == "default"
 
 
 def test_limits():
