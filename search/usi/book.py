@@ -1,9 +1,10 @@
 """Opening books in YaneuraOu's text format (`.db`), looked up on disk.
 
 The file begins with `#YANEURAOU-DB2016 1.00`. A line `sfen BOARD SIDE HANDS PLY` begins a position, and each line after
-it is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all but the move may be missing. Lines that begin with `#` or `//`
-say nothing. YaneuraOu writes books sorted by their `sfen` lines, so that a position is found by bisection whatever the
-size; a small book need not be sorted, it is read whole once and an index is kept.
+it is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all but the move may be missing, or `none` as ShogiHome writes what
+it does not know. Lines that begin with `#` or `//` say nothing. YaneuraOu writes books sorted by their `sfen` lines, so
+that a position is found by bisection whatever the size; a small book need not be sorted, it is read whole once and an
+index is kept.
 (https://yaneuraou.yaneu.com/2016/02/05/standard-shogi-book-format/)
 """
 
@@ -208,10 +209,13 @@ def _book_move(line: bytes) -> BookMove | None:
     reply = words[1] if len(words) > 1 and words[1] not in _NO_MOVE else None
     if not _MOVE.fullmatch(words[0]) or (reply and not _MOVE.fullmatch(reply)):
         raise ValueError(f"cannot read the move {_quoted(line)}")
-    numbers = words[2:5]
-    if not all(_NUMBER.fullmatch(number) for number in numbers):
-        raise ValueError(f"cannot read the numbers of the move {_quoted(line)}")
-    value, depth, count = [int(number) for number in numbers] + [0, 0, 1][len(numbers) :]
+    numbers = [0, 0, 1]
+    for place, word in enumerate(words[2:5]):
+        if _NUMBER.fullmatch(word):
+            numbers[place] = int(word)
+        elif word not in _NO_MOVE:
+            raise ValueError(f"cannot read the numbers of the move {_quoted(line)}")
+    value, depth, count = numbers
     return BookMove(words[0], reply, value, depth, max(0, count))
 
 

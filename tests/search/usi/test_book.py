@@ -129,7 +129,8 @@ def test_what_a_line_may_leave_out(tmp_path):
     path = tmp_path / "book.db"
     path.write_text(
         "\ufeff" + HEADER + f"// words\nsfen {START_SFEN}\n7g7f\n# more words\n2g2f 8c8d\n5g5f none -3\n"
-        "9g9f resign 1 2\nnone none 0 0 0\n1g1f none 9 9 9 and a remark\n\n7g7f 3c3d 5 6 7\n",
+        "9g9f resign 1 2\nnone none 0 0 0\n1g1f none 9 9 9 and a remark\n\n7g7f 3c3d 5 6 7\n"
+        "4g4f none none none 3\n",
         encoding="utf-8",
     )
     assert Book(path).find(START_SFEN) == [
@@ -138,6 +139,7 @@ def test_what_a_line_may_leave_out(tmp_path):
         BookMove("5g5f", None, -3),
         BookMove("9g9f", None, 1, 2),
         BookMove("1g1f", None, 9, 9, 9),
+        BookMove("4g4f", count=3),
     ]
 
 
