@@ -105,7 +105,10 @@ function asLine(head, steps, number) {
     const chosen = line && line.number === number && line.at === at;
     const noted = step.comments?.length ? "*" : ""; // KIF's mark of a comment
     const button = made("button", step.name + noted, chosen ? "chosen" : "");
-    button.onclick = () => follow(steps, number, at);
+    button.onclick = () => {
+      follow(steps, number, at);
+      byId("said").querySelector("button.chosen").focus(); // the same button, made anew: Tab goes on from it
+    };
     paragraph.append(button);
   });
   return paragraph;

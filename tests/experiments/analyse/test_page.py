@@ -136,6 +136,9 @@ act(() => document.querySelectorAll("#moves tr")[3].click());
 act(() => document.getElementById("first").click());
 act(() => press("ArrowRight"));
 act(() => press("f"));
+document.documentElement.style.width = "340px"; // a phone's
+const main = document.querySelector("main");
+document.body.dataset.fits = main.scrollWidth <= main.clientWidth && main.clientWidth <= 340;
 document.body.dataset.told = shown.join(" ");
 </script>
 </body>"""
@@ -183,6 +186,7 @@ def test_a_declaration_is_named_where_it_was_best(game: Game) -> None:
 def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Path) -> None:
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
+    assert 'data-fits="true"' in shown
     pieces = re.findall(r'<piece class="(sente|gote) ([a-z]+)"', shown.split("<sg-pieces>")[1].split("</sg-pieces>")[0])
     assert len(pieces) == 39
     assert pieces.count(("gote", "lance")) == 1
@@ -196,9 +200,11 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
 
 def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: Path) -> None:
     clicks = CLICKS[: CLICKS.index("const shown")] + (
-        'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n</script>\n</body>'
+        'document.querySelectorAll(".line")[2].querySelectorAll("button")[1].click();\n'
+        "document.body.dataset.focus = document.activeElement.textContent;\n</script>\n</body>"
     )
     shown = browse(page.replace("</body>", clicks), tmp_path, "ja")
     assert "【疑問手】 損失 13.0 %" in shown
+    assert 'data-focus="△４四歩*"' in shown
     told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
     assert told == [("△４四歩*", "角道を止める")]
