@@ -75,7 +75,7 @@ def read_games(path: Path, count: int) -> Games:
                 except (ValueError, KeyError, TypeError) as error:
                     raise ValueError(f"{where}: no game: {error}") from None
             else:
-                start, moves = split_moves(text.removeprefix("position "))
+                start, moves = split_moves(text)
             if start == "startpos":
                 try:
                     set_game(pos, start, moves[:MAX_PLIES])

@@ -18,6 +18,7 @@ from search.rules.shogi import START_SFEN
         (" startpos moves 7g7f  3c3d ", "startpos", ("7g7f", "3c3d")),
         ("startpos moves", "startpos", ()),
         (f"sfen {START_SFEN} moves 7g7f", f"sfen {START_SFEN}", ("7g7f",)),
+        (f"position sfen {START_SFEN} moves 7g7f", f"sfen {START_SFEN}", ("7g7f",)),
         (START_SFEN, START_SFEN, ()),
     ],
 )
