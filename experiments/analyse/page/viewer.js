@@ -22,6 +22,7 @@ const made = (name, text, classes = "") => {
 };
 
 let ply = 0; // moves of the game that are on the board
+let addressing; // a timer
 let line = null; // of a line or variation: {steps, number, at}, `at` its steps that are on the board
 const ground = Shogiground(
   {
@@ -61,8 +62,9 @@ function show(step, lines) {
 function go(to) {
   ply = Math.max(0, Math.min(told.steps.length - 1, to));
   line = null;
-  history.replaceState(null, "", `#${ply}`);
   draw();
+  clearTimeout(addressing); // browsers refuse addresses that change as often as the moves while a key is held
+  addressing = setTimeout(() => history.replaceState(null, "", `#${ply}`), 200);
 }
 
 /** Go so many steps into a line of the position. */

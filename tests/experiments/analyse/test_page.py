@@ -140,6 +140,12 @@ document.documentElement.style.width = "340px"; // a phone's
 const main = document.querySelector("main");
 document.body.dataset.fits = main.scrollWidth <= main.clientWidth && main.clientWidth <= 340;
 document.body.dataset.told = shown.join(" ");
+const changed = [];
+const change = history.replaceState.bind(history);
+history.replaceState = (...address) => { changed.push(address[2]); change(...address); };
+["End", "Home", "ArrowRight"].forEach(press);
+await new Promise((done) => setTimeout(done, 400));
+document.body.dataset.changed = changed.join(" ");
 </script>
 </body>"""
 
@@ -187,6 +193,7 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
     assert 'data-fits="true"' in shown
+    assert 'data-changed="#1"' in shown  # once: Safari throws at a hundred within half a minute
     pieces = re.findall(r'<piece class="(sente|gote) ([a-z]+)"', shown.split("<sg-pieces>")[1].split("</sg-pieces>")[0])
     assert len(pieces) == 39
     assert pieces.count(("gote", "lance")) == 1
