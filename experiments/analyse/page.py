@@ -59,11 +59,14 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
     title = " ".join(names)
     handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []
     headers = [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
-    about = " · ".join([*handicap, report["result"], searched, *headers])
+    result = f'<span id="result">{escape(report["result"])}</span>'
+    about = " · ".join([*map(escape, handicap), result, *map(escape, [searched, *headers])])
     return _html(title, about, {"steps": steps})
 
 
 def _html(title: str, about: str, game: dict[str, Any]) -> str:
+    """`about` is HTML."""
+
     def part(name: str) -> str:
         return (_PARTS / name).read_text(encoding="utf-8")
 
@@ -73,7 +76,7 @@ def _html(title: str, about: str, game: dict[str, Any]) -> str:
         f'<button id="{name}">{sign}</button>'
         for name, sign in (("first", "|◀"), ("back", "◀"), ("forward", "▶"), ("last", "▶|"), ("turn", ""))
     )
-    body = f"""<header hidden><h1>{escape(title)}</h1><p>{escape(about)}</p></header>
+    body = f"""<header hidden><h1>{escape(title)}</h1><p>{about}</p></header>
 <main>
 <div>
 <div class="table"><div id="top"></div><div id="board"></div><div id="bottom"></div></div>

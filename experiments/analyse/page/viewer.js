@@ -7,6 +7,7 @@ const words = japanese
   ? {
       start: "開始局面", lost: "損失", best: "最善", line: "候補", instead: "変化", turn: "盤面回転",
       blunder: "大悪手", mistake: "悪手", doubtful: "疑問手", slack: "緩手", mate: "詰み", declaration: "入玉宣言",
+      "black wins": "▲の勝ち", "white wins": "△の勝ち", draw: "引き分け", unfinished: "終局せず",
     }
   : {
       start: "Start", lost: "lost", best: "best", line: "Line", instead: "Variation", turn: "Turn",
@@ -155,6 +156,7 @@ const actions = { first: () => go(0), back, forward, last: () => go(told.steps.l
 actions.turn = () => ground.toggleOrientation();
 Object.entries(actions).forEach(([id, act]) => (byId(id).onclick = act));
 byId("turn").textContent = words.turn;
+byId("result").textContent = words[byId("result").textContent] ?? byId("result").textContent;
 const keys = { ArrowLeft: back, ArrowRight: forward, Home: actions.first, End: actions.last, f: actions.turn };
 document.addEventListener("keydown", (event) => {
   if (!keys[event.key] || event.altKey || event.ctrlKey || event.metaKey) return;

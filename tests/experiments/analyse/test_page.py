@@ -193,6 +193,7 @@ def test_a_browser_steps_through_it_without_a_complaint(page: str, tmp_path: Pat
     shown = browse(page.replace("</body>", CLICKS), tmp_path)
     assert 'data-told="1 1-l0-1 1-l0-2 1-l0-2 1-l0-1 1-l0-0 1 5 3 0 1 1"' in shown
     assert 'data-fits="true"' in shown
+    assert '<span id="result">unfinished</span>' in shown
     assert 'data-changed="#1"' in shown  # once: Safari throws at a hundred within half a minute
     pieces = re.findall(r'<piece class="(sente|gote) ([a-z]+)"', shown.split("<sg-pieces>")[1].split("</sg-pieces>")[0])
     assert len(pieces) == 39
@@ -213,5 +214,6 @@ def test_a_browser_shows_the_comment_of_a_variations_move(page: str, tmp_path: P
     shown = browse(page.replace("</body>", clicks), tmp_path, "ja")
     assert "【疑問手】 損失 13.0 %" in shown
     assert 'data-focus="△４四歩*"' in shown
+    assert '<span id="result">終局せず</span>' in shown
     told = re.findall(r"<button[^>]*>(△４四歩[^<]*)</button></p><p[^>]*>([^<]*)</p>", shown)
     assert told == [("△４四歩*", "角道を止める")]
