@@ -51,10 +51,7 @@ def train(row: Row, shape: list[str], seed: int, valid: str, folder: Path) -> di
     if figures_file.exists():
         figures: dict[str, Any] = json.loads(figures_file.read_text(encoding="utf-8"))
         return figures
-    words = ["train", shape[0], *row.data, "-o", str(run), *shape[1:], *row.words, "--mirror", "--save-minutes", "1"]
-    words += ["--seed", str(seed), "--threads", str(THREADS)]
-    if row.after:
-        words += ["--init-from", str(folder / "nets" / f"{row.after}-{seed}")]
+    words = [*row.training(shape, seed), "-o", str(run), "--save-minutes", "1", "--threads", str(THREADS)]
     verbs = Verbs()
     with verbs.alone_in(run):  # what a killed run has left at work there may save a state yet
         resumed = (run / "state.safetensors").exists()

@@ -5,7 +5,7 @@ Names of data and files are relative to the folder that the work is done in, whe
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from itertools import pairwise, takewhile
@@ -109,6 +109,11 @@ class Row:
                 with suppress(ValueError):
                     return float(value)
         return None
+
+    def training(self, shape: Sequence[str], seed: int) -> list[str]:
+        """Words of `liteshogi` that train its net of this shape with a seed, but for where it is made."""
+        after = ["--init-from", f"nets/{self.after}-{seed}"] if self.after else []
+        return ["train", shape[0], *self.data, *shape[1:], *self.words, "--mirror", "--seed", str(seed), *after]
 
     def fault(self, measures: Measures) -> str:
         """What is wrong with it, in words; empty if nothing is."""

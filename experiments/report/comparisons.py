@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from experiments.arena.strength import student
 from experiments.compare.table import D1 as D1_COLUMN
 from experiments.compare.table import VALUE_ACCURACY, as_markdown, bands_as_markdown
 from experiments.recipe.pictures import PICTURES
-from experiments.recipe.plan import read_plan
+from experiments.recipe.plan import Plan, read_plan
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
 from experiments.recipe.tables import as_markdown as recipe_table
 from experiments.report.charts import (
@@ -148,7 +149,7 @@ def recipe_section(runs: Mapping[str, Path]) -> Section:
             if rows := measured(plan, results, name):
                 charts += [
                     chart
-                    for chart in (_games(run, rows) if name == GAMES else _measured(run, name, rows))
+                    for chart in (_games(run, plan, rows) if name == GAMES else _measured(run, plan, name, rows))
                     if len(chart.spec["data"]["values"]) > 1
                 ]
                 tables.append(Table.of_markdown(recipe_table(plan, results, name), f"{run}, {name}"))
@@ -165,7 +166,7 @@ def recipe_section(runs: Mapping[str, Path]) -> Section:
 D1, SECONDS, MILLIONS, SHARE = "d1-RMSE", "CPU seconds of training", "million positions", "share of the result, %"
 
 
-def _told(row: Measured) -> Row:
+def _told(plan: Plan, row: Measured) -> Row:
     """What hovering tells of a net."""
     told: Row = {
         "net": name_of(row),
@@ -176,16 +177,16 @@ def _told(row: Measured) -> Row:
         MACHINE: machine_of(row.net),
     }
     if row.row.shape:
-        told["command"] = " ".join(["liteshogi train", row.row.shape, *row.row.data, *row.row.words])
+        told["command"] = shlex.join(["liteshogi", *row.row.training(plan.shapes[row.row.shape], row.seed)])
     return told
 
 
-def _games(run: str, rows: Sequence[Measured]) -> list[Chart]:
+def _games(run: str, plan: Plan, rows: Sequence[Measured]) -> list[Chart]:
     """Strength over d1-RMSE and over what the training cost."""
     played: list[Row] = []
     for row in rows:
         assert row.games is not None
-        told = {name: value for name, value in _told(row).items() if not name.startswith(f"{D1} ")}
+        told = {name: value for name, value in _told(plan, row).items() if not name.startswith(f"{D1} ")}
         found = interval("Elo", row.elo, row.games["elo_low"], row.games["elo_high"])
         cost = {SECONDS: row.net["cpu_seconds"]} if row.net.get("cpu_seconds") else {}
         played.append({**told, **found, **cost})
@@ -196,11 +197,13 @@ def _games(run: str, rows: Sequence[Measured]) -> list[Chart]:
     return charts
 
 
-def _measured(run: str, table: str, rows: Sequence[Measured]) -> list[Chart]:
+def _measured(run: str, plan: Plan, table: str, rows: Sequence[Measured]) -> list[Chart]:
     """The nets of a table: over the number of positions or the share of the result where that is what varies."""
     title = f"{run}, {table}: d1-RMSE"
     first = [row for row in rows if row.seed == row.row.seeds[0]]  # a line goes through one net of each kind
-    shown = [{name: value for name, value in _told(row).items() if not name.startswith(f"{D1} ")} for row in first]
+    shown = [
+        {name: value for name, value in _told(plan, row).items() if not name.startswith(f"{D1} ")} for row in first
+    ]
     if table == "volume":
         grown = [{**told, MILLIONS: row.million_positions} for row, told in zip(first, shown, strict=True)]
         return [lines(f"{title} over positions", grown, MILLIONS, D1, "shape", log=True)]
@@ -209,4 +212,4 @@ def _measured(run: str, table: str, rows: Sequence[Measured]) -> list[Chart]:
             {**told, SHARE: row.result_share, "scores": row.row.line} for row, told in zip(first, shown, strict=True)
         ]
         return [lines(f"{title} over the share of the result", mixed, SHARE, D1, "scores")]
-    return [intervals(title, [_told(row) for row in rows], "net", D1, "shape")]
+    return [intervals(title, [_told(plan, row) for row in rows], "net", D1, "shape")]

@@ -20,7 +20,7 @@ from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
-from experiments.report.comparisons import comparison_section
+from experiments.report.comparisons import comparison_section, recipe_section
 from experiments.report.games import _player, match_section
 from experiments.report.leagues import league_section
 from experiments.report.report import Report, find_runs, write_report
@@ -199,6 +199,15 @@ def test_comparisons_of_several_volumes_have_curves() -> None:
     assert values[0]["value accuracy, %"] == 50
     others = comparison_section({"many": report, "few": few | {"digests": {"valid": "1"}}})
     assert "over positions" not in others.charts[-1].title
+
+
+def test_a_recipes_nets_tell_the_commands_that_train_them() -> None:
+    """A shape's name is the plan's own, which `train` does not know."""
+    charts = recipe_section({"recipe": DOCS / "recipe"}).charts
+    told = {row["command"] for chart in charts for row in chart.spec["data"]["values"] if "command" in row}
+    dense = "--width 64 --perspectives 2 --hidden 16 --epochs 3 --lambda 1 --mirror --seed"
+    assert f"liteshogi train dense played-2M.hcpe {dense} 0" in told
+    assert any(command.endswith("--init-from 'nets/tree, both-0'") for command in told)
 
 
 @pytest.mark.parametrize(("seeds", "reach"), [(1, None), (2, 12.706), (3, 4.303), (5, 2.776)])
