@@ -14,7 +14,7 @@ from typing import Any, Self
 import torch
 
 from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
-from experiments.resnet.network import load_resnet
+from experiments.resnet.network import load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from experiments.timing import sizes, time_network
@@ -28,7 +28,6 @@ from lite.training.testing import judge_net
 from lite.training.train import ValueRun
 from search.evaluation.network_file import load_network
 from search.puct.bench import measure_playouts
-from search.rules.shogi import SQUARES
 
 INFERENCE_BATCH = 256
 ROUNDS = 3
@@ -135,23 +134,20 @@ class ResnetVariant(Variant):
 
     def cost(self, searched: bool) -> dict[str, Any]:
         """Its nodes are playouts, which it is asked for one by one."""
-        weights = list(load_resnet(self.options.output)[0].parameters())
+        network = load_resnet(self.options.output)[0]
         found = {
             "evaluation_us": self._evaluation_us(),
-            "bytes": sum(weight.numel() * weight.element_size() for weight in weights),
-            # A convolution's weights serve every square, a linear layer's once.
-            "multiply_adds": sum(
-                weight.numel() * (SQUARES if weight.ndim == 4 else weight.ndim == 2) for weight in weights
-            ),
+            "bytes": sum(weight.numel() * weight.element_size() for weight in network.parameters()),
+            "multiply_adds": multiply_adds(network),
         }
         return found | ({"nodes_per_s": measure_playouts(self.playable())["playouts_per_s"]} if searched else {})
 
     def _evaluation_us(self) -> float:
         """In batches of 256 positions, planes included, in the numbers that are faster here."""
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         with tempfile.TemporaryDirectory() as folder:
-            model = ResnetRun(replace(self.options, output=Path(folder) / "run", device="cpu")).model.eval()
+            alone = replace(self.options, output=Path(folder) / "run", device="cpu", threads=1)
+            model = ResnetRun(alone).model.eval()
         batch = next(iter(Reader(self.options.data, INFERENCE_BATCH)))
         bfloat16 = uses_bfloat16(self.options.precision, "cpu")
         times = []

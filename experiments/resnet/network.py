@@ -173,6 +173,15 @@ class PolicyValueNetwork(nn.Module):
         return outputs.policy, outputs.value.unsqueeze(1)
 
 
+def multiply_adds(network: PolicyValueNetwork) -> int:
+    """Of an evaluation: a convolution's weights serve every square, those of linear layers and of what reads the
+    channels' means once."""
+    used_once = (nn.Linear, Excitation)
+    once = {id(weight) for part in network.modules() if isinstance(part, used_once) for weight in part.parameters()}
+    weights = [weight for weight in network.parameters() if weight.ndim > 1]
+    return sum(weight.numel() * (1 if id(weight) in once else SQUARES) for weight in weights)
+
+
 def save_resnet(path: Path, model: PolicyValueNetwork, training: dict[str, Any]) -> None:
     """A network with its configuration and `training`: JSON on how it came to be."""
     write_tensors(path, NETWORK, model.state_dict(), {"network": model.config, "training": training})

@@ -20,7 +20,7 @@ from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.report.verify import SAME, verify
-from experiments.resnet.network import ResnetConfig
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from lite.records.reader import read_all
 from lite.training.options import ValueTraining
@@ -178,6 +178,22 @@ def test_no_net_is_older_than_its_training(
     variant.net.write_bytes(b"kept")
     finish_run(variant)
     assert variant.playable().read_bytes() == b"kept"  # it is trained no more
+
+
+def test_an_evaluation_is_timed_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever number of them the comparison trains on."""
+    threads: list[int] = []
+    heads = PolicyValueNetwork.heads
+
+    def counted(*arguments: Any) -> Any:
+        threads.append(torch.get_num_threads())
+        return heads(*arguments)
+
+    monkeypatch.setattr(PolicyValueNetwork, "heads", counted)
+    monkeypatch.setattr(variants, "INFERENCE_BATCH", 2)
+    network = ResnetConfig(1, 8, value_hidden=8)
+    assert ResnetVariant("tiny", ResnetTraining(data=(VALID,), network=network, threads=3))._evaluation_us() > 0
+    assert set(threads) == {1}
 
 
 def test_a_request_to_end_is_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from experiments.resnet.judge import PolicyMetrics, Predictions, judge_rare, judge_resnet, plane_tensors
-from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, save_resnet
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, load_resnet, multiply_adds, save_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining, count_positives, positive_weights, train_resnet
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.encode import position_records
@@ -76,6 +76,17 @@ def test_names_and_shapes_are_dlshogis() -> None:
         expected |= {f"{name}.{part}": (size,) for part in ("weight", "bias", "running_mean", "running_var")}
         expected[f"{name}.num_batches_tracked"] = ()
     assert found == expected
+
+
+def test_multiply_adds_are_those_of_an_evaluation(batch: Batch) -> None:
+    """A squeeze reads one number a channel, which no square multiplies."""
+    network = PolicyValueNetwork(ResnetConfig(1, 16, squeeze=8, squeeze_bias=True, draw=True)).eval()
+    made: list[int] = []
+    for part in network.modules():
+        if isinstance(part, torch.nn.Conv2d | torch.nn.Linear):
+            part.register_forward_hook(lambda part, _, found: made.append(part.weight[0].numel() * found[0].numel()))
+    network.heads(*map(torch.from_numpy, make_planes(batch.pieces[:1], batch.hands[:1], batch.in_check[:1])))
+    assert multiply_adds(network) == sum(made)
 
 
 def test_squeeze_scales_channels_by_their_means() -> None:
