@@ -240,15 +240,16 @@ def export(
         from export.onnx_export import CHECKED, export_onnx
         from lite.training.checkpoint import load_model
 
-        error, checked = export_onnx(load_model(net)[0], output, read_sample(data, CHECKED)), CHECKED
+        sample = read_sample(data, CHECKED)
+        error = export_onnx(load_model(net)[0], output, sample)
     else:
         from experiments.resnet.network import load_resnet
         from experiments.resnet.onnx import CHECKED as PLANES_CHECKED
         from experiments.resnet.onnx import export_resnet
 
         sample = read_sample(data, PLANES_CHECKED)
-        error, checked = export_resnet(load_resnet(net)[0], output, sample, draw), PLANES_CHECKED
-    return {"format": "onnx", "max_error": error, "positions": checked, "bytes": output.stat().st_size}
+        error = export_resnet(load_resnet(net)[0], output, sample, draw)
+    return {"format": "onnx", "max_error": error, "positions": len(sample), "bytes": output.stat().st_size}
 
 
 def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:

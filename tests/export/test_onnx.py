@@ -17,6 +17,8 @@ from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.checkpoint import save_model
 from liteshogi.commands.export import Command as Export
 
+SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
+
 
 def test_onnx_equals_the_module(any_net: ValueNetwork, positions: Sample, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
@@ -76,9 +78,13 @@ def test_what_cannot_be_exported_is_told_in_one_line(module: torch.nn.Module, co
 
 def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
-    Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx", json=True).run()
+    games, game = SAMPLE.read_bytes(), tmp_path / "game.hcpe3"
+    plies = int.from_bytes(games[32:34], "little")
+    game.write_bytes(games[: 36 + 6 * plies])
+    Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx", (game,), json=True).run()
     figures = json.loads(capsys.readouterr().out)
     assert figures["max_error"] < 1e-5
+    assert figures["positions"] == plies  # all there are, of a thousand that may be
     assert figures["bytes"] == (tmp_path / "net.onnx").stat().st_size
     with pytest.raises(ValueError, match="is there already; add --overwrite"):
         Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx").run()
