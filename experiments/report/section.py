@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ _START = hashlib.sha256(b"startpos").hexdigest()
 """Of the openings where no file of them is given."""
 _LIMITS = ("nodes", "depth", "second_nodes", "second_depth")
 """Of a move: 0 says that there is none, as where the option is left out."""
+_TRAINING = "config "
+"""What the names of a loop's options of training begin with."""
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,28 @@ def origin_of(run: str, description: dict[str, Any]) -> Origin:
 
 def command_of(description: dict[str, Any]) -> str:
     """The command in words of the description: the nets by name, those of players with their options, and the options
-    that are set, a number of 0 among them, which may be no default; files by their digests. Games are as many as the
-    description says that are counted."""
+    that are set, a number of 0 among them, which may be no default; files by their digests, and a loop's `--config` by
+    what it holds. Games are as many as the description says that are counted."""
     options = {name: value for name, value in description["options"].items() if (name, value) != ("openings", _START)}
     if counted := description.get("counted"):
         options["games"] = counted["games"]
     pair = [options.pop(f"{which}_option", {}) for which in ("first", "second")]
     chosen = chain(options.pop("players", pair), repeat({}))
-    words = ["liteshogi", description["verb"]]
+    words, roles = ["liteshogi", description["verb"]], dict[str, list[str]]()
     for net, own in zip(description["nets"], chosen, strict=False):
-        words.append(shlex.quote(" ".join([str(net.get("name")), *(f"{name}={value}" for name, value in own.items())])))
+        named = shlex.quote(" ".join([str(net.get("name")), *(f"{name}={value}" for name, value in own.items())]))
+        roles.setdefault(str(net.get("role")).split(" ")[0], []).append(named)
+    for role, nets in roles.items():
+        words += [f"--{role}", *nets] if description["verb"] == "loop" else nets
+    training = {name: options.pop(name) for name in list(options) if name.startswith(_TRAINING)}
     for name, value in options.items():
         if value or (type(value) in (int, float) and name not in _LIMITS):
             shown = " ".join(map(str, value)) if isinstance(value, list) else value
             shown = f"sha256:{shown[:12]}" if name == "openings" else shown
             words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {shown}"))
+    if training:
+        told = {name.removeprefix(_TRAINING): value for name, value in training.items() if value is not None}
+        words.append(f"--config {shlex.quote(json.dumps(told))}")
     return " ".join(words)
 
 

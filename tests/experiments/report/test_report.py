@@ -270,6 +270,21 @@ def test_players_stand_with_their_options_in_the_command() -> None:
     assert command_of(told) == "liteshogi match 'a b.safetensors lmr=3' default --random-plies 6 12"
 
 
+def test_a_loop_has_its_networks_and_its_training_behind_options() -> None:
+    nets = [{"role": "first", "name": "a b"}, *({"role": f"against {one}", "name": one} for one in ("default", "c"))]
+    options = {
+        "seed": 1,
+        "config kind": "dense",
+        "config lambda-end": None,
+        "config hidden": [32],
+        "config quiet": False,
+    }
+    training = '{"kind": "dense", "hidden": [32], "quiet": false}'
+    assert command_of({"verb": "loop", "nets": nets, "options": options}) == (
+        f"liteshogi loop --first 'a b' --against default c --seed 1 --config '{training}'"
+    )
+
+
 def test_numbers_of_zero_stand_in_the_command() -> None:
     """The command would else have their defaults, which are others."""
     options = {"nodes": 20, "depth": 0, "second_nodes": 0, "second_depth": 3, "random_plies": [0, 0], "balance": 0}
