@@ -362,10 +362,9 @@ class _Work:
         self._count("positions without a game, for which hcpe3 has no word", ~played)
         moved = positions["move"] != 0
         self._count("positions without a move", played & ~moved)
-        raw = one_move_games(positions[played & moved])
-        games = raw.reshape(np.count_nonzero(played & moved), -1)
-        if self.options.duplicates == "drop" and len(games):
-            first = output.seen.add(game_hashes(raw, np.arange(0, raw.size, games.shape[1])))
+        games = one_move_games(positions[played & moved])
+        if self.options.duplicates == "drop":
+            first = output.seen.add(game_hashes(games.reshape(-1), np.arange(0, games.size, games.shape[1])))
             self._count("duplicate games", ~first)
             games = games[first]
         output.write(games.reshape(-1), len(games), len(games))

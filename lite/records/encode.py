@@ -245,7 +245,7 @@ def position_records(positions: np.ndarray, form: str, dialect: int) -> np.ndarr
 
 
 def one_move_games(positions: np.ndarray) -> np.ndarray:
-    """`labelled_dtype` positions, each with a move, as hcpe3 games (u1) of that one move."""
+    """`labelled_dtype` positions (n,), each with a move, as hcpe3 games u1 (n, 46) of that one move."""
     game = np.dtype([("game", game_dtype), ("move", move_dtype), ("candidate", candidate_dtype)])
     hcpe = position_records(positions, "hcpe", HCP).reshape(-1, POSITION_BYTES["hcpe"])
     out = np.zeros(len(positions), game)
@@ -255,7 +255,7 @@ def one_move_games(positions: np.ndarray) -> np.ndarray:
     out["move"]["move"] = out["candidate"]["move"] = positions["move"]
     out["move"]["score"] = positions["score"]
     out["move"]["candidates"] = out["candidate"]["visits"] = 1
-    return out.view(np.uint8).reshape(-1)
+    return out.view(np.uint8).reshape(len(out), game.itemsize)
 
 
 def position_hashes(positions: np.ndarray) -> np.ndarray:

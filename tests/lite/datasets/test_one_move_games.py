@@ -22,12 +22,14 @@ def start(dialect: int) -> np.ndarray:
 
 
 def dropped(path: Path, moves: list[str]) -> tuple[list[int], dict[str, int]]:
-    """The moves that are left of one position's, and what is left out."""
+    """The moves that are left of one position's, which lie in two files, and what is left out."""
     records = np.zeros(len(moves), hcpe_dtype)
     records["hcp"], records["result"], records["score"] = start(HCP), 1, 50
     records["move"] = [move_from_usi(move) if move else 0 for move in moves]
-    records.tofile(path / "a.hcpe")
-    options = Conversion((path / "a.hcpe",), path / "a.hcpe3", duplicates="drop", overwrite=True)
+    files = path / "a.hcpe", path / "b.hcpe"
+    for file, part in zip(files, np.array_split(records, 2), strict=True):
+        part.tofile(file)
+    options = Conversion(files, path / "a.hcpe3", duplicates="drop", overwrite=True)
     left_out = convert(options)["left_out"]
     return read_all([options.output]).move.tolist(), left_out
 
