@@ -375,7 +375,6 @@ class _Work:
             first = output.seen.add(keys)
         else:
             first, results, played, scored, scores = output.sums.merged(keys)
-            mine = mine.copy()
             mine["kind_of_result"][mine["result"] != results] = 0
             mine["kind_of_result"][played] &= ~np.uint8(NO_GAME)
             mine["result"], mine["scored"], mine["score"] = results, scored, scores

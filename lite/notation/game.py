@@ -152,8 +152,7 @@ class GameBuilder:
 
     def score_here(self, black_score: int) -> None:
         """A score, in black's view, of the position as it stands: an analysis. A player's own score comes first."""
-        if self._illegal is None:
-            self._scores.setdefault(len(self.moves), black_score)
+        self._scores.setdefault(len(self.moves), black_score)
 
     def finish(self, ending: str, outcome: int | None, unfinished: bool = False) -> Game:
         """The game with an outcome, see the constants below (None: not told). If there is none to be found it is

@@ -199,7 +199,7 @@ class Reader:
         if self.min_ply > 0:
             keep &= (positions["ply"] < 0) | (positions["ply"] >= self.min_ply)
         if self.max_score is not None:
-            keep &= ~positions["scored"] | (np.abs(positions["score"].astype(np.int32)) <= self.max_score)
+            keep &= np.abs(positions["score"].astype(np.int32)) <= self.max_score
         return positions[keep]
 
     def _decode_pool(self, numbers: list[int], out: np.ndarray) -> _Pool:

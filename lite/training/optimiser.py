@@ -96,7 +96,7 @@ def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
     rate = highest_rate(config)
     schedule = config.rate_schedule
     if schedule == "steps":
-        return rate * 0.1 ** min(3 * step // steps, 2)
+        return rate * 0.1 ** (3 * step // steps)
     rise = (WARM_UP[schedule] if config.warm_up is None else config.warm_up) * steps
     if schedule == "one_cycle":
         # Smith and Topin 2018, of the rate alone: the momentum stays.
@@ -107,7 +107,7 @@ def rate_at(config: OptimiserConfig, step: int, steps: int) -> float:
     warm_up = max(1, round(rise))
     if step < warm_up:
         return rate * (step + 1) / warm_up
-    return rate * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / max(1, steps - warm_up)))
+    return rate * 0.5 * (1 + math.cos(math.pi * (step - warm_up) / (steps - warm_up)))
 
 
 def _along_cosine(start: float, end: float, share: float) -> float:

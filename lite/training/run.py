@@ -206,9 +206,9 @@ class Run:
     def _fitted_scale(self) -> float:
         scores, results, positions = [], [], 0
         for batch in self.reader:
-            known = batch.scored & (batch.kind_of_result & NO_GAME == 0)
-            scores.append(batch.score[known])
-            results.append(batch.result[known])
+            played = batch.kind_of_result & NO_GAME == 0
+            scores.append(batch.score[played])
+            results.append(batch.result[played])
             positions += len(batch)
             if positions >= FIT_POSITIONS:
                 break
