@@ -261,6 +261,42 @@ def test_a_game_longer_than_a_position_records_is_refused(tmp_path: Path) -> Non
         RecordFile(tmp_path / "a.hcpe3")
 
 
+@pytest.mark.parametrize(("plies", "candidates", "error"), [(2047, 593, None), (1, 594, "more candidate moves")])
+def test_the_longest_game_and_the_most_candidates_are_read(
+    tmp_path: Path, plies: int, candidates: int, error: str | None
+) -> None:
+    around = np.array([move_from_usi(usi) for usi in ("2h3h", "8b7b", "3h2h", "7b8b")], np.uint16)
+    moves = np.resize(around, plies)
+    counts = [candidates] + [1] * (plies - 1)
+    visits = [(np.full(count, move), np.ones(count, np.uint16)) for count, move in zip(counts, moves, strict=True)]
+    path = tmp_path / "a.hcpe3"
+    path.write_bytes(encode_game(code_of(START), 1, moves, np.ones(plies, np.int16), visits))
+    if error:
+        with pytest.raises(RecordError, match=error):
+            RecordFile(path)
+        return
+    batch = read_all([path], read_visits=True)
+    assert batch.ply.tolist() == list(range(plies))
+    assert batch.visits is not None
+    assert np.bincount(batch.visits.position).tolist() == counts
+
+
+@pytest.mark.parametrize("name", ["a.hcpe", "a.psv", "a.hcpe3"])
+def test_nothing_stays_of_what_stood_there_before(
+    cshogi_records, sample_bytes: list[bytes], tmp_path: Path, name: str
+) -> None:
+    """A reader decodes one pool after another into the same memory."""
+    hcpe_records, psv_records, _ = cshogi_records
+    raw = {".hcpe": hcpe_records.tobytes(), ".psv": psv_records.tobytes(), ".hcpe3": b"".join(sample_bytes[:40])}
+    (tmp_path / name).write_bytes(raw[Path(name).suffix])
+    file = RecordFile(tmp_path / name)
+    (block,) = file.blocks
+    used = np.frombuffer(b"\xff" * block.positions * labelled_dtype.itemsize, labelled_dtype).copy()
+    found, fresh = (file.read_block(block, Refusals(), out) for out in (used, np.zeros_like(used)))
+    for field in labelled_dtype.names:
+        assert np.array_equal(found[field], fresh[field]), field
+
+
 def test_truncated_files(tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe"
     path.write_bytes(hcpe().tobytes() * 3 + b"\0" * 20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,6 +88,17 @@ def test_iterations_may_overlap(files: list[Path]) -> None:
 def test_seed_decides(files: list[Path]) -> None:
     assert scores(small(files, seed=3)) == scores(small(files, seed=3))
     assert scores(small(files, seed=3)) != scores(small(files, seed=4))
+
+
+def test_each_pool_and_each_epoch_has_an_order_of_its_own(files: list[Path]) -> None:
+    blocks = {"seed": 3, "block_positions": 50}
+    halves = Reader(files[:1], 50, pool_positions=350, **blocks)
+    first, second = np.reshape(scores(halves), (2, 350)).argsort().argsort()
+    assert (first != second).any()
+    again = scores(halves)[:350]
+    assert set(again) != set(scores(Reader(files[:1], 50, pool_positions=350, **blocks))[:350])
+    whole = Reader(files[:1], 50, **blocks)
+    assert scores(whole) != scores(whole)
 
 
 @pytest.mark.parametrize("options", [{}, {"skip_in_check": True, "min_ply": 10}])
@@ -180,14 +192,27 @@ def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
         small([files[1], files[0], files[2]]).load_state_dict(state)
 
 
-def test_positions_left_out(files: list[Path]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"skip_in_check": True},
+        {"min_ply": 1},
+        {"max_score": 0},
+        {"skip_in_check": True, "min_ply": 10, "max_score": 2100},
+    ],
+)
+def test_positions_left_out(files: list[Path], options: dict[str, Any]) -> None:
+    records = np.fromfile(files[0], hcpe_dtype)
+    records["score"][5] = -32768  # of two bytes it has no absolute value
+    records.tofile(files[0])
     everything = read_all(files)
-    kept = read_all(files, skip_in_check=True, min_ply=10, max_score=2100)
-    good = ~everything.in_check & ((everything.ply < 0) | (everything.ply >= 10)) & (np.abs(everything.score) <= 2100)
+    good = ~everything.in_check | (not options.get("skip_in_check"))
+    good &= (everything.ply < 0) | (everything.ply >= options.get("min_ply", 0))
+    good &= np.abs(everything.score.astype(int)) <= options.get("max_score", 1 << 15)
     assert 0 < good.sum() < len(everything)
+    kept = read_all(files, **options)
     assert np.array_equal(kept.score, everything.score[good])
-    reader = small(files, skip_in_check=True, min_ply=10, max_score=2100)
-    assert sorted(scores(reader)) == sorted(kept.score.tolist())
+    assert sorted(scores(small(files, **options))) == sorted(kept.score.tolist())
 
 
 def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:

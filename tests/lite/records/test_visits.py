@@ -87,6 +87,24 @@ def test_what_is_written_is_read(
     assert by_position(batch.visits, len(batch)) == [candidates for _, candidates in told]
 
 
+@settings(max_examples=50)
+@given(told=st.lists(st.sampled_from([None, 0, 0, 1, -300]), min_size=1, max_size=4))
+def test_moves_with_a_score_are_known_by_it_even_if_it_is_0(
+    told: list[int | None], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Beside moves without one, or where no score of the game is another, it is written as 1."""
+    code = np.zeros(32, np.uint8)
+    cshogi.Board().to_hcp(code)
+    moves = np.array([move for move, _ in played_by_cshogi(2, len(told))], np.uint16)
+    scored = np.array([score is not None for score in told])
+    path = tmp_path_factory.mktemp("scores") / "a.hcpe3"
+    path.write_bytes(encode_game(code, 1, moves, np.array([score or 0 for score in told], np.int16), scored=scored))
+    batch = read_all([path])
+    assert batch.scored.tolist() == scored.tolist()
+    plain = scored.all() and any(told)
+    assert batch.score.tolist() == [0 if score is None else score or int(not plain) for score in told]
+
+
 def test_batches_of_shuffled_pools_keep_visits_and_positions_together(
     cshogi_records, sample_bytes: list[bytes], tmp_path: Path
 ) -> None:
