@@ -80,6 +80,7 @@ def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
         ("   4 反則勝ち\nまで3手で後手の反則勝ち\n", 2),
         ("   4 反則負け\nまで3手で後手の反則負け\n", 1),
         ("   4 ５五歩打\n   5 反則負け\nまで4手で先手の勝ち\n", 1),
+        ("   4 ５五歩打\nまで4手で後手の反則負け\n", 1),
         ("   4 持将棋\nまで5手で持将棋\n", 0),  # as cshogi counts
         ("   4 千日手\nまで３手で千日手\n", SENNICHITE),
         ("   4 中断\nまで3手で先手の勝ち\n", 1),
@@ -149,6 +150,9 @@ def test_verdicts_of_ki2(end: str, found: int | str) -> None:
         ("%TORYO\n'summary:toryo:a win:b lose\n", 1),
         ("'summary:time up:a win:b lose\n", 1),
         ("'ILLEGAL_MOVE(-3435FU)\n'summary:illegal move:a win:b lose\n", 1),
+        ("-3436FU\n'summary:uchifuzume:a win:b lose\n", 1),
+        ("-3436FU\n'summary:oute_kaihimore:a win:b lose\n", 1),
+        ("-3436FU\n'+\n%ILLEGAL_MOVE\n", 1),
         ("%KACHI\n'summary:illegal kachi:a win:b lose\n", 1),
         ("%KACHI\n'summary:kachi:a lose:b win\n", 2 | DECLARATION),
         ("%TORYO\n'summary:abnormal:a lose:b win\n", 2),
@@ -159,6 +163,7 @@ def test_verdicts_of_ki2(end: str, found: int | str) -> None:
         ("%TORYO\n'summary:toryo:a lose:b win\n", "another winner"),
         ("'summary:kachi:a win:b lose\n", "another winner"),
         ("'summary:sennichite:a win:b lose\n", "another winner"),
+        ("%TORYO\n'summary:toryo:a draw:b draw\n", "another winner"),
         ("T9\n%TORYO\n", "after move 3 stands a time 'T9' without its move"),
     ],
 )

@@ -54,8 +54,9 @@ def test_one_game_in_three_notations(data_directory: Path) -> None:
 
 def test_csa_lines_that_other_programs_read() -> None:
     """Blanks behind a sign, and version 3's time of both sides."""
-    game = csa("V3.0\n$TIME:300+10+0\nPI\n+ \n+7776FU \n-3334FU\n%TORYO")
-    assert (len(game.moves), game.headers["持ち時間"]) == (2, "300+10+0")
+    game = csa("V3.0\n$TIME:300+10+0\n'*a\n$TIME+: 60\n'$TIME-:30\nPI\n+ \n'*b\n+7776FU \n-3334FU\n%TORYO")
+    assert game.headers == {"持ち時間": "300+10+0", "先手持ち時間": "60", "後手持ち時間": "30"}
+    assert (len(game.moves), game.comments) == (2, {0: ["*a", "*b"]})
 
 
 def test_a_move_of_kif_may_say_that_it_does_not_promote() -> None:
@@ -99,22 +100,38 @@ def test_lines_of_usi_moves(data_directory: Path, tmp_path: Path) -> None:
     games = list(read_games(data_directory / "games.usi"))
     assert [game.result for game in games if isinstance(game, Game)] == [2, 2, 1, 1]
     (tmp_path / "a.sfen").write_text(
-        "# a comment\n\n"
+        "# a comment\n#another\n\n"
         "position sfen 4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 31 moves G*5b\n"
         "startpos moves 7g7f 3c3d\n"
         "startpos moves 7g7f 7g7f resign\n"
         "startpos moves 7g7f nonsense resign\n"
         "sfen 9/9/9/9/9/9/9/9/4K4 b - 1 moves 5i5h resign\n" + "startpos moves" + " 5i5h 5a5b 5h5i 5b5a" * 3 + "\n"
+        "startpos moves 7g7f 3c3d win\n"
+        "startpos moves 7g7f resign 3c3d\n"
     )
-    mate, unfinished, illegal, noise, no_king, repeated = read_games(tmp_path / "a.sfen")
+    mate, unfinished, illegal, noise, no_king, repeated, declared, more = read_games(tmp_path / "a.sfen")
     assert isinstance(mate, Game)
     assert (mate.result, mate.first_ply) == (1, 30)
-    assert str(unfinished).endswith("line 4: no result (it just stops)")
+    assert str(unfinished).endswith("line 5: no result (it just stops)")
     assert "move 2 (7g7f) is illegal" in str(illegal)
     assert "'nonsense' is not a USI move" in str(noise)
     assert "king" in str(no_king)
     assert isinstance(repeated, Game)
     assert repeated.result == SENNICHITE
+    assert isinstance(declared, Game)
+    assert declared.result == 1 | DECLARATION
+    assert "'resign' is not a USI move" in str(more)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csa", CSA_HEAD), ("a.kif", "   1 ７六歩(77)\n"), ("a.ki2", "▲７六歩\n"), ("a.usi", "startpos moves 7g7f")],
+)
+def test_a_file_of_games_tells_why_one_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (error,) = read_games(tmp_path / name)
+    assert isinstance(error, GameError)
+    assert error.reason == "no result"
 
 
 @pytest.mark.parametrize(
@@ -133,6 +150,7 @@ def test_lines_of_usi_moves(data_directory: Path, tmp_path: Path) -> None:
         ("%JISHOGI\n'summary:max_moves:a draw:b draw", MOVE_LIMIT),
         ("%SENNICHITE\n'summary:oute_sennichite:a lose:b win", 2),
         ("%HIKIWAKE", 0),
+        ("%MAX_MOVES", MOVE_LIMIT),
     ],
 )
 def test_endings_of_csa(end: str, result: int) -> None:
@@ -159,6 +177,7 @@ def test_endings_of_csa(end: str, result: int) -> None:
         ("P1-XX\n+\n%TORYO", "unknown piece"),
         ("PI\n+\n%TORYO", "no moves"),
         ("P+55OU\n+\n+5554OU\n%TORYO", "king"),
+        ("P-51OU\nP+59OU" + "00FU" * 274 + "\n+\n+5958OU\n%TORYO", "no hand holds so many FU"),  # 18 in a byte
         (CSA_HEAD + "%TORYO\n+2726FU", r"a move after the ending: '\+2726FU'"),
         (CSA_HEAD + "%TORYO,+2726FU", "a move after the ending"),
         (CSA_HEAD + "%CHUDAN\n+2726FU\n%TORYO", "a move after the ending"),
@@ -367,6 +386,7 @@ def test_encodings_and_files(data_directory: Path, tmp_path: Path) -> None:
         "a.kif",
         "c.csa",
     ]
+    assert data_files((tmp_path / "b.csa", tmp_path / "below" / ".." / "b.csa")) == [tmp_path / "b.csa"]
     (tmp_path / "d.doc").touch()
     with pytest.raises(ValueError, match="not a game file"):
         next(iter(read_games(tmp_path / "d.doc")))

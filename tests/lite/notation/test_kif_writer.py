@@ -178,10 +178,10 @@ def test_no_handicap_game_has_a_player_who_is_first_by_name(name: str) -> None:
 
 def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
     """It is no part of the moves, so that 反則勝ち below it must become 反則負け."""
-    game = read_kif("手合割：平手\n   1 ７六歩(77)\n   2 ５五歩打\n   3 反則勝ち\n", "a")
+    game = read_kif("手合割：平手\n   1 ７六歩(77)\n   2 ５五歩打\n*駒がない\n   3 反則勝ち\n", "a")
     assert game.result == 1
     text = kif_text(game)
-    assert text.endswith("   2 反則負け\nまで1手で後手の反則負け\n")
+    assert text.endswith("*駒がない\n   2 反則負け\nまで1手で後手の反則負け\n")
     assert read_kif(text, "a").result == 1
 
 

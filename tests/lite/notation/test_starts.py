@@ -38,6 +38,7 @@ CSA = "V2.2\nP151OU\nP-51OU\nP+53FU00KI\nP-00AL\n"
         ("tsume.kif", TSUME + "   1 ５二金打\n", [SFEN]),
         ("tsume.ki2", TSUME + "▲５二金\nまで1手で先手の勝ち\n", [SFEN]),
         ("tsume.kif", TSUME + "後手番\n", [SFEN.replace(" b ", " w ")]),
+        ("tsume.kif", "先手の持駒：飛\n後手番\n" + TSUME + "先手番\n", [SFEN]),  # the last is meant
         ("game.kif", "手合割：平手\n   1 ７六歩(77)\n", [START_SFEN]),
         ("tsume.csa", "V2.2\nN+a,+\n'*b,+\nP-51OU\nP+53FU00KI\nP-00AL\n+\n+0052KI\n", [SFEN]),
         ("two.csa", "P-51OU\nP+53FU00KI\nP-00AL\n+\n/\nPI,+\n+7776FU\n", [SFEN, START_SFEN]),
@@ -54,6 +55,7 @@ def test_first_positions_are_read(tmp_path: Path, name: str, text: str, starts: 
     ("name", "text", "complaint"),
     [
         ("a.kif", TSUME.replace("v玉", "v王v王"), "a board diagram with 10 squares on rank 1"),
+        ("a.kif", TSUME.replace("|九\n", f"|九\n|{' ・' * 9}|十\n"), "a board diagram of 10 ranks"),
         ("a.kif", TSUME + "\nwhatever\n", "cannot read the line 'whatever'"),
         ("a.kif", TSUME.replace("歩十七", "歩十九"), "no hand holds so many"),
         ("a.csa", "PI\n+\n/\nP-51OU\n", "game 2: no first position"),
