@@ -348,6 +348,7 @@ WIN, DRAWN, LOSS, NONE = (1, 0), (SENNICHITE, 0), (2, 0), (0, NO_RESULT)
         ([NONE, DRAWN, NONE], 0.5, 0),  # how the game was drawn is not that record's
         ([DRAWN, NONE, NONE], 0.5, SENNICHITE),
         ([NONE, WIN, LOSS], 0.5, 0),
+        ([DRAWN, WIN, WIN], 1.0, 0),  # nor that of a game that was won
         ([NONE, NONE, NONE], 0.5, NO_GAME),
     ],
 )

@@ -39,3 +39,13 @@ def test_a_merged_label_is_the_most_frequent_result_and_the_nearest_mean_score(l
         known = [row[4] for row in labels if row[0] == key and row[3]]
         assert scored[place] == bool(known)
         assert scores[place] == (math.floor(Fraction(sum(known), len(known)) + Fraction(1, 2)) if known else 0)
+
+
+def test_sums_outgrow_neither_their_table_nor_their_numbers():
+    """As many as a chunk has: different ones, and then as many of one."""
+    counts, size = HashCounts(), 70_000
+    for hashes in (np.arange(1, size + 1, dtype=np.uint64), np.ones(size, np.uint64)):
+        known = np.ones(size, bool)
+        counts.add(hashes, np.ones(size, np.float32), known, known, np.full(size, 32000, np.int16))
+    assert len(counts) == size
+    assert counts.merged(np.array([1, size], np.uint64))[-1].tolist() == [32000, 32000]
