@@ -106,10 +106,11 @@ def test_log_loss_is_finite_and_never_below_the_entropy(logit, target):
 
 def test_calibration_bins():
     logits = np.log(np.array([0.05, 0.05, 0.95, 0.95]) / np.array([0.95, 0.95, 0.05, 0.05]))
-    bins = calibrate(logits, np.array([0, 1, 1, 1.0]))
-    assert [b["positions"] for b in bins] == [2, 2]
-    assert [b["actual"] for b in bins] == [0.5, 1]
-    assert [round(b["predicted"], 6) for b in bins] == [0.05, 0.95]
+    logits = np.append(logits, 50)  # a rate of exactly 1
+    bins = calibrate(logits, np.array([0, 1, 1, 1.0, 0]))
+    assert [b["positions"] for b in bins] == [2, 3]
+    assert [b["actual"] for b in bins] == [0.5, pytest.approx(2 / 3)]
+    assert [round(b["predicted"], 6) for b in bins] == [0.05, round(2.9 / 3, 6)]
 
 
 def test_material_of_board_and_hand():
@@ -124,8 +125,10 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     rng = np.random.default_rng(0)
     n = 500
     pieces = np.full((n, 81), 28, np.uint8)
-    for board, count in zip(pieces, rng.integers(2, 41, n), strict=True):
+    counts = rng.integers(2, 40, n)
+    for board, count in zip(pieces, counts, strict=True):
         board[:count] = 0
+        board[0] = 14  # an enemy pawn
     pieces[:, 80] = 5  # the mover is always ahead
     batch = SimpleNamespace(
         pieces=pieces,
@@ -136,11 +139,24 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
         result=rng.choice([0, 0.5, 1], n).astype(np.float32),
         ply=rng.integers(-1, 300, n).astype(np.int16),
     )
+    batch.score[:9], batch.scored[:9], batch.ply[9:18], batch.ply[18:120] = -32768, True, 0, -1
     metrics = Metrics()
     metrics.add(rng.normal(size=n), batch)
     metrics.add(rng.normal(size=n), batch)
     report = metrics.report()
     assert report["positions"] == 2 * n
+    held = {band["band"]: band["positions"] for band in report["by_ply"] + report["by_score"]}
+    size = np.abs(batch.score.astype(int))
+    for name, inside in {
+        "ply 0-19": (batch.ply >= 0) & (batch.ply < 20),
+        "pieces on board 24-27": (batch.ply < 0) & (counts >= 23) & (counts < 27),
+        "|score| 0-99": batch.scored & (size < 100),
+        "|score| 30000+": batch.scored & (size >= 30000),
+        "no score": ~batch.scored,
+    }.items():
+        assert held.get(name, 0) == 2 * inside.sum(), name
+    off = [b["positions"] * abs(b["predicted"] - b["actual"]) for b in report["calibration"]]
+    assert report["calibration_error"] == pytest.approx(sum(off) / (2 * n))
     assert sum(band["positions"] for band in report["by_ply"]) == 2 * n
     assert sum(band["positions"] for band in report["by_score"]) == 2 * n
     assert sum(b["positions"] for b in report["calibration"]) == 2 * n

@@ -18,6 +18,7 @@ import torch
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import KpConfig
+from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
 from lite.records.reader import read_all
 from lite.training import run as running
@@ -29,6 +30,7 @@ from lite.training.optimiser import OptimiserConfig
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun as Run
 from lite.training.train import train_value
+from search.rules.shogi import MIRRORED_SQUARE
 
 
 def network_bytes(output: Path) -> dict[str, bytes]:
@@ -116,12 +118,16 @@ def test_held_out_positions_without_a_game_give_the_loss_alone(options, records,
         judge_net(str(run.output), run.valid)
 
 
-def test_training_learns_and_tells_it(options, records, held_out, tmp_path, capfd):
+def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monkeypatch, capfd):
+    taken, take_step = [], Run.take_step
+    monkeypatch.setattr(Run, "take_step", lambda run, batch: taken.append(take_step(run, batch)) or taken[-1])
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=20, lambda_=0.5, fit_scale=True)
     train_value(run)
     lines = read_log(run.output / "log.jsonl")
     losses = [line["loss"] for line in lines if line["kind"] == "train"]
     assert losses[-1] < losses[0] - 0.05
+    of_epochs = np.reshape([step["loss"] for step in taken], (20, -1))
+    assert losses == pytest.approx(of_epochs.mean(1), abs=1e-5)
     assert sum(line["kind"] == "valid" for line in lines) == 20
     for line in lines:
         if line["kind"] == "train":
@@ -370,6 +376,34 @@ def test_batches_with_too_few_quiet_positions_are_passed_over(options, records, 
     assert min(counts) < min(2, batch_size) <= max(counts)
     figures = train_value(dataclasses.replace(run, overwrite=True))
     assert figures["step"] == figures["steps"] == 2 * 64 // batch_size
+
+
+def test_quiet_positions_alone_give_the_loss(options, records, tmp_path):
+    run = Run(options(records, tmp_path / "run", quiet=True))
+    batch = next(iter(run.reader))
+    keep = training.quiet_positions(batch)
+    assert 0 < keep.sum() < len(batch)
+    loss = run.losses(batch)["loss"].item()
+    run.options = dataclasses.replace(run.options, quiet=False)
+    alone = run.losses(Batch(**{name: getattr(batch, name)[keep] for name in BATCH_FIELDS}))
+    assert loss == pytest.approx(alone["loss"].item(), abs=1e-6)
+    run.folder.abandon()
+
+
+def test_half_of_the_positions_are_mirrored_others_at_each_step(options, records, tmp_path, monkeypatch):
+    run = Run(options(records, tmp_path / "run", mirror=True, network=DenseConfig(width=8, hidden=(8,))))
+    batch, shown = next(iter(run.reader)), []
+    outputs = run.outputs
+    monkeypatch.setattr(run, "outputs", lambda network, *arrays: shown.append(arrays[0]) or outputs(network, *arrays))
+    reversed_at = []
+    for run.step in (0, 1):
+        run.losses(batch)
+        as_they_are, turned = ((shown[-1] == batch.pieces[:, order]).all(1) for order in (slice(None), MIRRORED_SQUARE))
+        assert (as_they_are | turned).all()
+        assert 0.3 < turned.mean() < 0.7
+        reversed_at.append(turned)
+    assert 0.3 < (reversed_at[0] != reversed_at[1]).mean() < 0.7
+    run.folder.abandon()
 
 
 def test_records_without_a_quiet_position_are_refused(options, records, tmp_path):
