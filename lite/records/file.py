@@ -222,6 +222,8 @@ class RecordFile:
             zero_is_score |= bool(positions["score"].any() or (positions["kind_of_result"] & NO_GAME).any())
         refusals.add(self.lost)
         self.judge(refusals, refusals.read)
+        if not found:
+            raise RecordError(f"{self.path}: no game has a move that can be used; remove it or write it again")
         zero_is_score |= unscored > 0
         return unscored / found if zero_is_score else 1.0, zero_is_score
 

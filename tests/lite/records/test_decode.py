@@ -313,6 +313,16 @@ def test_truncated_files(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("games", [[[]], [[]] * 5, [[], ["7g7e"]]])
+def test_games_without_a_move_are_no_data(games: list[list[str]], tmp_path: Path) -> None:
+    path = tmp_path / "a.hcpe3"
+    path.write_bytes(b"".join(map(game, games)))
+    with pytest.raises(RecordError, match=r"a\.hcpe3: no game has a move that can be used; remove it or"):
+        RecordFile(path)
+    path.write_bytes(game([]) + game(["7g7f"]))
+    assert len(read_all([path])) == 1
+
+
 @pytest.mark.parametrize("name", ["a.hcpe", "a.hcpe3", "a.psv"])
 def test_wrong_files_are_errors(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
