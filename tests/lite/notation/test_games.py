@@ -64,6 +64,12 @@ def test_a_move_of_kif_may_say_that_it_does_not_promote() -> None:
     assert [move_to_usi(int(move)) for move in game.moves[2:]] == ["8h2b", "3a2b"]
 
 
+@pytest.mark.parametrize(("manner", "moved"), [("", "8h2b"), ("不成", "8h2b"), ("成", "8h2b+")])
+def test_ki2_promotes_where_it_says_so_whatever_its_marks(manner: str, moved: str) -> None:
+    game = read_ki2(f"☗７六歩 ☖３四歩 ▼２二角{manner} ▽同銀\n投了\n", "a.ki2")
+    assert [move_to_usi(int(move)) for move in game.moves[2:]] == [moved, "3a2b"]
+
+
 def test_ki2_tells_pinned_pieces_apart_too() -> None:
     """The gold on 4八 stands between its king and a rook."""
     rows = ["・ ・ ・ ・v玉 ・ ・ ・ ・", "・ ・ ・ ・ ・v飛 ・ ・ ・", *["・ ・ ・ ・ ・ ・ ・ ・ ・"] * 5]
@@ -246,6 +252,9 @@ KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 �
         ("   3 ２六歩(27)\n   4 不戦敗\n", 1),
         ("   3 ２六歩(27)\n   4 不戦勝\n", 2),
         ("   3 入玉勝ち\n", 1 | DECLARATION),
+        ("   3 入玉宣言\n", 1 | DECLARATION),
+        ("   3 最大手数\n", MOVE_LIMIT),
+        ("   3 時間切れ\n", 2),
         ("   3 千日手\n", SENNICHITE),
         ("   3 持将棋\n", 0),
         ("まで2手で先手の反則負け\n", 2),
