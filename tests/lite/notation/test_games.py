@@ -157,6 +157,7 @@ def test_a_file_of_games_tells_why_one_is_refused(tmp_path: Path, name: str, tex
         ("%SENNICHITE\n'summary:oute_sennichite:a lose:b win", 2),
         ("%HIKIWAKE", 0),
         ("%MAX_MOVES", MOVE_LIMIT),
+        ("%JISHOGI", 0),
     ],
 )
 def test_endings_of_csa(end: str, result: int) -> None:
@@ -180,6 +181,8 @@ def test_endings_of_csa(end: str, result: int) -> None:
         ("+7776FU\n%TORYO", "before the first position"),
         ("'** 100\n%TORYO", "before the first position"),
         ("PI\n%TORYO", "before the first position"),
+        (CSA_HEAD + "+\n+2726FU\n%TORYO", "a position in the middle of it"),
+        ("PI82KA\n-\n-3334FU\n%TORYO", "no KA on 82 to take away"),
         ("P1-XX\n+\n%TORYO", "unknown piece"),
         ("PI\n+\n%TORYO", "no moves"),
         ("P+55OU\n+\n+5554OU\n%TORYO", "king"),
@@ -271,6 +274,7 @@ def test_endings_of_kif(end: str, result: int) -> None:
     [
         ("   3 ７六歩(77)\n   4 投了", "no such piece"),
         ("   3 ５五歩打\n   4 投了", "no result|illegal"),
+        ("   3 ５五と打\n   4 投了", "illegal"),
         ("   3 ５五歩打\n   4 ８四歩(83)\n", "move 3 .P.5e. is illegal"),
         ("   4 ２六歩(27)\n   5 投了", "line 4 stands where move 3 should"),
         ("   3 ２六銀(27)\n   4 投了", "no such piece"),

@@ -60,6 +60,11 @@ def test_scores_are_the_movers_where_white_moves_first() -> None:
     assert game.scores.tolist() == [0, 800]
 
 
+def test_an_analysis_of_the_first_position_is_the_first_moves() -> None:
+    game = read_kif(KIF_HEAD.replace("   1 ", "*#評価値=35\n   1 ") + "   3 投了\n", "a.kif")
+    assert game.scores.tolist() == [35, 0]
+
+
 def test_times_are_milliseconds_as_far_as_they_can_be_kept() -> None:
     assert csa("PI\n+\n+7776FU\nT9999999\n%TORYO\nT1").times.tolist() == [2**31 - 1, 1000]
     assert csa(f"{CSA_HEAD}+7776FU\nT5\n%ILLEGAL_MOVE").times.tolist() == [-1, -1, 5000]
