@@ -162,13 +162,28 @@ def test_resume_refuses_other_data(files: list[Path]) -> None:
         small(files, seed=1).load_state_dict(state)
 
 
-@pytest.mark.parametrize("option", ["mark_entered", "read_visits"])
-def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: str) -> None:
-    state = small(files).state_dict()
-    with pytest.raises(ValueError, match=f"{option} was False, is True"):
-        small(files, **{option: True}).load_state_dict(state)
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("batch_size", 65),
+        ("shuffle", False),
+        ("skip_in_check", True),
+        ("min_ply", 1),
+        ("max_score", 0),
+        ("check_moves", False),
+        ("mark_entered", True),
+        ("read_visits", True),
+        ("pool_positions", 301),
+    ],
+)
+def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: str, value: int) -> None:
+    options = {"batch_size": 64, "pool_positions": 300}
+    state = Reader(files, **options).state_dict()
+    other = Reader(files, **(options | {option: value}))
+    with pytest.raises(ValueError, match=f"{option} was .*, is {value}"):
+        other.load_state_dict(state)
     del state["of"][option]  # as older states have it
-    small(files, **{option: True}).load_state_dict(state)
+    other.load_state_dict(state)
 
 
 def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
@@ -257,11 +272,34 @@ def test_where_some_are_marked_a_zero_is_a_score(files: list[Path], tmp_path: Pa
     assert (~positions["scored"]).mean() == share
 
 
+def test_the_share_without_a_score_is_of_all_positions(files: list[Path], tmp_path: Path) -> None:
+    records = np.fromfile(files[0], hcpe_dtype)
+    records["score"], records["padding"] = 0, NO_SCORE
+    records[:100].tofile(tmp_path / "few.hcpe")
+    assert Reader([files[0], tmp_path / "few.hcpe"], 64).unscored == pytest.approx(100 / 800)
+
+
 def test_scores_that_come_late_in_a_file_make_its_zeros_scores(files: list[Path], tmp_path: Path) -> None:
     records = np.tile(np.fromfile(files[0], hcpe_dtype), 9)
     records["score"] = np.where(np.arange(len(records)) < len(records) // 2, 0, 5)
     records.tofile(tmp_path / "late.hcpe")
     assert RecordFile(tmp_path / "late.hcpe").unscored == 0
+
+
+def test_blocks_are_those_of_the_whole_file_however_much_is_looked_through_at_a_time(
+    sample_games: Path, sample_bytes: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocks = RecordFile(sample_games, block_positions=500).blocks
+    monkeypatch.setattr("lite.records.file._WINDOW", 2 * max(map(len, sample_bytes)))
+    assert RecordFile(sample_games, block_positions=500).blocks == blocks
+    starts = np.cumsum([0, *map(len, sample_bytes)])
+    for block in blocks:
+        last = block.first_record + block.records
+        assert (block.start, block.stop) == (starts[block.first_record], starts[last])
+        games = sample_bytes[block.first_record : last]
+        assert block.positions == sum(int.from_bytes(game[32:34], "little") for game in games)
+        assert last == len(sample_bytes) or 500 <= block.positions < 500 + 512
+    assert sum(block.records for block in blocks) == len(sample_bytes)
 
 
 def test_a_file_that_shrinks_is_an_error(files: list[Path]) -> None:
