@@ -198,13 +198,21 @@ class Results:
 
 
 def effects(signs: np.ndarray, better: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """f8 (parameters,) twice: least squares of `better` (pairs,) by `signs` (pairs, parameters), and standard errors
-    that allow for pairs of one of the `places` (pairs,) being alike (Liang and Zeger, Biometrika 73, 1986)."""
+    """f8 (parameters,) twice: least squares of `better` (pairs,) by `signs` (pairs, parameters), more pairs than
+    parameters, and standard errors that allow for pairs of one of the `places` (pairs,) being alike (Liang and Zeger,
+    Biometrika 73, 1986).
+
+    What is left of `better` is smaller than its noise was, for each parameter has fitted a part of that: with half as
+    many parameters as pairs the errors would be seven tenths of what they are. So the variance is raised by what few
+    pairs and few places take from it (CR1; Cameron and Miller, "A Practitioner's Guide to Cluster-Robust Inference",
+    2015)."""
     inverse = np.linalg.pinv(signs.T @ signs)
     found = inverse @ (signs.T @ better)
     scores = np.zeros((int(places.max()) + 1, signs.shape[1]))
     np.add.at(scores, places, signs * (better - signs @ found)[:, None])
-    return found, np.sqrt(np.diag(inverse @ (scores.T @ scores) @ inverse))
+    pairs, groups = len(places), len(np.unique(places))
+    raised = groups / (groups - 1) * (pairs - 1) / (pairs - signs.shape[1])
+    return found, np.sqrt(raised * np.diag(inverse @ (scores.T @ scores) @ inverse))
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from experiments.judge.judge import Judging
 from experiments.tuning.tune import chosen_parameters
 from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.bench import SIGNATURE
-from search.alphabeta.parameters import PARAMETERS, SHORT
+from search.alphabeta.parameters import PARAMETERS, SHORT, parameters_for
 from search.engine import Analysis
+from search.score import win_rate
 
 LINES = (
     "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # where 1,000 nodes find a better move than 500
@@ -70,6 +71,18 @@ def test_errors_allow_for_positions_that_differ_in_what_helps_them():
     assert error[0] == pytest.approx(5 / 20**0.5, rel=0.5)  # as of 20 positions, not of 4,000 pairs
 
 
+@pytest.mark.parametrize("places", [40, 4])
+def test_errors_are_those_of_few_pairs_and_few_positions_too(places):
+    """Half as many parameters as pairs: each has fitted a part of the noise."""
+    dice = np.random.default_rng(3)
+    made = []
+    for _ in range(200):
+        signs = dice.integers(0, 2, (40, 20)) * 2.0 - 1.0
+        made.append(effects(signs, dice.normal(0, 10, 40), np.arange(40) % places))
+    found, errors = map(np.array, zip(*made, strict=True))
+    assert np.sqrt((errors**2).mean()) == pytest.approx(found.std(), rel=0.1)
+
+
 def test_pairs_are_mirrored_and_keep_within_bounds():
     design = Design(PARAMETERS, {"razor_base": 150}, 1000.0, 1)
     signs = design.signs(0, 1)
@@ -80,7 +93,10 @@ def test_pairs_are_mirrored_and_keep_within_bounds():
         assert {first[one.name], second[one.name]} == far
     near = Design(PARAMETERS, {"razor_base": 150}, 1.0, 1)
     assert {near.values(signs)["razor_base"], near.values(-signs)["razor_base"]} == {110, 190}
-    assert near.signs(0, 1).tolist() == signs.tolist() != near.signs(0, 2).tolist()
+    assert near.signs(0, 1).tolist() == signs.tolist()
+    other = Design(PARAMETERS, {}, 1.0, 2)
+    drawn = [signs, near.signs(0, 2), near.signs(1, 1), other.signs(0, 1)]
+    assert len({tuple(one.tolist()) for one in drawn}) == 4  # by the round, the position and the seed
 
 
 def test_what_a_number_is_moved_by_is_what_its_bounds_leave():
@@ -90,6 +106,8 @@ def test_what_a_number_is_moved_by_is_what_its_bounds_leave():
     assert design.moved.tolist() == [2 * chosen[0].step, 4 * chosen[1].step]
     up, down = design.values(np.array([1, 1])), design.values(np.array([-1, -1]))
     assert design.moved.tolist() == [(up[one.name] - down[one.name]) / 2 for one in chosen]
+    alone = Design(chosen[1:], {"razor_base": 150}, 4.0, 1)
+    assert alone.values(np.array([1]))["razor_base"] == 150  # what is set and not measured stays
 
 
 def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
@@ -99,21 +117,37 @@ def test_worth_is_of_one_move_up_in_hundredths_of_twice_the_nodes():
     for number, (place, round_number) in results.jobs():
         signs = design.signs(place, round_number)
         better, slower = signs @ worth / 100 * gain, signs @ cost / 100
-        errors = (0.3 - better, 0.3 + better) if round_number else (0.3, 0.3 - gain)
-        counts = {f"{name} {side}": error for name in MEASURES for side, error in zip(SIDES, errors, strict=True)}
+        counts = {}
+        for times, name in enumerate(MEASURES, 1):
+            errors = (0.3 - times * better, 0.3 + times * better) if round_number else (0.3, 0.3 - gain)
+            counts |= {f"{name} {side}": error for side, error in zip(SIDES, errors, strict=True)}
         results.see(number, counts | {f"{TIME} first": slower, f"{TIME} second": -slower})
     report = results.report(design)
     for one, worth_of_it, cost_of_it in zip(NAMES, worth, cost, strict=True):
         row = report["parameters"][one]
-        assert [row[name] for name in ("worth", "moves", "loss")] == pytest.approx([worth_of_it] * 3)
+        told = [row[name] for name in ("worth", "moves", "loss")]
+        assert told == pytest.approx([worth_of_it, 2 * worth_of_it, 3 * worth_of_it])
         assert row["cost"] == pytest.approx(cost_of_it)
         assert row["worth_error"] == row["cost_error"] == 0
+
+
+def test_pairs_of_a_position_are_alike():
+    """As many rounds as one likes say the same of each of four positions: the error is that of four."""
+    design, results = Design(chosen_parameters(NAMES[:1], NODES), {}, 4.0, 1), Results(4, 100)
+    for number, (place, round_number) in results.jobs():
+        better = 0.1 * place * design.signs(place, round_number)[0]
+        errors = (-better, better) if round_number else (0.0, -1.0)
+        sides = zip(SIDES, errors, strict=True)
+        results.see(number, {f"{name} {side}": error for side, error in sides for name in (*MEASURES, TIME)})
+    row = results.report(design)["parameters"][NAMES[0]]
+    assert (row["worth"], row["worth_error"]) == pytest.approx((15, 10 * (5 / 3) ** 0.5 / 2), rel=0.01)
 
 
 def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_nodes(
     scripted, positions, tmp_path, monkeypatch
 ):
-    scripted.answer({"else": ["9g9f", "cp 0"]})
+    behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -250), ("1g1f", 100))}
+    scripted.answer({LINES[1]: ["9g9f", "cp 300"], **behind})
     judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
     player = read_player("default", (), NODES, 0, "--option").by_alphabeta
     design = Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)
@@ -122,15 +156,18 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
 
     def search(self, position, parameters, nodes):
         asked.append((parameters, nodes))
-        return Analysis("9g9f", 0), 1.0
+        return Analysis("1g1f", 0), 4.0
 
     monkeypatch.setattr(EffectWorker, "_search", search)
-    for number in (0, 3):
-        worker.run((1, number))
+    made = [worker.run((1, number)).counts for number in (0, 3)]
     worker.stop()
+    for counts in made:
+        for side in SIDES:
+            told = [counts[f"{name} {side}"] for name in (*MEASURES, TIME)]
+            assert told == pytest.approx([win_rate(300) - 0.5, 1, win_rate(250) - win_rate(-100), 2], abs=1e-6)
     signs = design.signs(1, 3)
     assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
-    assert asked[0][0] == asked[1][0]
+    assert asked[0][0] == asked[1][0] == {one.name: one.default for one in parameters_for(NODES)}
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
