@@ -47,7 +47,6 @@ class Standing:
             self._count(ready)
         if self.verdict:
             self.beyond += len(self._waiting)
-            self._waiting.clear()
 
     def _count(self, counts: Mapping[str, int | float]) -> None:
         self.counts.update(counts)  # type: ignore[arg-type]  # seconds are a fraction

@@ -78,7 +78,8 @@ class Ratings:
         variance = self.covariance
         deviation = math.sqrt(max(variance[one, one] + variance[other, other] - 2 * variance[one, other], 0.0))
         gap = float(self.elo[one] - self.elo[other])
-        return NormalDist().cdf(gap / deviation) if deviation > 1e-9 else 0.5 + 0.5 * (gap > 1e-9) - 0.5 * (gap < -1e-9)
+        # Whoever has played has a deviation; two who have not are equal, but for rounding.
+        return NormalDist().cdf(gap / deviation) if deviation > 1e-9 else 0.5
 
 
 def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:

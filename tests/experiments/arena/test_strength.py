@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arena.strength import elo_of, in_words, measure_strength, student
+from experiments.arena.strength import Strength, elo_of, in_words, measure_strength, student
 
 
 def words_of(pairs):
@@ -59,10 +59,17 @@ def test_students_t_is_that_of_the_tables(freedom, t):
     assert student(freedom) == pytest.approx(t, rel=1e-5 if freedom < 3 else 0.01)
 
 
+def test_of_ten_pairs_the_interval_is_students_of_nine_degrees():
+    strength = measure_strength([(0.0, 2), (2.0, 2)] * 4 + [(1.0, 2)] * 2)
+    half = 2.26216 * math.sqrt(8 * 0.25 / 9 / 10)
+    assert (strength.low, strength.high) == pytest.approx((elo_of(0.5 - half), elo_of(0.5 + half)), rel=1e-3)
+
+
 def test_few_or_equal_results_make_no_narrow_interval():
     assert words_of([(1.0, 2)]) == "too few games for an Elo"
     assert words_of([(1.5, 2), (1.0, 2), (1.0, 2)]) == "too few games for an Elo"
     assert words_of([]) == "too few games for an Elo"
+    assert measure_strength([(1.5, 2)]) == Strength(elo_of(0.75), None, None)
     drawn = measure_strength([(1.0, 2)] * 10)
     assert drawn.elo == 0
     # With 26 % of all pairs won twice, one in twenty matches of ten pairs would see none of them.

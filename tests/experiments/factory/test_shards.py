@@ -55,6 +55,11 @@ def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
         assert line["counts"] == {"positions": line["job"], "seconds": 0.5}
 
 
+def test_a_shard_is_full_with_its_last_byte(tmp_path):
+    land(tmp_path, [1, 2], shard_bytes=len(content(1)))
+    assert (tmp_path / "shard_00000.hcpe").read_bytes() == content(1)
+
+
 def test_a_job_lands_once(tmp_path):
     with Shards(tmp_path, "hcpe") as shards:
         assert shards.append(3, Product(content(3), {"positions": 7}))
@@ -182,10 +187,11 @@ def test_a_line_that_makes_no_sense_is_named(tmp_path, number, line, words):
 def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
     land(tmp_path, range(20))
     cut = tmp_path / "shard_00001.hcpe"
-    cut.write_bytes(cut.read_bytes()[:-1])
     remedy = r'remove it and the lines with "shard":1, from ledger.jsonl'
-    with pytest.raises(ValueError, match=rf"shard_00001.hcpe: it has \d+ bytes and not the \d+ that .*{remedy}"):
-        land(tmp_path, [])
+    for spoilt in (cut.read_bytes()[:-1], cut.read_bytes() + b"x"):
+        cut.write_bytes(spoilt)
+        with pytest.raises(ValueError, match=rf"shard_00001.hcpe: it has \d+ bytes and not the \d+ that .*{remedy}"):
+            land(tmp_path, [])
     cut.unlink()
     with pytest.raises(ValueError, match=r"shard_00001.hcpe.part: it is missing, with the \d+ bytes that ledger.jsonl"):
         land(tmp_path, [])

@@ -34,6 +34,14 @@ def test_bounds_are_walds():
     assert (test.lower, test.upper) == pytest.approx((-2.944, 2.944), abs=0.001)
     assert Sprt(0, 5, 0.01, 0.2).lower == pytest.approx(math.log(0.2 / 0.99))
     assert Sprt(0, 5, 0.01, 0.2).upper == pytest.approx(math.log(0.8 / 0.01))
+    test = Sprt(0, 80, 0.1, 0.01)
+    seen = set()
+    for wins in range(-60, 60):
+        counts = [max(-wins, 0), 0, 20, 0, max(wins, 0)]
+        ratio, verdict = test.ratio(counts), test.verdict(counts)
+        assert verdict == ("elo1" if ratio >= math.log(0.99 / 0.1) else "elo0" if ratio <= math.log(0.01 / 0.9) else "")
+        seen.add(verdict)
+    assert len(seen) == 3
 
 
 def distribution(elo: float) -> np.ndarray:
@@ -92,9 +100,12 @@ def test_few_or_equal_results_decide_nothing():
     ("numbers", "words"),
     [
         ((5, 0), "--sprt 5 0: two numbers within 1,000 Elo, the smaller first"),
+        ((5, 5), "the smaller first"),
+        ((0, 1001), "within 1,000 Elo"),
         ((0, math.nan), "the smaller first"),
         ((0, 5, 0.5), "--alpha 0.5 --beta 0.05: each must be above 0 and below 0.5"),
         ((0, 5, 0.05, 0), "--beta 0:"),
+        ((0, 5, 0.05, 0.5), "--beta 0.5:"),
     ],
 )
 def test_numbers_that_make_no_test_are_refused(numbers, words):

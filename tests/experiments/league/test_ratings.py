@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -60,7 +61,14 @@ def test_two_players_have_the_pentanomial_error():
     # Each rating is against the mean of both, half of the difference.
     assert ratings.error(0) == pytest.approx(1.959964 * math.sqrt(gap) / 2)
     assert ratings.superiority(0, 1) + ratings.superiority(1, 0) == pytest.approx(1)
-    assert ratings.superiority(0, 1) > 0.99
+    assert ratings.superiority(0, 1) == pytest.approx(NormalDist().cdf((ratings.elo[0] - ratings.elo[1]) / gap**0.5))
+
+
+def test_few_pairs_have_the_error_of_as_many_games():
+    pairs = ((2.0, 2), (1.0, 2), (1.5, 2))
+    ratings, share = rate(2, [Meeting(0, 1, pairs, 1)]), 4.5 / 6
+    gap = np.array([1, -1]) @ ratings.covariance @ np.array([1, -1])
+    assert gap == pytest.approx(ELO**2 / (6 * share * (1 - share)))
 
 
 def test_pairs_that_cancel_have_a_smaller_error_than_games_that_do_not():
@@ -192,6 +200,16 @@ def test_who_wins_every_game_is_told_to_be_without_bound():
     assert report["players"][0]["name"] == "a"
     assert "do not bound every difference" in report["remarks"][0]
     assert standings(["b", "c"], [meeting(0, 1, 5, 5)])["remarks"] == []
+    for meetings, bounded in (
+        ([meeting(0, 1, 0, 5)], False),
+        # Each has points of the next alone, and of all others by way of it.
+        ([meeting(one, (one + 1) % 6, 5, 0) for one in range(6)], True),
+        # Whole steps of Newton's go ever further here.
+        ([meeting(1, 2, 0, 2), meeting(1, 3, 0, 325), meeting(2, 4, 0, 3000), meeting(3, 4, 2343, 0)], False),
+    ):
+        ratings = rate(6, meetings)
+        assert ratings.bounded == bounded
+        assert np.abs(ratings.elo).max() < 2000
 
 
 def test_the_table_is_the_one_that_the_field_prints():
@@ -213,3 +231,4 @@ def test_the_table_is_the_one_that_the_field_prints():
     assert all(len(line) == len(head) for line in lines)
     assert [line.split()[8] for line in lines][-1] == "---"
     assert meetings_text(report["meetings"]).splitlines()[0].endswith("pairs 1, 0, 1, 1, 1")
+    assert Meeting(0, 1, ((1.0, 2), (1.0, 1), (0.0, 1)), 0).pentanomial() == [0, 0, 1, 0, 0]  # two lack their twins
