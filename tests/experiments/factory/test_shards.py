@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterable
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -265,6 +266,16 @@ def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits
         assert 2 not in shards.done
         assert [line["job"] for line in ledger(tmp_path)] == [1]
         assert shards.append(2, Product(content(2), {}))
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
+    class InParts(FileIO):
+        def write(self, piece):
+            return super().write(piece[:3])
+
+    monkeypatch.setattr("experiments.factory.durable_file.FileIO", InParts)
+    land(tmp_path, [1, 2])
     assert landed(tmp_path) == [1, 2]
 
 

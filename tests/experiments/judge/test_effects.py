@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,9 +25,10 @@ from experiments.judge.effects import (
 from experiments.judge.game_position import read_positions
 from experiments.judge.judge import Judging
 from experiments.tuning.tune import chosen_parameters
+from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.bench import SIGNATURE
-from search.alphabeta.parameters import PARAMETERS, SHORT, parameters_for
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, SHORT, parameters_for
 from search.engine import Analysis
 from search.score import win_rate
 
@@ -149,9 +151,10 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -250), ("1g1f", 100))}
     scripted.answer({LINES[1]: ["9g9f", "cp 300"], **behind})
     judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
-    player = read_player("default", (), NODES, 0, "--option").by_alphabeta
+    player = read_player("default", ("skip_probcut=true",), NODES, 0, "--option").by_alphabeta
     design = Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)
     worker = EffectTask(player, judge, tuple(read_positions(positions)), design).open()
+    assert worker._engine.steps == EVERY_STEP & ~PROBCUT
     asked = []
 
     def search(self, position, parameters, nodes):
@@ -183,6 +186,9 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     assert all(name in as_text(report) for name in NAMES)
     ledger = (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()
     assert len(ledger) == 9
+    told = json.loads((tmp_path / "effects" / DESCRIPTION).read_text())["options"]
+    assert set(told) == {"nodes", "names", "option", "reach", "seed", "judge", "judge_nodes"}
+    assert told["judge"]["options"]["USI_Hash"] == 16
     more = measure_effects(replace(options, rounds=3), judging)
     assert more["pairs"] == 9
     assert measure_effects(options, judging) == more  # fewer rounds leave out nothing that is there
@@ -204,6 +210,8 @@ def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
     options = EffectOptions("default", positions, nodes=NODES, rounds=1, output=tmp_path / "effects")
     with pytest.raises(ValueError, match=f"1 rounds of its 3 positions are too few for {len(PARAMETERS)} parameters"):
         measure_effects(options, judging)
+    with pytest.raises(ValueError, match="too few for 2 parameters"):
+        measure_effects(replace(options, names=NAMES), judging)
     with pytest.raises(ValueError, match="no such parameter: nothing"):
         measure_effects(replace(options, names=("nothing",)), judging)
     with pytest.raises(ValueError, match="--rounds"):

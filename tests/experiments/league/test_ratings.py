@@ -200,14 +200,14 @@ def test_who_wins_every_game_is_told_to_be_without_bound():
     assert report["players"][0]["name"] == "a"
     assert "do not bound every difference" in report["remarks"][0]
     assert standings(["b", "c"], [meeting(0, 1, 5, 5)])["remarks"] == []
-    for meetings, bounded in (
-        ([meeting(0, 1, 0, 5)], False),
+    for players, meetings, bounded in (
+        (2, [meeting(0, 1, 0, 5)], False),
         # Each has points of the next alone, and of all others by way of it.
-        ([meeting(one, (one + 1) % 6, 5, 0) for one in range(6)], True),
+        (6, [meeting(one, (one + 1) % 6, 5, 0) for one in range(6)], True),
         # Whole steps of Newton's go ever further here.
-        ([meeting(1, 2, 0, 2), meeting(1, 3, 0, 325), meeting(2, 4, 0, 3000), meeting(3, 4, 2343, 0)], False),
+        (5, [meeting(1, 2, 0, 2), meeting(1, 3, 0, 325), meeting(2, 4, 0, 3000), meeting(3, 4, 2343, 0)], False),
     ):
-        ratings = rate(6, meetings)
+        ratings = rate(players, meetings)
         assert ratings.bounded == bounded
         assert np.abs(ratings.elo).max() < 2000
 
@@ -217,8 +217,9 @@ def test_the_table_is_the_one_that_the_field_prints():
         Meeting(0, 1, ((2.0, 2), (1.5, 2), (0.0, 2), (1.0, 2)), 1),
         Meeting(0, 2, ((2.0, 2), (1.0, 2), (1.5, 2), (2.0, 2)), 3),
         Meeting(1, 2, ((1.0, 2), (1.0, 2), (0.5, 2), (2.0, 2)), 1),
+        Meeting(2, 3, (), 0),
     ]
-    report = standings(["weak", "strong", "weakest"], meetings)
+    report = standings(["weak", "strong", "weakest", "absent"], meetings)
     first = report["players"][0]
     assert (first["wins"], first["draws"], first["losses"], first["games"]) == (9, 4, 3, 16)
     assert (first["points"], first["share"], first["draw_share"]) == (11.0, 11 / 16, 0.25)
@@ -229,6 +230,10 @@ def test_the_table_is_the_one_that_the_field_prints():
     columns = ["#", "PLAYER", ":", "RATING", "ERROR", "POINTS", "PLAYED", "(%)", "CFS(%)", "W", "D", "L", "D(%)"]
     assert head.split() == columns
     assert all(len(line) == len(head) for line in lines)
+    assert lines[0].split()[5:] == ["11.0", "16", "69", f"{100 * first['superiority']:.0f}", "9", "4", "3", "25"]
+    assert first["superiority"] > 0.5
     assert [line.split()[8] for line in lines][-1] == "---"
-    assert meetings_text(report["meetings"]).splitlines()[0].endswith("pairs 1, 0, 1, 1, 1")
+    met = meetings_text(report["meetings"]).splitlines()
+    assert len(met) == 3
+    assert " ".join(met[1].split()) == "weak - weakest : 5 - 3 - 0 81 % pairs 0, 0, 1, 1, 2"
     assert Meeting(0, 1, ((1.0, 2), (1.0, 1), (0.0, 1)), 0).pentanomial() == [0, 0, 1, 0, 0]  # two lack their twins
