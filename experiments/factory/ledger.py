@@ -47,7 +47,7 @@ class Ledger:
         line = dict(zip(_FIELDS, (job, shard, start, stop, dict(counts)), strict=True))
         if difficulty := self._difficulty(line):
             raise ValueError(f"{self.path}: {difficulty}")
-        self._file.append(json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n")
+        self._file.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
         self._count(line)
 
     def entries(self) -> Iterator[tuple[int, Counts]]:

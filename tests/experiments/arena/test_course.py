@@ -42,7 +42,7 @@ def play(folder: Path, pairs: int, sfen: str = BLACK_FIRST, ending: str = "BLACK
             schedule.append(key | {"white": NAMES[white]})
             row = (number, f"g{number}", ending, sfen, black, white)
             database.execute("insert into game values (?, ?, ?, ?, ?, ?)", row)
-            blacks = [0, None] if number == 0 else [0, FAR]  # a move without a score leaves what was seen before
+            blacks = [None, None] if number == 0 else [0, FAR]  # a move without a score leaves what was seen before
             scores = [blacks[min(ply // 2, 1)] if ply % 2 == 0 else -FAR for ply in range(length)]
             if " w " in sfen:
                 scores = [-score if score else score for score in scores]
@@ -65,6 +65,16 @@ def test_colours_cancel_and_games_that_are_over_count_with_their_result(tmp_path
     assert first.over == 0
 
 
+@pytest.mark.parametrize("word", ["ERROR", "PAUSED"])
+def test_a_game_that_is_over_counts_with_its_own_result_whatever_became_of_others(tmp_path, word):
+    folder = play(tmp_path, 11)
+    with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
+        database.execute("update game set game_result = ? where id = 0", (word,))
+        database.execute("delete from game_move where game_id = 4 and ply between 1 and 11")  # won at once by the first
+    rates = [one.win_rate for one in read_course(folder)]
+    assert rates == pytest.approx([0.5 + (1 - win_rate(FAR)) / 20] * 2)
+
+
 @pytest.mark.parametrize("sfen", [BLACK_FIRST, WHITE_FIRST])
 def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
     folder = play(tmp_path, 10, sfen)
@@ -77,12 +87,19 @@ def test_the_first_player_is_known_whoever_begins(tmp_path, sfen):
 
 @pytest.mark.parametrize(("length", "moments"), [(9, 0), (10, 2)])
 def test_the_row_that_ends_a_game_is_no_move(tmp_path, length, moments):
-    assert len(read_course(play(tmp_path, 10, length=length))) == moments
+    found = read_course(play(tmp_path, 10, length=length))
+    assert [one.over for one in found] == [0] * moments  # a game has ended behind its last move
 
 
 def test_few_games_tell_nothing_and_a_spoilt_file_is_named(tmp_path):
     assert read_course(tmp_path) == []
     assert read_course(play(tmp_path / "few", 9)) == []
+    torn = play(tmp_path / "torn", 11)
+    whole = read_course(torn)
+    for number, moments in ((21, 2), (1, 0)):  # a pair that has lost a game is none
+        with closing(sqlite3.connect(torn / "games" / "game.db")) as database, database:
+            database.execute("update game set game_result = 'ERROR' where id = ?", (number,))
+        assert len(read_course(torn)) == moments <= len(whole)
     folder = play(tmp_path / "spoilt", 10)
     (folder / "games" / "game.db").write_text("nothing of the kind")
     with pytest.raises(OSError, match=r"game\.db"):

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from experiments.games.player import Player
-from experiments.judge.game_effects import Factor, GameDesign, GameEffectOptions, PairResults, measure_game_effects
+from experiments.judge.game_effects import (
+    Factor,
+    GameDesign,
+    GameEffectOptions,
+    PairResults,
+    _moved,
+    measure_game_effects,
+)
 from experiments.judge.judge import Judging
 from liteshogi.commands.judge.effects import as_text
 from search.alphabeta.bench import SIGNATURE
@@ -57,6 +64,13 @@ def test_what_one_side_has_the_other_lacks():
             assert steps == (EVERY_STEP & ~PROBCUT if signs[2] > 0 else EVERY_STEP)
         seen.add(tuple(design.signs(pair)))
     assert len(seen) == 8
+
+
+def test_a_number_is_moved_as_it_is_told(options):
+    names = ("razor_base", "futility_margin")
+    for name, factor in zip(names, _moved(replace(options, change=(), names=names), {"razor_base": 150}), strict=True):
+        assert [f"{name}={moved[name]}" for moved in factor.parameters] == [factor.less, factor.more]
+        assert factor.parameters[0][name] < factor.parameters[1][name]
 
 
 def test_a_step_that_both_lack_is_given_back_to_one_side():

@@ -102,6 +102,7 @@ def test_trials_lie_around_the_values_and_within_bounds(seed, results):
         again.learn(number, result)
         assert spsa.values == again.values
     assert spsa.done == len(results)
+    assert spsa.trial(0) != Spsa(PARAMETERS, 30, 0.5, seed + 1).trial(0)
 
 
 def test_whole_numbers_are_chosen_without_bias():
