@@ -61,6 +61,9 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
         ("mated", "BLACK_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "投了"),
         ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "反則勝ち"),
         ("declared", "WHITE_WIN", DECLARABLE, ["1i2i"], "入玉勝ち"),
+        ("declared by its rules", "WHITE_WIN_BY_DECLARATION", PERPETUAL, ["4h5h"], "入玉勝ち"),
+        ("late", "BLACK_WIN_BY_TIMEOUT", PERPETUAL, ["4h5h"], "切れ負け"),
+        ("illegal", "BLACK_WIN_BY_ILLEGAL_MOVE", PERPETUAL, ["4h5h"], "反則負け"),
     ):
         (game,) = read_games(_database(tmp_path / f"{name}.db", ending, moves, sfen), {"a": "LiteShogi"})
         assert isinstance(game, Game), game

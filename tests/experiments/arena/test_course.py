@@ -110,8 +110,10 @@ def test_a_paused_game_has_no_result_and_a_failed_one_no_points(tmp_path):
     folder = play(tmp_path, 2)
     with closing(sqlite3.connect(folder / "games" / "game.db")) as database, database:
         database.executemany("update game set game_result = ? where id = ?", [("PAUSED", 1), ("ERROR", 2)])
+        database.execute("insert into game select 4, 'g4', 'DRAW_BY_REPETITION', '', 1, 2")
     found = [(one.pair, one.points, one.ending) for one in read_results(folder)]
-    assert found == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
+    assert found[:-1] == [("pair 0", 1.0, "BLACK_WIN"), ("pair 1", None, "ERROR"), ("pair 1", 0.0, "BLACK_WIN")]
+    assert found[-1] == ("g4", 0.5, "DRAW_BY_REPETITION")  # one that the schedule does not tell of is a pair of its own
 
 
 def test_a_schedule_is_read_once_it_has_been_written_whole(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ import pytest
 from experiments.arena.match import Match, count_results, play_match
 from experiments.arena.process import LOG, described_run
 from experiments.arena.results import Result, pair_results, read_results
+from experiments.arena.strength import elo_of
 from liteshogi.commands.match import as_text
 
 ROOT = Path(__file__).parents[3]
@@ -26,13 +27,16 @@ def test_results_are_counted_for_the_first_engine():
         Result("a", 0.5, "DRAW_BY_REPETITION"),
         Result("b", 0.0, "BLACK_WIN"),
         Result("b", None, "ERROR"),
+        Result("c", 1.0, "WHITE_WIN"),
     ]
     report = count_results(results)
-    assert (report["games"], report["wins"], report["draws"], report["losses"], report["points"]) == (3, 1, 1, 1, 1.5)
+    assert (report["games"], report["wins"], report["draws"], report["losses"], report["points"]) == (4, 2, 1, 1, 2.5)
     assert report["failed"] == 1
-    assert report["endings"] == {"BLACK_WIN": 2, "DRAW_BY_REPETITION": 1, "ERROR": 1}
-    assert pair_results(results) == [(1.5, 2), (0.0, 1)]
-    assert (report["elo"], report["elo_low"]) == (0, None)
+    assert report["endings"] == {"BLACK_WIN": 2, "DRAW_BY_REPETITION": 1, "ERROR": 1, "WHITE_WIN": 1}
+    assert pair_results(results) == [(1.5, 2), (0.0, 1), (1.0, 1)]
+    assert (report["elo"], report["elo_low"]) == (pytest.approx(elo_of(2.5 / 4)), None)
+    more = count_results([*results, *(Result(pair, points, "WHITE_WIN") for pair in "defg" for points in (0.0, 1.0))])
+    assert more["elo_low"] < more["elo"] < more["elo_high"]
 
 
 @pytest.fixture(scope="module")

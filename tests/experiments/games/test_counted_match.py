@@ -16,6 +16,7 @@ import pytest
 
 from experiments.arena.match import Match, play_match
 from experiments.factory.shards import LEDGER
+from experiments.games.counted import CountedGames
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.options import plays_in_process, read_player
 from experiments.games.pairs import PairTask, PairWorker
@@ -192,6 +193,8 @@ def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match,
     for change, words in (
         ({"nodes": 61}, "--nodes 60, not 61"),
         ({"first_option": ("razor_margin=300",)}, "--first-option {}, not "),
+        ({"second_option": ("razor_margin=300",)}, "--second-option {}, not "),
+        ({"second_nodes": 41}, "--second-nodes 40, not 41"),
         ({"second": match.first}, "other nets: "),
         ({"seed": 3}, "--seed 1, not 3"),
     ):
@@ -264,6 +267,19 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
     assert play_counted_match(replace(late, max_plies=21))["games"] == 4
 
 
+def test_whether_an_opening_is_balanced_depends_on_no_pair_before(monkeypatch):
+    player, seen = Player(material_network(), nodes=10), []
+    task = PairTask(player, player, Ending(max_moves=20), ("startpos",), (8, 10), 100, 0.0, 1)
+    worker = task.open()
+    study = worker._studio.study
+    monkeypatch.setattr(worker._studio, "study", lambda *asked: seen.append(study(*asked)) or seen[-1])
+    worker.run(0)
+    first = [scores.tolist() for scores, _ in seen]
+    seen.clear()
+    worker.run(0)
+    assert [scores.tolist() for scores, _ in seen] == first
+
+
 def test_random_moves_that_end_a_game_are_drawn_again():
     player = Player(material_network(), nodes=10)
     worker = PairTask(player, player, Ending(max_moves=7), ("startpos",), (6, 12), 100, 0.0, 1).open()
@@ -304,6 +320,26 @@ def test_a_number_given_at_its_default_is_given_to_short_searches_too():
     numbers = make_numbers(named.player.parameters)
     assert numbers["short"]["futility_margin"] == numbers["long"]["futility_margin"] == 120 != SHORT["futility_margin"]
     assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other changes nothing
+
+
+def test_what_decides_the_games_reaches_them_and_their_description():
+    named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
+    games = CountedGames(nodes=5, random_plies=(2, 4))
+    task, described = games.task(named, named, lines), games.described(lines, {})
+    for change in (
+        {"random_plies": (3, 4)},
+        {"balance": 50},
+        {"max_plies": 99},
+        {"win_score": 600},
+        {"played_out": 0.5},
+        {"seed": 2},
+    ):
+        other = replace(games, **change)
+        assert other.task(named, named, lines) != task
+        assert other.described(lines, {}) != described
+    for other in (replace(games, nodes=6), replace(games, depth=1)):
+        assert other.described(lines, {}) != described
+    assert games.described(("startpos moves 7g7f",), {}) != described != games.described(lines, {"first_option": {}})
 
 
 def test_networks_and_this_engine_play_in_process(material):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +14,17 @@ from experiments.judge.game_effects import (
     Factor,
     GameDesign,
     GameEffectOptions,
+    GameEffectTask,
     PairResults,
     _moved,
     measure_game_effects,
 )
 from experiments.judge.judge import Judging
+from experiments.judge.match import JudgedWorker
+from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.effects import as_text
 from search.alphabeta.bench import SIGNATURE
-from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, parameters_for
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, make_numbers, parameters_for
 from search.evaluation.network_file import load_network
 
 LINES = (
@@ -73,6 +77,20 @@ def test_a_number_is_moved_as_it_is_told(options):
         assert factor.parameters[0][name] < factor.parameters[1][name]
 
 
+def test_a_pair_is_played_with_what_its_sides_have(scripted, tmp_path, monkeypatch):
+    def seats(self, number):
+        return [(int(seat.record["steps"]), seat.record["numbers"].tobytes()) for seat in self.duel._seats]
+
+    scripted.answer({"else": ["resign", "cp 0"]})
+    judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
+    design, both = GameDesign(FACTORS, 1), Player(load_network("default"), nodes=5)
+    worker = GameEffectTask(both, both, judge, LINES, 5, 1, design=design).open()
+    monkeypatch.setattr(JudgedWorker, "run", seats)
+    for pair in range(6):
+        played = [(steps, make_numbers(parameters).tobytes()) for parameters, steps in design.searches(pair, both)]
+        assert worker.run(pair) == played
+
+
 def test_a_step_that_both_lack_is_given_back_to_one_side():
     """Once, whatever other changes give it back, too."""
     back = Factor("as it is", "skip_probcut=false", ({}, {}), PROBCUT)
@@ -123,6 +141,9 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
     assert [(row["less"], row["more"]) for row in report["effects"]] == [("as it is", one) for one in CHANGES]
     assert all(one in as_text(report) for one in CHANGES)
     ledger = (options.output / "ledger.jsonl").read_text()
+    told = json.loads((options.output / DESCRIPTION).read_text())["options"]
+    assert set(told) == {"nodes", "plies", "effects", "option", "reach", "seed", "judge", "judge_nodes"}
+    assert told["effects"] == list(CHANGES)
     assert measure_game_effects(options, judging) == report
     assert (options.output / "ledger.jsonl").read_text() == ledger
     with pytest.raises(ValueError, match="--plies 5, not 6"):

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.games.options import read_player
+from experiments.games.pairs import PairTask, PairWorker
+from experiments.games.player import Ending
 from experiments.tuning.spsa import Spsa, result_of
-from experiments.tuning.tune import chosen_parameters
+from experiments.tuning.tune import Tuner, TuningTask, chosen_parameters
 from liteshogi.commands.tune import Command as Tune
 from search.alphabeta.bench import SIGNATURE
-from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter
+from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter, make_numbers
 
 PAIRS = 4000
 
@@ -121,6 +124,27 @@ def test_a_result_is_wins_less_losses():
     assert result_of({"losses as black": 1, "draws as white": 1}) == -1
 
 
+def test_values_go_toward_the_player_that_won(monkeypatch):
+    """Who has which of a trial's settings, by the pair's own number, and what the result of it moves."""
+    player = read_player("default", (), 5, 0, "").by_alphabeta
+    worker = TuningTask(PairTask(player, player, Ending(), ("startpos",), (0, 0), 100, 0.0, 1)).open()
+    monkeypatch.setattr(
+        PairWorker,
+        "run",
+        lambda self, number: [number, *(seat.record["numbers"].tobytes() for seat in self._duel._seats)],
+    )
+    spsa = Spsa(PARAMETERS[:3], 10, 0.5, 1)
+    tuner = Tuner(spsa, 10)
+    for number, trial in tuner.trials():
+        assert worker.run(trial) == [number, *(make_numbers(side).tobytes() for side in (trial.first, trial.second))]
+        before = spsa.values
+        tuner.see(number, {"wins as black": 1, "wins as white": 1})
+        for name, value in spsa.values.items():
+            assert (value - before[name]) * (trial.first[name] - trial.second[name]) > 0
+    assert (len(tuner.history), tuner.history[-1], tuner.games_a_point) == (10, spsa.values, 2)
+    assert tuner.measure() == (10, "20 of 20 games")
+
+
 def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
     openings = tmp_path / "openings.sfen"
     openings.write_text("startpos moves 7g7f 3c3d\nstartpos moves 2g2f 8c8d\n")
@@ -138,6 +162,15 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypat
     assert run() == first
     with pytest.raises(ValueError, match="--nodes 20, not 30"):
         run(nodes=30)
+    (row,) = first["parameters"].values()
+    (one,) = chosen_parameters(("razor_margin",), 20)
+    assert (row["default"], row["steps"]) == (one.default, (row["value"] - one.default) / one.step)
+    asked = []
+    monkeypatch.setattr("experiments.tuning.tune.Spsa", lambda *given: asked.append(given) or Spsa(*given))
+    for changes, words in (({"gain": 0.5, "seed": 7}, "--gain null, not 0.5"), ({"games": 2}, "--games 4, not 2")):
+        with pytest.raises(ValueError, match=words):
+            run(**changes)
+    assert [given[1:] for given in asked] == [(2, 0.5, 7), (1, None, 1)]
     with monkeypatch.context() as patch:
         patch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
