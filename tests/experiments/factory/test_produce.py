@@ -125,17 +125,18 @@ def test_a_goal_ends_an_endless_supply(tmp_path):
 
 
 class Nothing:
-    """Finds that all was made before, from a job on."""
+    """Finds that all was made before, from a job on, or all but a few positions, or in every so-many-th job alone."""
 
-    def __init__(self, first: int) -> None:
-        self.first = first
+    def __init__(self, first: int, kept: float = 0, every: int = 1) -> None:
+        self.first, self.kept, self.every = first, kept, every
 
     def recall(self) -> None:
         pass
 
     def __call__(self, product):
-        new = struct.unpack_from(JOB, product.content)[0] < self.first
-        return product if new else Product(product.content, {"positions": 0})
+        job = struct.unpack_from(JOB, product.content)[0]
+        new = job < self.first or job // 5 % self.every
+        return product if new else Product(product.content, {"positions": self.kept})
 
 
 def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
@@ -144,6 +145,13 @@ def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
     arguments = (Description("toy", {}), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
     with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* there will not be 1,000,000 positions; ask for"):
         produce(place(tmp_path / "endless"), *arguments)
+    for made, kept in ((4, 0.02), (0, 0)):
+        jobs = ((number, 5 * number + made) for number in itertools.count())
+        with pytest.raises(ValueError, match="have made next to nothing"):
+            produce(place(tmp_path / str(made)), *arguments[:2], jobs, ("positions", 10**6), Nothing(0, kept))
+    jobs = ((number, 5 * number + 4) for number in itertools.count())
+    report = produce(place(tmp_path / "now and then"), *arguments[:2], jobs, ("positions", 200), Nothing(0, every=2))
+    assert report["ended"] == "goal"
     some = ((number, 5 * number + 4) for number in range(99))
     report = produce(place(tmp_path / "some"), *arguments[:2], some, *arguments[3:], total=99)
     assert (report["ended"], report["jobs"], report["positions"]) == ("jobs", 99, 4 * 40)
@@ -153,6 +161,10 @@ def test_a_goal_of_more_goes_on(tmp_path):
     for goal in (20, 40):
         report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("jobs", goal))
         assert goal <= report["jobs"] < goal + 10
+    report = produce(
+        place(tmp_path / "ordered", in_order=True), Description("toy", {}), ToyTask(), numbered(range(99)), ("jobs", 7)
+    )
+    assert report["jobs"] == 7  # the goal is reached with the job that it names
 
 
 def test_bytes_are_bounded(tmp_path):
@@ -163,6 +175,8 @@ def test_bytes_are_bounded(tmp_path):
     report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(100)))
     assert report["ended"] == "jobs"
     check_whole(tmp_path, 100)
+    full = place(tmp_path / "full", max_bytes=len(toy.content(0)))
+    assert produce(full, Description("toy", {}), ToyTask(), numbered(range(1)))["jobs"] == 1
 
 
 class Counter:

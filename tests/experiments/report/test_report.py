@@ -95,6 +95,7 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
         [wanted.elo, wanted.low, wanted.high], rel=1e-4
     )
     assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
+    assert section.tables[0].lines[0][3] == "24 - 4 - 12"
     assert (row["first"], row["against"]) == ("</script>.safetensors (5000 nodes)", "default (100 nodes)")
     assert "--nodes 5000" in row["command"]
     assert section.origins[0].machine == "One CPU, avx2"
