@@ -269,13 +269,13 @@ def _set_up_position(pos, board, hands, turn):
         return TOO_MANY_PIECES
     if dead & 1:
         return DEAD_PIECE
-    if twice:
-        return TWO_PAWNS
     pos.turn = turn
     pos.ply = 0
     a, b = attackers(pos, turn, np.int64(pos.king[1 - turn]), low, high)
     if (a | b) != NONE:
         return OPPONENT_IN_CHECK
+    if twice:
+        return TWO_PAWNS
     a, b = attackers(pos, 1 - turn, np.int64(pos.king[turn]), low, high)
     pos.checkers[0], pos.checkers[1] = a, b
     return 0

@@ -49,7 +49,8 @@ def set_board(pos, board, hands, turn, game_ply):
     """Set a record up from board uint8 [81] and hands uint8 [2, 7]; returns BOARD_OK or the number of an error.
 
     Refused is what no game can reach and the rules here could not carry on from. Missing kings are accepted
-    (mate problems have one king); so are missing pieces (handicaps).
+    (mate problems have one king); so are missing pieces (handicaps). TWO_PAWNS is told where nothing else is wrong, of
+    a record that is complete: no rule of moving is upset by them.
     """
     if turn > 1 or turn < 0:
         return BAD_TURN
@@ -81,6 +82,7 @@ def set_board(pos, board, hands, turn, game_ply):
     pos.plies_from_null = 0
     pos.turn = turn
     board_key = SIDE_KEY if turn == 1 else NONE
+    error = BOARD_OK
     pawn_files = np.zeros((2, 9), np.uint8)
     for square in range(SQUARES):
         piece = board[square]
@@ -92,7 +94,7 @@ def set_board(pos, board, hands, turn, game_ply):
             return DEAD_PIECE
         if kind == PAWN:
             if pawn_files[colour, square // 9]:
-                return TWO_PAWNS
+                error = TWO_PAWNS
             pawn_files[colour, square // 9] = 1
         if kind == KING:
             if pos.king[colour] != NO_KING:
@@ -124,4 +126,4 @@ def set_board(pos, board, hands, turn, game_ply):
     pos.captured[0] = EMPTY
     pos.null_distance[0] = 0
     write_no_change(pos, np.int64(0))
-    return BOARD_OK
+    return error

@@ -122,8 +122,9 @@ class Exhaustive:
 
 # Long mates where the attacker knows a longer way first, and a defence that falls for it looks short.
 def test_a_pawn_is_dropped_on_no_file_that_has_two():
-    """Problems may have two pawns on a file, which no game has."""
-    for sfen in ("k8/9/9/9/9/9/6P2/9/6P1K b P 1", "4k4/9/4P4/9/4P4/9/2P6/2P6/4K4 b P 1"):
+    """Problems may have two pawns on a file, which no game has. One of them may be all that shields a king."""
+    shielded = "9/9/6P2/9/4k1P1R/9/9/9/9 b P 1"
+    for sfen in ("k8/9/9/9/9/9/6P2/9/6P1K b P 1", "4k4/9/4P4/9/4P4/9/2P6/2P6/4K4 b P 1", shielded):
         pos = new_position()
         set_problem(pos, sfen)
         drops = {move for move in range(1 << 15) if move >> 7 == move_from_usi("P*5e") >> 7}
