@@ -319,6 +319,8 @@ class PuctEngine(Engine):
                 return False
             if budget.maximum - elapsed < 1000 * SAFETY * self._pace:
                 return True
+            if elapsed < budget.minimum:
+                return False
             if self.tree.record["allowed"][: root["edge_count"]].sum() == 1 and root["visits"] >= SINGLE_VISITS:
                 return True
             if budget.is_fixed or elapsed < SURE_FROM * budget.optimum:

@@ -301,6 +301,8 @@ def test_mated_and_forced(engine: PuctEngine) -> None:
     assert engine.analyse("8k/8G/8G/9/9/9/9/9/K8 w - 1", nodes=10).best_move is None
     forced = engine.analyse("7k1/9/9/9/9/9/9/1r7/K8 b - 1", time_ms=60_000)  # one move, so no minute
     assert forced.best_move == "9i8h"
+    engine.ready(Budget(60_000, 60_000, 100))  # but MinimumThinkingTime is one
+    assert engine.search().milliseconds >= 100
 
 
 @pytest.mark.parametrize("threads", [1, 3])
