@@ -30,7 +30,8 @@ SETTINGS = (
     "NUMBA_OPT",
     "NUMBA_SLP_VECTORIZE",
 )
-"""Variables by which a user has Numba make other code; what is made by one is kept apart, and in no release."""
+"""Variables by which a user has Numba make other code; what is made by one is kept apart, and in no release. A
+`.numba_config.yaml` in the working directory says the same things to Numba."""
 RELEASED = Path(__file__).parents[1] / "compiled"
 """Compiled code that came with the package: a directory for each target, made as the cache's are. Sources have none."""
 
@@ -101,7 +102,8 @@ def environment_name(kernel: str, cpu: tuple[str, ...]) -> str:
     digest = hashlib.sha256()
     python, (major, minor, *_) = EXTENSION_SUFFIXES[0], np.__version__.split(".")
     sliders = os.environ.get("LITESHOGI_SLIDERS", "")
-    numbas = [f"{name} {os.environ[name]}" for name in SETTINGS if name in os.environ]
+    told = NUMBA_CONFIG._env_reloader.old_environ  # of the environment and of that file
+    numbas = [f"{name} {told[name]}" for name in SETTINGS if name in told]
     for part in (numba.__version__, llvmlite.__version__, f"{major}.{minor}", python, kernel, sliders, *cpu, *numbas):
         digest.update(part.encode() + b"\0")
     return f"{kernel}-{digest.hexdigest()[:16]}"
