@@ -102,6 +102,7 @@ def _constants(net: EvalNetwork, content: bytes) -> str:
         f"inline constexpr int OUTPUTS = {len(net.outputs)}, BUCKETS = {net.buckets};  // by men in hand",
         f"inline constexpr std::int64_t OUTPUT_DIVISOR = {net.output_divisor}, "
         f"CENTIPAWNS_PER_OUTPUT = {net.centipawns_per_output};  // 24 bits after the point",
+        f"inline constexpr double LOGIT_PER_OUTPUT = {float(net.logit_per_output)!r};  // of the divided output",
         f"inline constexpr std::size_t FILE_BYTES = {len(content)};",
         f"inline constexpr std::uint32_t FILE_CHECKSUM = 0x{zlib.crc32(content):08X};",
     ]

@@ -148,6 +148,9 @@ constexpr int centipawns(std::int32_t value) {
     return static_cast<int>(value < 0 ? -score : score);
 }
 
+// Logit of what an output foretells, the mover's win or a draw: its chance is 1 / (1 + exp(-logit)).
+constexpr double logit(std::int32_t output) { return static_cast<double>(output / OUTPUT_DIVISOR) * LOGIT_PER_OUTPUT; }
+
 // The weights, read once and shared by all threads.
 class Network {
   public:

@@ -2,7 +2,7 @@
 //
 //   set_up TURN BOARD(81) HANDS(14)     do MOVE(16 bits as in hcpe)     null     undo     evaluate IN_CHECK
 //
-// Each `evaluate` prints the outputs and the centipawns. `walk` is for measuring, see test_cpp.py.
+// Each `evaluate` prints the outputs, the centipawns and the last output's logit. `walk` is for measuring, see test_cpp.py.
 
 #include HEADER
 
@@ -75,7 +75,7 @@ int main(int, char** arguments) {
         } else {
             const NET::Outputs outputs = accumulator.evaluate(game.turn, read() != 0);
             for (const int output : outputs) std::printf("%d ", output);
-            std::printf("%d\n", NET::centipawns(outputs[0]));
+            std::printf("%d %.17g\n", NET::centipawns(outputs[0]), NET::logit(outputs.back()));
         }
     }
 }

@@ -128,7 +128,7 @@ class Script:
         outputs = [output, int(record["draw_output"])][: len(self.net.outputs)]
         (score,) = centipawns_reference(self.net, [output])
         self.lines.append(f"evaluate {int(pos['checkers'].any())}")
-        self.answers.append(" ".join(map(str, [*outputs, score])))
+        self.answers.append(" ".join(map(str, [*outputs, score, f"{self.net.logit(outputs[-1]):.17g}"])))
 
     def walk(self, pos: np.void, generator: random.Random, plies: int) -> None:
         """A game like a search's line: most positions evaluated, null moves and steps aside and back here and there."""
