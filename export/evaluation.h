@@ -160,11 +160,15 @@ class Network {
         std::ifstream file(path, std::ios::binary);
         if (!file) return path + ": cannot be opened";
         file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(content.size()));
-        const auto size = static_cast<std::size_t>(file.gcount());
-        if (size != FILE_BYTES || checksum(content.data(), size) != FILE_CHECKSUM)
-            return path + ": damaged, or not the file that was exported with this header; export both again";
+        return load(content.data(), static_cast<std::size_t>(file.gcount()), path);
+    }
+
+    // The same of a file that lies in memory, within the program; `name` is what complaints call it.
+    std::string load(const unsigned char* content, std::size_t size, const std::string& name = "the weights") {
+        if (size != FILE_BYTES || checksum(content, size) != FILE_CHECKSUM)
+            return name + ": damaged, or not the file that was exported with this header; export both again";
         parts_ = std::make_unique<Parts>();
-        const unsigned char* next = content.data();
+        const unsigned char* next = content;
         take(next, parts_->rows);
         take(next, parts_->bias);
         for (int layer = 0; layer < LAYERS; ++layer) next = take_layer(next, layer);

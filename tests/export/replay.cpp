@@ -1,13 +1,15 @@
 // Plays what standard input says on a board of its own and prints what the header under test makes of it.
 //
-//   set_up TURN BOARD(81) HANDS(14)     do MOVE(16 bits as in hcpe)     null     undo     evaluate IN_CHECK
+//   set_up TURN BOARD(81) HANDS(14)     do MOVE(16 bits as in hcpe)     null     undo     evaluate IN_CHECK     inside
 //
-// Each `evaluate` prints the outputs, the centipawns and the last output's logit. `walk` is for measuring, see test_cpp.py.
+// Each `evaluate` prints the outputs, the centipawns and the last output's logit; after `inside` the weights are those
+// that `load` took from memory. `walk` is for measuring, see test_cpp.py.
 
 #include HEADER
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 struct Game {
     std::vector<NET::Placement> placements;
@@ -64,6 +66,12 @@ int main(int, char** arguments) {
             accumulator.set_up(placement);
         } else if (word == "do") {
             accumulator.do_move(game.play(read()));
+        } else if (word == "inside") {
+            std::ifstream file(arguments[1], std::ios::binary);
+            const std::vector<char> chars{std::istreambuf_iterator<char>(file), {}};
+            const std::vector<unsigned char> content(chars.begin(), chars.end());
+            if (network.load(content.data(), content.size() - 1).find("the weights: damaged") != 0) std::abort();
+            if (!network.load(content.data(), content.size()).empty()) std::abort();
         } else if (word == "null") {
             accumulator.do_move({});
             game.placements.push_back(game.placements.back());

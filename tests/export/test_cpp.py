@@ -181,6 +181,7 @@ def play_games(net: EvalNetwork, games: int, plies: int) -> Script:
     for sfen in POSITIONS:
         script.set_up(pos := position_from_sfen(sfen))
         script.evaluate(pos)
+    script.lines.append("inside")
     for seed in range(games):
         pos = position_from_sfen(ROOTS[seed % len(ROOTS)])
         script.set_up(pos)
