@@ -67,6 +67,8 @@ class Labelling:
             raise ValueError("--label engine and --engine COMMAND belong together")
         if self.engine_option and not self.engine:
             raise ValueError("--engine-option: is for --label engine")
+        if self.engine and self.net != Labelling.net:
+            raise ValueError(f"--net {self.net}: --label engine asks none; leave one of them out")
         if not 0 <= self.result_share <= 1:
             raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
         if not 0 < self.cp_per_logit < math.inf:

@@ -250,6 +250,7 @@ def test_another_engine_at_the_same_path_does_not_go_on(source, stub, tmp_path):
     [
         (Labelling("search"), "--label search needs --nodes or --depth"),
         (Labelling("engine", nodes=5), "belong together"),
+        (Labelling("engine", "lite-16-4-32", nodes=5, engine="e"), "--net lite-16-4-32: --label engine asks none"),
         (Labelling(result_share=1.5), "--result-share 1.5"),
         (Labelling(cp_per_logit=500.0), "--cp-per-logit 500.0: does nothing without --result-share"),
         *[(Labelling(cp_per_logit=scale), f"--cp-per-logit {scale}") for scale in (0.0, -1.0, math.inf, math.nan)],
