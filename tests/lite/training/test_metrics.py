@@ -21,6 +21,8 @@ def test_win_rates_of_known_scores():
     rates = win_rate(np.array([0, 600, -600, 32000, -32000, 30000]), 600)
     expected = [0.5, 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1)), 1, 0, 1]
     np.testing.assert_allclose(rates, expected, rtol=1e-15)
+    far = win_rate(np.array([29999, 30000, -30000, -32768], np.int16), 5000)
+    np.testing.assert_allclose(far, [1 / (1 + math.exp(-29999 / 5000)), 1, 0, 0], rtol=1e-15)
 
 
 def test_blend_weighs_score_and_result():
@@ -76,16 +78,17 @@ def test_a_scale_beyond_those_of_searches_is_refused():
 
 
 def test_figures_by_hand():
-    logits = np.array([2.0, -1.0, 0.0, -3.0], np.float32)
-    result = np.array([1.0, 1.0, 0.5, 0.0], np.float32)
+    logits = np.array([2.0, -1.0, 0.0, -3.0, 0.0], np.float32)
+    result = np.array([1.0, 1.0, 0.5, 0.0, 1.0], np.float32)
     figures = summarise(logits, result)
-    assert figures["positions"] == 4
-    assert figures["accuracy"] == pytest.approx(2 / 3)  # the draw left out: right, wrong, right
-    assert figures["accuracy_draw_as_win"] == pytest.approx(3 / 4)  # a draw is a win, and logit 0 predicts one
+    assert figures["positions"] == 5
+    assert figures["accuracy"] == pytest.approx(3 / 4)  # the draw left out: right, wrong, right, right
+    assert figures["accuracy_draw_as_win"] == pytest.approx(4 / 5)  # a draw is a win, and logit 0 predicts one
     losses = [math.log(1 + math.exp(-2)), math.log(1 + math.exp(1)), math.log(2), math.log(1 + math.exp(-3))]
-    assert figures["log_loss"] == pytest.approx(sum(losses) / 4)
+    losses.append(math.log(2))
+    assert figures["log_loss"] == pytest.approx(sum(losses) / 5)
     rates = [1 / (1 + math.exp(-x)) for x in logits.tolist()]
-    assert figures["brier"] == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2) / 4)
+    assert figures["brier"] == pytest.approx(((rates[0] - 1) ** 2 + (rates[1] - 1) ** 2 + 0 + rates[3] ** 2 + 0.25) / 5)
 
 
 def test_nothing_to_stand_on():
