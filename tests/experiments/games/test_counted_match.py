@@ -29,7 +29,7 @@ from liteshogi.__main__ import _run
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
 from search.evaluation.material import material_network
-from search.evaluation.network_file import save_network
+from search.evaluation.network_file import load_network, save_network
 
 ROOT = Path(__file__).parents[3]
 UNHURRIED = """
@@ -268,8 +268,8 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
 
 
 def test_whether_an_opening_is_balanced_depends_on_no_pair_before(monkeypatch):
-    player, seen = Player(material_network(), nodes=10), []
-    task = PairTask(player, player, Ending(max_moves=20), ("startpos",), (8, 10), 100, 0.0, 1)
+    player, seen = Player(load_network("default"), nodes=10), []
+    task = PairTask(player, player, Ending(max_moves=12), ("startpos",), (8, 10), 100, 0.0, 1)
     worker = task.open()
     study = worker._studio.study
     monkeypatch.setattr(worker._studio, "study", lambda *asked: seen.append(study(*asked)) or seen[-1])
