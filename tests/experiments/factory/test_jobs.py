@@ -115,6 +115,27 @@ def test_what_is_whole_comes_after_a_wish_to_stop():
     assert sorted(found) == list(range(6))
 
 
+def test_what_is_under_way_and_can_be_ended_well_comes_too():
+    told, wished = threading.Event(), threading.Event()
+
+    class Patient:
+        def open(self):
+            return self
+
+        def run(self, job):
+            assert job == 0 or told.wait(20)
+            return Product(b"", {})
+
+        def stop(self):
+            told.set()
+
+    found = []
+    for number, _ in run_jobs(Patient(), numbered(range(2)), workers=1, stop=wished.is_set):
+        wished.set()
+        found.append(number)
+    assert found == [0, 1]
+
+
 def test_a_closed_generator_leaves_no_threads():
     before = threading.active_count()
     running = run_jobs(ToyTask(0.05), numbered(itertools.count()), workers=4)

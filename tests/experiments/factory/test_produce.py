@@ -161,10 +161,11 @@ def test_a_goal_of_more_goes_on(tmp_path):
     for goal in (20, 40):
         report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("jobs", goal))
         assert goal <= report["jobs"] < goal + 10
-    report = produce(
-        place(tmp_path / "ordered", in_order=True), Description("toy", {}), ToyTask(), numbered(range(99)), ("jobs", 7)
-    )
+    ordered = place(tmp_path / "ordered", in_order=True)
+    report = produce(ordered, Description("toy", {}), ToyTask(), numbered(range(99)), ("jobs", 7))
     assert report["jobs"] == 7  # the goal is reached with the job that it names
+    assert produce(ordered, Description("toy", {}), ToyTask(), numbered(range(9)))["jobs"] == 9
+    check_whole(ordered.folder, 9)
 
 
 def test_bytes_are_bounded(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.judge.judge import Judging
+from experiments.judge.losses import CLIP
 from experiments.judge.match import JudgedMatch, play_judged_match
 from experiments.report.games import RATE
 from experiments.report.judged import judged_section
@@ -44,13 +45,14 @@ def judged_by(scripted, tmp_path, workers: int = 2) -> Judging:
     return Judging(scripted.command, judge_nodes=500, ledger=tmp_path / "ledger.jsonl", workers=workers)
 
 
-def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path):
+@pytest.mark.parametrize(("told", "score"), [("cp 300", 300), ("mate 9", CLIP)])
+def test_the_mover_s_score_is_the_right_player_s(match, scripted, tmp_path, told, score):
     """Seven plies on it is white's turn, so the judge's 300 are white's in both games of a pair."""
-    scripted.answer({"else": ["resign", "cp 300"]})
+    scripted.answer({"else": ["resign", told]})
     play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
     counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
-    assert counts["share as black"] == pytest.approx(1 - win_rate(300), abs=1e-6)
-    assert counts["share as white"] == pytest.approx(win_rate(300), abs=1e-6)
+    assert counts["share as black"] == pytest.approx(1 - win_rate(score), abs=1e-6)
+    assert counts["share as white"] == pytest.approx(win_rate(score), abs=1e-6)
     assert len(scripted.asked()) == 1  # the pair is one game played twice
     assert scripted.asked()[0].endswith("go nodes 500")
 
@@ -78,6 +80,7 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     before = (match.output / "ledger.jsonl").read_text()
     assert play_judged_match(match, judging)["games"] == 6
     assert (match.output / "ledger.jsonl").read_text().startswith(before)
+    assert play_judged_match(replace(match, games=2), judging)["games"] == 2  # what is beyond counts for nothing
     with pytest.raises(ValueError, match="--plies 7, not 8"):
         play_judged_match(replace(match, plies=8), judging)
     other = replace(judging, judge_option=("Style=wild",), ledger=tmp_path / "other.jsonl")

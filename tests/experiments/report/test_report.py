@@ -21,8 +21,8 @@ from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import comparison_section, recipe_section
-from experiments.report.games import _player, match_section
-from experiments.report.leagues import league_section
+from experiments.report.games import _player, is_timed_match, match_section
+from experiments.report.leagues import is_league, league_section
 from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table, command_of
 from experiments.report.sweeps import sweep_section
@@ -233,6 +233,7 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     rows = chart.spec["data"]["values"]
     assert [(row["player"], row["games"], row["wins"]) for row in rows] == [("a", 40, 40), ("b", 40, 20), ("c", 40, 0)]
     assert rows[0]["Elo"] > rows[1]["Elo"] == pytest.approx(0, abs=1e-6)
+    assert all(row["Elo from"] < row["Elo"] < row["Elo to"] for row in rows)
     (league / "league.json").write_text(json.dumps({"names": ["first", "second", "third"]}))
     section = league_section({"mine": league})
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
@@ -358,10 +359,14 @@ def test_a_league_under_way_is_no_match(tmp_path: Path) -> None:
     (tmp_path / "match.yaml").write_text(json.dumps({"engines": engines}))
     with pytest.raises(ValueError, match="it has standings when it has ended; its command goes on"):
         write_report(Report((tmp_path,), tmp_path / "page.html"))
+    (tmp_path / "match.yaml").write_text(json.dumps({"engines": engines[:2]}))
+    assert is_timed_match(tmp_path)
+    assert not is_league(tmp_path)
 
 
 def test_an_engine_that_is_a_link_is_called_by_its_name() -> None:
     engine = {"engine_path": BY_SHELL[0], "engine_args": [*BY_SHELL[1:], "/opt/link", "--x"], "options": {"Threads": 2}}
+    engine["options"] |= {"NetworkDelay": 0, "NetworkDelay2|": 0}  # which every engine is given
     assert _player(engine) == "link --x Threads=2"
 
 
