@@ -103,6 +103,7 @@ def test_what_nobody_reads_in_the_folder_of_a_source_changes_nothing(tmp_path, s
 def test_totals_and_time_go_on(tmp_path, monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(description_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(description_module, "_now", lambda: f"at {clock[0]:g}")
     first = Description("selfplay", {})
     begun(tmp_path, first)
     clock[0] += 50
@@ -117,6 +118,7 @@ def test_totals_and_time_go_on(tmp_path, monkeypatch):
     assert found is not None
     assert (found["seconds"], found["per_second"]) == (100, {"positions": 30, "jobs": 0.06})
     assert len(found["made_by"]) == 1
+    assert (found["begun"], found["updated"]) == ("at 100", "at 1200")
 
 
 def test_another_program_is_told_beside_the_first(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
@@ -10,13 +11,15 @@ import numpy as np
 import pytest
 
 from experiments.factory.jobs import Product
-from experiments.factory.selfplay import SelfPlay, Unmet, self_play
+from experiments.factory.selfplay import SelfPlay, SelfPlayTask, Unmet, self_play
 from experiments.factory.workforce import Workforce
-from experiments.games.player import Ending, Variety
+from experiments.games.openings import Openings
+from experiments.games.player import Ending, Player, Variety
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
 from lite.records.formats import game_dtype, move_dtype
 from liteshogi.commands.selfplay.alphabeta import Command
+from search.evaluation.network_file import load_network
 
 DECLARED = "+P+P+PK+P4/+P+P+P+P+P4/+P8/9/9/9/9/4k4/9 b 2R2B2G2S2N2L6P2g2s2n2lp 200"
 QUICK = {"nodes": 40, "ending": Ending(max_moves=60), "variety": Variety(soft_plies=6), "random_plies": (0, 3)}
@@ -63,6 +66,15 @@ def test_games_are_made_once_and_go_on(tmp_path):
     assert len(hashes) == more["positions"]
     # Two that share a slot of the table forget each other.
     assert len(hashes) - len(np.unique(hashes)) < len(hashes) / 2000
+
+
+def test_another_seed_draws_other_moves():
+    player, variety = (
+        Player(load_network("default"), 40, hash_mb=1),
+        Variety(12, soft_margin=200, soft_temperature=100.0),
+    )
+    task = SelfPlayTask(player, Openings(), Ending(max_moves=16), variety, 0.0, 1, 1)
+    assert len({dataclasses.replace(task, seed=seed).open().run(0).content for seed in (1, 2, 3)}) > 1
 
 
 def test_how_figures_are_printed_decides_nothing_of_what_is_made(tmp_path):

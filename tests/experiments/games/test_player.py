@@ -29,10 +29,11 @@ from experiments.games.game import (
 from experiments.games.kif import write_pairs
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.openings import Openings, read_openings
-from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety
+from lite.notation.kif import read_kif
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games
-from lite.records.formats import DRAW
+from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
@@ -196,6 +197,15 @@ def test_scores_end_a_game_where_they_agree_for_long_enough(blacks, play_out):
     assert game["count"] == len(blacks)
 
 
+def test_what_the_scores_called_wrongly_is_counted():
+    none = np.zeros(0, np.uint16)
+    won = PlayedGame(b"", none, none.view(np.int16), BLACK, MATE, (WON_BY_SCORE, BLACK, 5), WHITE, (1, 2))
+    lost = dataclasses.replace(won, winner=WHITE)
+    assert [game.counts()["called wrongly"] for game in (won, lost)] == [0, 1]
+    assert [game.points for game in (won, lost)] == [0, 1]
+    assert [game.result() for game in (won, lost)] == [BLACK_WINS, WHITE_WINS]
+
+
 def test_a_game_is_cut_short_from_another_thread(player):
     duel = Duel(Player(player.network, nodes=2_000_000_000))
     timer = threading.Timer(0.3, duel.stop)
@@ -239,6 +249,13 @@ def test_a_kif_tells_no_score_where_none_was_found(tmp_path):
     moves = [number for number, line in enumerate(lines) if line.strip()[:1].isdigit()]
     assert moves[:3] == [0, 1, 3]  # the second move has a comment behind it, the first has none
     assert "評価値" in lines[2]
+    game = read_kif(text, "kif")
+    raw = np.fromfile(tmp_path / "match" / "shard_00000.hcpe3", np.uint8)
+    positions = 2 * len(game.moves)  # the players are the same, and so are both games
+    found = decode_games(raw, 2, np.empty(positions, labelled_dtype), "games", Refusals()).positions
+    told, kept = (np.clip(scores, -30_000, 30_000) for scores in (game.scores, found["score"][: len(game.moves)]))
+    assert told.tolist() == kept.tolist()  # but for how far a mate is
+    assert len(set(told.tolist())) > 2
 
 
 def test_a_move_without_a_score_breaks_off_what_scores_say():

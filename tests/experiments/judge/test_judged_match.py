@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP
-from experiments.judge.match import JudgedMatch, play_judged_match
+from experiments.judge.match import JudgedMatch, Shares, play_judged_match
 from experiments.report.games import RATE
 from experiments.report.judged import judged_section
 from experiments.report.report import Report, write_report
@@ -71,6 +72,27 @@ def test_equal_players_are_level_and_others_mirror_each_other(match, tmp_path, k
     assert (one["first"], other["second"]) == ("changed", "changed")
 
 
+def test_the_error_is_that_of_the_pairs_mean():
+    shares = Shares(3)
+    for number, (black, white, ended) in enumerate(((0.5, 0.7, 0), (0.2, 0.4, 1), (0.9, 0.9, 2), (0.1, 0.1, 2))):
+        shares.see(number, {"share as black": black, "share as white": white, "ended": ended})
+        if number == 1:
+            assert shares.report()["share_error"] == 0.15
+    error = round(float(np.std([0.6, 0.3, 0.9], ddof=1)) / 3**0.5, 4)
+    assert shares.report() == {"games": 6, "pairs": 3, "share": 0.6, "share_error": error, "ended": 3}
+
+
+def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_path, monkeypatch):
+    tasks = []
+    monkeypatch.setattr("experiments.judge.match.produce", lambda *given, **_: tasks.append(given[2]))
+    monkeypatch.setattr(Shares, "report", lambda self: {})
+    match = replace(match, first="default futility_margin=250", seed=5)
+    play_judged_match(match, judged_by(scripted, tmp_path))
+    (task,) = tasks
+    assert (dict(task.first.parameters), dict(task.second.parameters)) == ({"futility_margin": 250}, {})
+    assert (task.plies, task.seed) == (7, 5)
+
+
 def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     scripted.answer({"else": ["resign", "cp 100"]})
     judging = judged_by(scripted, tmp_path)
@@ -81,6 +103,8 @@ def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):
     assert play_judged_match(match, judging)["games"] == 6
     assert (match.output / "ledger.jsonl").read_text().startswith(before)
     assert play_judged_match(replace(match, games=2), judging)["games"] == 2  # what is beyond counts for nothing
+    told = json.loads((match.output / DESCRIPTION).read_text())["options"]
+    assert set(told) == {"openings", "nodes", "plies", "seed", "first", "second", "judge", "judge_nodes"}
     with pytest.raises(ValueError, match="--plies 7, not 8"):
         play_judged_match(replace(match, plies=8), judging)
     other = replace(judging, judge_option=("Style=wild",), ledger=tmp_path / "other.jsonl")

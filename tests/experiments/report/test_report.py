@@ -237,6 +237,7 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     (league / "league.json").write_text(json.dumps({"names": ["first", "second", "third"]}))
     section = league_section({"mine": league})
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
+    assert int(section.tables[0].lines[0][5].rstrip("%")) > 50  # the strongest is likely to be so
     assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
 
 

@@ -13,7 +13,7 @@ from experiments.games.options import read_player
 from experiments.games.pairs import PairTask, PairWorker
 from experiments.games.player import Ending
 from experiments.tuning.spsa import Spsa, result_of
-from experiments.tuning.tune import Tuner, TuningTask, chosen_parameters
+from experiments.tuning.tune import Tuner, Tuning, TuningTask, _report, chosen_parameters
 from liteshogi.commands.tune import Command as Tune
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import PARAMETERS, SHORT, Parameter, make_numbers
@@ -143,6 +143,10 @@ def test_values_go_toward_the_player_that_won(monkeypatch):
             assert (value - before[name]) * (trial.first[name] - trial.second[name]) > 0
     assert (len(tuner.history), tuner.history[-1], tuner.games_a_point) == (10, spsa.values, 2)
     assert tuner.measure() == (10, "20 of 20 games")
+    for one, row in zip(
+        PARAMETERS, _report(Tuning(games=20), spsa, PARAMETERS[:3])["parameters"].values(), strict=False
+    ):
+        assert row["steps"] == (row["value"] - one.default) / one.step != 0
 
 
 def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypatch):
