@@ -53,7 +53,7 @@ def finish_run(variant: Variant) -> dict[str, Any]:
             raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
         return result if result.get("valid") == valid else _judged_anew(variant, result)
     started = (options.output / "state.safetensors").exists()
-    run = variant.with_options(resume=started).begin()
+    run = variant.with_options(resume=started, overwrite=not started).begin()
     for begun_otherwise, flag in ((run.extended, "--epochs"), (run.held_out_changed, "--valid")):
         if begun_otherwise:  # a curve over epochs of both would be neither's
             run.folder.release()

@@ -120,7 +120,7 @@ class Generation:
         self._stage(kind, lambda: _without_folder(expand(options)))
 
     def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
-        held_out = self.records(HELD_OUT)
+        held_out, goes_on = self.records(HELD_OUT), self.run.state.exists()
         figures = train_value(
             replace(
                 training,
@@ -130,7 +130,8 @@ class Generation:
                 init_from=best.weights(training),
                 seed=training.seed + self.number,
                 threads=self._loop.workers,
-                resume=self.run.state.exists(),
+                resume=goes_on,
+                overwrite=not goes_on,
             )
         )
         return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}

@@ -55,7 +55,7 @@ def train(row: Row, shape: list[str], seed: int, valid: str, folder: Path) -> di
     verbs = Verbs()
     with verbs.alone_in(run):  # what a killed run has left at work there may save a state yet
         resumed = (run / "state.safetensors").exists()
-    _, taken = verbs.run([*words, *(["--resume"] if resumed else [])], folder)
+    _, taken = verbs.run([*words, "--resume" if resumed else "--overwrite"], folder)
     log = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = max(line["step"] for line in log if "step" in line)
     options = json.loads((run / "config.json").read_text(encoding="utf-8"))

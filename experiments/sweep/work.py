@@ -119,9 +119,9 @@ class SweepWorker:
         options = {name: value for name, value in point.options.items() if name not in _OF_SWEEP}
         options = {"valid": list(self._task.measures.valid), "save-minutes": 1.0, **options, "data": data}
         write_atomically(told, json.dumps(options, indent=1).encode())
-        goes_on = ["--resume"] if run.state.exists() else []
+        goes_on = run.state.exists()
         words = ["train", str(point.options["kind"]), "--config", str(told), "-o", str(run.path)]
-        _, taken = self._verbs.run([*words, *goes_on])
+        _, taken = self._verbs.run([*words, "--resume" if goes_on else "--overwrite"])
         log = [json.loads(line) for line in run.log.read_text(encoding="utf-8").splitlines()]
         made_with = json.loads(run.configuration.read_text(encoding="utf-8"))
         steps = max(one["step"] for one in log if "step" in one)
@@ -132,7 +132,7 @@ class SweepWorker:
         run.state.unlink(missing_ok=True)  # several times as large as the network
         return {
             **taken,
-            "resumed": bool(goes_on),
+            "resumed": goes_on,
             "samples": steps * made_with["batch-size"],
             "epochs": made_with["epochs"],
             "trained_accuracy": tested[-1]["accuracy"] if tested else None,

@@ -79,11 +79,10 @@ class Run:
 
     def _begin(self) -> None:
         options = self.options
-        if not options.resume and not options.overwrite and self.folder.state.exists():
-            raise ValueError(
-                f"{options.output}: a run is there; add --resume to go on with it or --overwrite to begin anew, "
-                "or choose another -o"
-            )
+        goes_on = self.folder.state.exists()  # a network may be there without its state, which takes more room
+        if not options.resume and not options.overwrite and (goes_on or self.folder.network.exists()):
+            remedy = "--resume to go on with it or " * goes_on + "--overwrite to begin anew"
+            raise ValueError(f"{options.output}: a run is there; add {remedy}, or choose another -o")
         keep_freed_memory()
         torch.set_num_threads(options.threads)
         torch.manual_seed(options.seed)

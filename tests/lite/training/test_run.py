@@ -237,6 +237,9 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
     with pytest.raises(FileNotFoundError):
         train_value(dataclasses.replace(run, data=(tmp_path / "none.hcpe",), overwrite=True))
     assert (tmp_path / "run" / "state.safetensors").read_bytes() == before
+    (tmp_path / "run" / "state.safetensors").unlink()  # the network alone is the outcome of a run, too
+    with pytest.raises(ValueError, match="a run is there; add --overwrite to begin anew, or choose another -o"):
+        train_value(run)
     train_value(dataclasses.replace(run, valid=(), epochs=2, overwrite=True))
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
     assert not (tmp_path / "run" / "best.safetensors").exists()  # of the run that is gone
