@@ -25,6 +25,7 @@ from numba.core.serialize import dumps
 
 from search.machine.cache_directory import say_once
 from search.machine.cache_files import CodeFiles, CompileLock, ReleasedFiles
+from search.machine.interrupt import interrupted_at_once
 from search.machine.source_digest import code_name
 from search.machine.target import RELEASED
 
@@ -111,7 +112,7 @@ def keep_compiled(dispatcher: Any, lock: CompileLock) -> None:
     compile_one = dispatcher.compile
 
     def compile_alone(sig: Any) -> Any:
-        with global_compiler_lock, lock.compiling():
+        with global_compiler_lock, lock.compiling(), interrupted_at_once():
             return compile_one(sig)
 
     dispatcher.compile = compile_alone

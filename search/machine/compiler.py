@@ -25,6 +25,7 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.typed_passes import NoPythonSupportedFeatureValidation
 
 from search.machine.indices import UnsignedIndices
+from search.machine.interrupt import ended_by_interrupt
 from search.machine.target import NUMBA_CONFIG
 
 
@@ -36,7 +37,9 @@ class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
         self._finalized = True
         self._get_module_for_linking()
         self._finalized = False
-        super()._finalize_final_module()
+        # LLVM calls back with the object that it has made, and an exception there is lost, and the object with it.
+        with ended_by_interrupt(lambda: None):
+            super()._finalize_final_module()
 
 
 class ProgramLibrary(Library):

@@ -77,20 +77,41 @@ def ended_by_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     if not is_ours or threading.current_thread() is not threading.main_thread():
         yield
         return
-    pressed: list[bool] = []
-
-    def press(*_: Any) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        pressed.append(True)
-        stop()
-
-    signal.signal(signal.SIGINT, press)
+    handler = _Stopping(stop)
+    signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if pressed:
+    if handler.pressed:
         raise KeyboardInterrupt
+
+
+class _Stopping:
+    """The handler of Ctrl-C there."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self.pressed = False
+
+    def __call__(self, *_: Any) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.pressed = True
+        self._stop()
+
+
+@contextmanager
+def interrupted_at_once() -> Iterator[None]:
+    """What takes long amid `ended_by_interrupt`, and no `stop` ends, as compiling: Ctrl-C is KeyboardInterrupt here."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not isinstance(handler, _Stopping) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def run_beside(work: Callable[[], None], stop: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from numba.core.codegen import JITCodeLibrary
 
 from search.machine import cache_directory, compile_cache, jit
 from search.machine.cache_files import CodeFiles, CompileLock
@@ -215,6 +217,25 @@ def test_a_failed_compile_gives_the_lock_back(load, tmp_path):
 
     with pytest.raises(TypingError):
         load().eightfold(None)
+    assert not jit.LOCK.held
+
+
+def test_ctrl_c_loses_no_object(load, monkeypatch):
+    """LLVM hands it over in a callback, where an exception would be lost, and the object with it."""
+    made, finalise = [], JITCodeLibrary._finalize_specific
+
+    def pressed(library: JITCodeLibrary) -> None:
+        signal.raise_signal(signal.SIGINT)
+        finalise(library)
+        made.append(library)
+
+    module = load()
+    with monkeypatch.context() as amid:
+        amid.setattr(JITCodeLibrary, "_finalize_specific", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            module.double(5)
+    assert len(made) == 1
+    assert module.double(5) == 10
     assert not jit.LOCK.held
 
 

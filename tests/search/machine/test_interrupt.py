@@ -13,7 +13,7 @@ import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.material import material_network
-from search.machine.interrupt import ended_by_interrupt, ends_as_interrupts, run_beside
+from search.machine.interrupt import ended_by_interrupt, ends_as_interrupts, interrupted_at_once, run_beside
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to this process alone there")
 WORK = """
@@ -92,6 +92,27 @@ def test_a_second_one_is_raised_at_once():
         press_twice()
     assert stopped == [1]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_no_stop_ends_is_interrupted_at_once():
+    """As compiling, which takes half a minute; what comes behind it is stopped as ever."""
+    stopped: list[int] = []
+
+    def press_within() -> None:
+        with interrupted_at_once():
+            signal.raise_signal(signal.SIGINT)
+            pytest.fail("it was not raised")
+
+    def press_behind() -> None:
+        with interrupted_at_once():
+            pass
+        signal.raise_signal(signal.SIGINT)
+        assert stopped == [1]
+
+    for press in (press_within, press_behind):
+        with pytest.raises(KeyboardInterrupt), ended_by_interrupt(lambda: stopped.append(1)):
+            press()
+    assert stopped == [1]
 
 
 def test_work_has_ended_when_an_exception_leaves(pressed):
