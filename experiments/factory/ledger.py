@@ -93,7 +93,7 @@ class Ledger:
             return f"job {job} stands in the ledger already"
         if self.last_shard is not None and shard < self.last_shard:
             return f"shard {shard} was left for shard {self.last_shard} before"
-        if start != self.stops.get(shard, 0) or stop < start:
+        if start != self.stops.get(shard, 0):
             return f"bytes {start} to {stop} of shard {shard} do not follow {self.stops.get(shard, 0)}"
         return ""
 
@@ -154,6 +154,8 @@ def _malformed(line: Any) -> str:
         return f"it needs {', '.join(_FIELDS)}"
     if not all(type(line[name]) is int and 0 <= line[name] < _LARGEST for name in _FIELDS[:-1]):
         return "job, shard, start and stop must be whole numbers from 0 on, no larger than a file may be"
+    if line["stop"] < line["start"]:
+        return f"bytes {line['start']} to {line['stop']} are none: they end before they begin"
     return "" if _are_counts(line["counts"]) else "its counts must be finite numbers, int or float"
 
 

@@ -170,7 +170,7 @@ def test_a_spoiled_last_line_is_dropped(tmp_path, end):
         (1, b"[[[", "line 2 is no JSON; another program has written to it"),
         (1, b'{"job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job 0 stands in the ledger already"),
         (1, b'{"job":5,"shard":0,"start":7,"stop":9,"counts":{}}', "line 2: bytes 7 to 9 of shard 0 do not follow 8"),
-        (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 of shard 0 do not follow 8"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 are none: they end before"),
         (1, b'{"job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "line 3: shard 0 was left for shard 1 before"),
         (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
         (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
