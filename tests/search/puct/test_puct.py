@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -297,12 +298,15 @@ def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
     assert search(one_move, 1000, 0).depth == MAX_PLY
 
 
-def test_mated_and_forced(engine: PuctEngine) -> None:
+def test_mated_and_forced(engine: PuctEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert engine.analyse("8k/8G/8G/9/9/9/9/9/K8 w - 1", nodes=10).best_move is None
     forced = engine.analyse("7k1/9/9/9/9/9/9/1r7/K8 b - 1", time_ms=60_000)  # one move, so no minute
     assert forced.best_move == "9i8h"
-    engine.ready(Budget(60_000, 60_000, 100))  # but MinimumThinkingTime is one
-    assert engine.search().milliseconds >= 100
+    budget, looks = Budget(60_000, 60_000, 100), itertools.count()
+    monkeypatch.setattr(engine.clock, "read", lambda: (budget, next(looks)))  # a millisecond from one to the next
+    engine.ready(budget)
+    engine.search()
+    assert next(looks) > 100  # MinimumThinkingTime is none the less
 
 
 @pytest.mark.parametrize("threads", [1, 3])
