@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -26,6 +27,8 @@ LOG = "shogiarena.log"
 GAMES = "games"
 """ShogiArena's own part of that directory."""
 WATCH_SECONDS = 0.5
+NOT_ON_PYTHON_3_14 = "1.3.2"
+"""A ShogiArena that does not start there: its tables name types which Python 3.14 looks for in vain."""
 
 
 def find_arena() -> Path:
@@ -34,6 +37,16 @@ def find_arena() -> Path:
     if importlib.util.find_spec("shogiarena") is None or program is None:
         raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
     return program
+
+
+def check_arena() -> None:
+    """Raise ModuleNotFoundError if ShogiArena is not installed, ValueError if it is known not to start."""
+    find_arena()
+    if sys.version_info >= (3, 14) and importlib.metadata.version("shogiarena") == NOT_ON_PYTHON_3_14:
+        raise ValueError(
+            f"ShogiArena {NOT_ON_PYTHON_3_14} does not start on Python 3.14: "
+            "play matches between programs with Python 3.11 to 3.13, or with a later ShogiArena"
+        )
 
 
 @contextlib.contextmanager

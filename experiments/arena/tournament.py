@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.engines import Engine, ask_engine, engine_command
-from experiments.arena.process import GAMES, LOG, described_run, find_arena, run_arena
+from experiments.arena.process import GAMES, LOG, check_arena, described_run, run_arena
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
 from experiments.factory.shards import LEDGER
 from experiments.progress import Progress
@@ -62,7 +62,7 @@ def play_engines(
     be. Returns those names, the results of all games, and remarks on what went wrong. Raises OSError or ValueError in
     words, also if no game came to an end; KeyboardInterrupt if it was stopped.
     """
-    find_arena()
+    check_arena()
     from experiments.arena.games import write_games  # needs what is installed with ShogiArena
 
     for command, _ in players:

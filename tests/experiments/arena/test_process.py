@@ -1,4 +1,4 @@
-"""ShogiArena as a process: how it is told to end."""
+"""ShogiArena as a process: how it is told to end, and where it does not start."""
 
 from __future__ import annotations
 
@@ -11,6 +11,19 @@ from pathlib import Path
 import pytest
 
 from experiments.arena import process as arena
+
+
+def test_a_shogiarena_that_does_not_start_is_refused_with_the_remedy(monkeypatch):
+    monkeypatch.setattr(arena, "find_arena", lambda: Path("shogiarena"))
+    versions = {(3, 14): "1.3.2", (3, 13): "1.3.2", (3, 15): "1.4.0"}
+    for python, version in versions.items():
+        monkeypatch.setattr(sys, "version_info", (*python, 1))
+        monkeypatch.setattr("importlib.metadata.version", lambda _, found=version: found)
+        if python == (3, 14):
+            with pytest.raises(ValueError, match=r"1\.3\.2 does not start on Python 3\.14: .* with Python 3\.11"):
+                arena.check_arena()
+        else:
+            arena.check_arena()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
