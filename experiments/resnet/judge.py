@@ -55,10 +55,9 @@ def uses_bfloat16(precision: Precision, device: str) -> bool:
         return precision == "bfloat16"
     if device != "cpu":
         return True
-    from llvmlite import binding
+    from search.machine.target import cpu_flags
 
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512bf16") or features.get("amx-bf16"))
+    return not cpu_flags().isdisjoint(("avx512bf16", "amx-bf16"))
 
 
 def plane_tensors(

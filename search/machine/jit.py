@@ -27,6 +27,9 @@ def _choose() -> tuple[str, str]:
     target = released_target(flags)
     if target is None:
         kernel = choose_kernel(flags)
+        if kernel == "neon" and NUMBA_CONFIG.CPU_FEATURES is None:
+            # LLVM would not take the CPU to have what it has not asked the system for.
+            NUMBA_CONFIG.CPU_FEATURES = ",".join(f"+{name}" for name in sorted(flags))
         return kernel, environment_name(kernel, tuple(sorted(flags)))
     NUMBA_CONFIG.CPU_NAME, NUMBA_CONFIG.CPU_FEATURES = target.cpu, target.added
     return target.kernel, target.environment

@@ -19,6 +19,8 @@ import numba
 import numpy as np
 from llvmlite import binding
 
+from search.machine.arm import has_dot_product
+
 KERNELS = ("vnni", "avxvnni", "avx2", "neon", "plain")
 """Widest first; a CPU that runs one runs those after it, but for `neon`, which is 64-bit ARM's alone."""
 NUMBA_CONFIG: Any = numba.config
@@ -65,7 +67,12 @@ TARGETS = (
 
 def cpu_flags() -> frozenset[str]:
     """This CPU's feature names as LLVM spells them, without compiling anything."""
-    return frozenset(name for name, present in binding.get_host_cpu_features().items() if present)
+    features: dict[str, bool] = {}
+    with suppress(RuntimeError):  # LLVM knows none of this system
+        features |= binding.get_host_cpu_features()
+    if has_dot_product():
+        features["dotprod"] = True
+    return frozenset(name for name, present in features.items() if present)
 
 
 def cpu_name() -> str:
