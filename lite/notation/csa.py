@@ -352,11 +352,14 @@ def _piece(text: str) -> int:
 
 
 def _put_row(line: str, board: np.ndarray) -> None:
+    """`P2 * -HI *  *  *  *  * -KA * `, of which mails and web pages lose blanks."""
     rank = int(line[1]) - 1
-    cells = line[2:].ljust(27)
-    for column in range(9):
-        cell = cells[column * 3 : column * 3 + 3]
-        board[(8 - column) * 9 + rank] = EMPTY if cell.strip() in ("*", "") else _piece(cell)
+    cells = re.findall(r"\*|[+-][A-Z]{2}", line[2:])
+    if len(cells) != 9:  # blanks alone may stand for an empty square
+        row = line[2:].ljust(27)
+        cells = [row[place : place + 3].strip() for place in range(0, 27, 3)]
+    for column, cell in enumerate(cells):
+        board[(8 - column) * 9 + rank] = EMPTY if cell in ("*", "") else _piece(cell)
 
 
 def _take_away(text: str, board: np.ndarray) -> None:

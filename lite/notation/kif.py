@@ -30,7 +30,7 @@ from lite.notation.game import (
     GameError,
     read_comment,
 )
-from lite.notation.kif_endings import ENDINGS, Verdict, read_verdict
+from lite.notation.kif_endings import ENDINGS, Verdict, read_remarks, read_verdict
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
 from search.rules.position import new_position
@@ -58,20 +58,25 @@ _MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
 _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
 """How a line begins that KIF knows as something else than a header, which it could not be given back as."""
 _PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
-_KIF_MOVE = re.compile(
-    rf"[▲△▼▽☗☖]?([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})(?:打|(?:(成)|不成)?\(([1-9])([1-9])\))(.*)"
-)
+_SQUARE = "[１-９1-9][一二三四五六七八九１-９1-9]"
+"""`７六`; Kifu for Windows can be told to write `７６` and `76`."""
+_KIF_MOVE = re.compile(rf"({_SQUARE}|同)\s*({_PIECE_SIGNS})\s*(?:打|(?:(成)|不成)?\s*\(([1-9])([1-9])\))(.*)")
 _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
-_KI2_MOVE = re.compile(rf"([１-９1-9][一二三四五六七八九]|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
+_KI2_MOVE = re.compile(rf"({_SQUARE}|同)\s*({_PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 
 _PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 _PIECES |= {"王": _PIECES["玉"], "竜": _PIECES["龍"]}
 _NUMBERS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"十": 10}
+_HELD = re.compile(r"(.)([0-9]{1,3}|[〇一二三四五六七八九十]{0,2})")
+"""A kind in hand and how many: `歩十一`, and rsshogi's writer `歩11`."""
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
 _MARK = re.compile("[▲△▼▽☗☖]")
 _NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
-_HAND_KEYS = (("先手の持駒", "下手の持駒"), ("後手の持駒", "上手の持駒"))
-_POSITION_KEYS = {"手合割", *sum(_NAME_KEYS + _HAND_KEYS, ())}
+_HAND_KEYS = (
+    ("先手の持駒", "先手の持ち駒", "下手の持駒", "下手の持ち駒"),
+    ("後手の持駒", "後手の持ち駒", "上手の持駒", "上手の持ち駒"),
+)
+_POSITION_KEYS = {"手合割", *sum((*_NAME_KEYS, *_HAND_KEYS), ())}
 """Headers that a `Game` holds as names and first position."""
 _WHO_WON = {DRAW: "draw", BLACK_WINS: "black won", WHITE_WINS: "white won", UNFINISHED: "unfinished"}
 
@@ -137,17 +142,12 @@ class _Reader:
         return get_sfen(pos)
 
     def _hand(self, text: str, hand: np.ndarray) -> None:
-        for item in re.split(r"[\s　]+", text.strip()):
-            if item in ("", "なし"):
-                continue
-            kind = _PIECES.get(item[0], HAND_KINDS)
-            digits = item[1:]
-            if kind < HAND_KINDS and re.fullmatch("[0-9]{1,2}", digits):  # rsshogi's writer: 歩11
-                count = int(digits)
-            elif kind < HAND_KINDS and len(digits) <= 2 and all(sign in _NUMBERS for sign in digits):
-                count = sum(_NUMBERS[sign] for sign in digits) if digits else 1
-            else:
-                raise GameError(f"cannot read the pieces in hand {item!r}")
+        held = re.sub(r"[\s　]|なし", "", text)  # blanks between the kinds may be missing
+        for item in _HELD.finditer(held):
+            kind, digits = _PIECES.get(item[1], HAND_KINDS), item[2]
+            if kind >= HAND_KINDS:
+                raise GameError(f"cannot read the pieces in hand {held[item.start() :][:20]!r}")
+            count = int(digits) if digits.isdecimal() else sum(_NUMBERS[sign] for sign in digits) if digits else 1
             if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
                 raise GameError(f"no hand holds so many pieces: {text[:40]!r}")
             hand[kind] += count
@@ -191,7 +191,8 @@ class _Reader:
             if not moves:
                 raise GameError("同 as the first move")
             return moves[-1] & 127
-        return (int(text[0]) - 1) * 9 + _NUMBERS[text[1]] - 1
+        rank = _NUMBERS.get(text[1]) or int(text[1])
+        return (int(text[0]) - 1) * 9 + rank - 1
 
     def finish(self) -> Game:
         builder, verdict = self.start(), self.verdict
@@ -206,6 +207,8 @@ class _Reader:
             builder.names[colour] = next((self.headers[key][-1] for key in keys if key in self.headers), "")
         builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
         outcome, ending = self.outcome, self.ending
+        if not ending and verdict is None:
+            outcome, ending = read_remarks(builder.comments.get(len(builder.moves), []))
         if verdict is not None and outcome is None:
             outcome, ending = verdict.outcome, verdict.text
             if self.ending and outcome == MOVER_LOSES:
@@ -333,7 +336,7 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
 
 def _kif_line(reader: _Reader, number: int, text: str) -> bool:
     """One numbered line; True if it ends the game."""
-    builder = reader.start()
+    builder, text = reader.start(), _MARK.sub("", text, count=1)
     match = _KIF_MOVE.match(_abbreviate(text))
     if match is None:
         for name, outcome in ENDINGS.items():
@@ -388,8 +391,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
             for mark, end in zip(marks, ends, strict=True):
                 _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
         elif line.strip(" 　") in ENDINGS:
-            reader.ending = line.strip(" 　")
-            reader.outcome = ENDINGS[reader.ending]
+            _ki2_ending(reader, line.strip(" 　"))
         elif not reader.other_line(line):
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
@@ -400,11 +402,20 @@ def _is_ki2(line: str) -> bool:
     return _MARK.match(line.lstrip(" 　")) is not None and "：" not in line
 
 
+def _ki2_ending(reader: _Reader, word: str) -> None:
+    reader.ending, reader.outcome = word, ENDINGS[word]
+
+
 def _ki2_move(reader: _Reader, black: bool, text: str) -> None:
     builder = reader.start()
     number = len(builder.moves) + 1
+    if reader.ending:
+        raise GameError(f"a move after the ending: {text[:30]!r}")
     if black != (builder.turn == 0):
         raise GameError(f"move {number} {text!r} is the other side's")
+    if text in ENDINGS:  # as Shogi DB2 writes it: △投了
+        _ki2_ending(reader, text)
+        return
     match = _KI2_MOVE.fullmatch(_abbreviate(text))
     if match is None:
         raise GameError(f"cannot read move {number} {text[:20]!r}")

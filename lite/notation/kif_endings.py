@@ -25,6 +25,7 @@ ENDINGS = {
     "詰": MOVER_LOSES,
     "切れ負け": MOVER_LOSES,
     "時間切れ": MOVER_LOSES,
+    "Time-up": MOVER_LOSES,
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
     "反則負け": ILLEGAL_MOVE,
@@ -40,8 +41,10 @@ ENDINGS = {
     "不詰": None,
 }
 """What the words for an ending say. A line that begins with one is one."""
+_REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
+"""How 81Dojo ends a game that is not resigned: by a comment below the last move."""
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手の).){0,20}勝ち)")
+_WINNER = re.compile("([先下後上])手の?(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手).){0,20}勝ち)")
 """The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
 
 
@@ -82,3 +85,8 @@ def read_verdict(line: str) -> Verdict | None:
     """The verdict of a line that is one."""
     match = _VERDICT.match(line)
     return Verdict(line.strip(" 　"), int(match.group(1)), match.group(2)) if match else None
+
+
+def read_remarks(comments: list[str]) -> tuple[int | None, str]:
+    """The outcome and the words of a comment below the last move that ends the game; `(None, "")` if there is none."""
+    return next(((_REMARKS[line], line[1:]) for line in comments if line in _REMARKS), (None, ""))

@@ -258,6 +258,9 @@ KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 �
         ("   3 入玉宣言\n", 1 | DECLARATION),
         ("   3 最大手数\n", MOVE_LIMIT),
         ("   3 時間切れ\n", 2),
+        ("   3  Time-up   ( 0:0/)\n", 2),
+        ("*時間切れにて終局\n", 2),
+        ("   3 ５五歩打\n*反則手にて終局\n", 2),
         ("   3 千日手\n", SENNICHITE),
         ("   3 持将棋\n", 0),
         ("まで2手で先手の反則負け\n", 2),
@@ -281,6 +284,7 @@ def test_endings_of_kif(end: str, result: int) -> None:
         ("   3 二六歩\n   4 投了", "cannot read move 3"),
         ("なにか\n   3 投了", "cannot read the line"),
         ("まで12手で先手の勝ち\n", "says 12 moves and has 2"),
+        ("*時間切れにて終局\n   3 ２六歩(27)\n", "no result"),
         ("", "no result"),
     ],
 )
@@ -306,9 +310,9 @@ def test_kif_handicaps_and_diagrams() -> None:
     game = read_kif(text, "a.kif")
     assert game.start_sfen == "4k4/9/4P4/9/9/9/9/9/4K4 b 2G2r2b2g4s4n4l17p 1"
     assert game.result == 1
-    arabic = text.replace("歩十七", "歩17")
-    assert arabic != text
-    assert read_kif(arabic, "a.kif").start_sfen == game.start_sfen
+    for written, read in (("歩十七", "歩17"), ("の持駒", "の持ち駒"), ("　", "")):
+        assert text.count(written)
+        assert read_kif(text.replace(written, read), "a.kif").start_sfen == game.start_sfen
     with pytest.raises(GameError, match="no hand holds so many pieces"):
         read_kif(text.replace("歩十七", "歩十七　" * 16), "a.kif")  # 272, and 16 in a byte
     with pytest.raises(GameError, match="歩170"):

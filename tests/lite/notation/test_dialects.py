@@ -1,0 +1,41 @@
+"""Games as other programs and sites spell them, told from what their users reported as unreadable elsewhere."""
+
+from __future__ import annotations
+
+import cshogi
+import pytest
+
+from lite.notation.csa import read_csa
+from lite.notation.game import Game, GameError
+from lite.notation.kif import read_ki2, read_kif
+from search.rules.sfen import move_to_usi
+
+
+@pytest.mark.parametrize(("written", "read"), [(" *", "*"), ("* ", "*"), ("* \n", "*.\n")])
+def test_csa_boards_that_lost_blanks_are_the_same(written: str, read: str) -> None:
+    """As mails and web pages have them."""
+    board = cshogi.Board("l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL b RGgsn5p 1")
+    game = next(read_csa(board.csa_pos().replace(written, read) + "+9888HI\n%TORYO", "a.csa"))
+    assert isinstance(game, Game)
+    assert game.start_sfen.split()[:3] == board.sfen().split()[:3]
+
+
+@pytest.mark.parametrize(
+    ("square", "piece"), [("７６", "歩"), ("76", "歩"), ("▲７六", "歩"), ("７六", "歩 "), ("☗７六", "歩　")]
+)
+def test_moves_of_kif_and_ki2_as_kifu_for_windows_can_be_told_to_write_them(square: str, piece: str) -> None:
+    game = read_kif(f"   1 {square}{piece}(77)   ( 0:01/00:00:01)\n   2 △投了\n", "a.kif")
+    assert ([move_to_usi(int(move)) for move in game.moves], game.result) == (["7g7f"], 1)
+    game = read_ki2(f"▲{square.strip('▲☗')}{piece}\nまで1手で先手の勝ち\n", "a.ki2")
+    assert ([move_to_usi(int(move)) for move in game.moves], game.result) == (["7g7f"], 1)
+
+
+@pytest.mark.parametrize("end", ["△投了\n", "△投了\nまで1手で先手の勝ち\n"])
+def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
+    game = read_ki2(f"▲７六歩 {end}", "a.ki2")
+    assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
+
+
+def test_no_move_of_ki2_follows_the_ending() -> None:
+    with pytest.raises(GameError, match="a move after the ending"):
+        read_ki2("▲７六歩\n投了\n△３四歩\n", "a.ki2")
