@@ -22,6 +22,7 @@ from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype
 from search.alphabeta.bench import signature
 from search.evaluation.network_file import load_network
+from search.machine.cores import usable_cores
 from search.rules.huffman import HCP
 
 NODES = 1000
@@ -44,7 +45,7 @@ def measure_factory(net: str, data: Path) -> dict[str, Any]:
     player = Player(network, NODES)
     Duel(player).play("startpos")
     positions, nodes, seconds = _play(player, 0)
-    cores, begun = os.cpu_count() or 1, time.perf_counter()
+    cores, begun = usable_cores(), time.perf_counter()
     with ThreadPoolExecutor(cores) as threads:
         together = sum(one[0] for one in threads.map(lambda seed: _play(player, seed), range(cores)))
     games = {

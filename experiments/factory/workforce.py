@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.factory.produce import Place
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.cores import usable_cores
 
 
 @dataclass(frozen=True)
 class Workforce:
     """What the work is done by, which makes no difference to what is made."""
 
-    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    workers: int = field(default_factory=usable_cores)
     """Threads of this machine."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs work instead, or `auto`; they need LiteShogi installed."""

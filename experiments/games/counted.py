@@ -6,7 +6,6 @@ So the result depends neither on the machine nor on what else it does: equal com
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from experiments.games.player import Ending, PuctPlayer
 from lite.amounts import amount
 from lite.records.formats import HCPE3
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.cores import usable_cores
 from search.machine.paths import take_paths
 
 FROM_START = (6, 12)
@@ -53,7 +53,7 @@ class CountedGames:
     """A game is won when both players have said so for 8 plies on end, centipawns; 0: it is played to its end."""
     played_out: float = 0.05
     """Share of the games so ended that are played on, to see how often the scores err."""
-    parallel: int = field(default_factory=lambda: os.cpu_count() or 1)
+    parallel: int = field(default_factory=usable_cores)
     """Games at a time."""
     seed: int = 1
     """Order of the openings, and the random moves."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from experiments.judge.game_position import GamePosition
 from experiments.judge.ledger import Ledger, Opinion
 from lite.datasets.provenance import sha256_of
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.cores import usable_cores
 from search.rules.movegen import list_moves
 from search.score import MATE
 
@@ -31,7 +31,7 @@ class Judging:
     """Nodes of each of its searches."""
     ledger: Path = Path("runs/judge/ledger.jsonl")
     """File of its answers: what is there is not asked again."""
-    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    workers: int = field(default_factory=usable_cores)
     """Positions at a time."""
 
     def open(self) -> Judge:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +21,7 @@ from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.cores import usable_cores
 
 MATERIAL = "material"
 """The network that counts pieces, among those that a loop begins from and is measured against."""
@@ -74,7 +74,7 @@ class Loop:
     """Records with the scores of long searches, for each candidate's d1-RMSE, see liteshogi test --yardstick."""
     seed: int = 1
     """Of all that is drawn by chance."""
-    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    workers: int = field(default_factory=usable_cores)
     """Threads of this machine."""
     ray: str | None = None
     """Address of a Ray cluster whose CPUs play and label instead, or `auto`."""

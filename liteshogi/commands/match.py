@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -25,6 +24,7 @@ from experiments.league.participant import Participant, parse_participant, uniqu
 from experiments.league.table import meetings_text, table_text
 from experiments.nets import as_player
 from liteshogi.commands.arguments import Json, Output, part
+from search.machine.cores import usable_cores
 
 _OF_TWO = ("second_nodes", "second_depth", "first_option", "second_option", "sprt", "alpha", "beta")
 """Options that have no meaning in a league."""
@@ -163,7 +163,7 @@ class Command:
 
     def counted_games(self) -> CountedGames:
         """How a league in this process is played."""
-        return part(CountedGames, self, **self._games(100), parallel=self._parallel(os.cpu_count()))
+        return part(CountedGames, self, **self._games(100), parallel=self._parallel(usable_cores()))
 
     def counted(self, first: Participant, second: Participant) -> CountedMatch:
         """What two players in this process play."""
@@ -177,7 +177,7 @@ class Command:
             labels=(first.label, second.label),
             **self._games(1000 if self.sprt is None else 100_000),
             sprt=None if self.sprt is None else Sprt(*self.sprt, self.alpha, self.beta),
-            parallel=self._parallel(os.cpu_count()),
+            parallel=self._parallel(usable_cores()),
         )
 
     def usi_games(self) -> UsiGames:
