@@ -22,7 +22,9 @@ from search.machine.target import NUMBA_CONFIG, RELEASED, choose_kernel, cpu_fla
 
 def _choose() -> tuple[str, str]:
     """The kernel, and the name of the environment that it is compiled in; lets Numba compile for a release's target
-    where there is one."""
+    where there is one. ValueError where Numba was told not to compile."""
+    if NUMBA_CONFIG.DISABLE_JIT:
+        raise ValueError("NUMBA_DISABLE_JIT is set, and LiteShogi runs as compiled code alone: unset it")
     flags = cpu_flags()
     target = released_target(flags)
     if target is None:

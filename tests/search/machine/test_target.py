@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from search.machine import target
+from search.machine import jit, target
 from search.machine.target import TARGETS, choose_kernel, released_target
 
 CASCADE_LAKE = frozenset({"avx2", "avx512bw", "avx512f", "avx512vl", "avx512vnni"})
@@ -104,3 +104,9 @@ def test_who_asks_for_something_else_gets_it(package: Path, monkeypatch: pytest.
         assert released_target(VNNI.needed) is None
     monkeypatch.setattr(target.NUMBA_CONFIG, "CPU_NAME", "generic")
     assert released_target(VNNI.needed) is None
+
+
+def test_numba_that_was_told_not_to_compile_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target.NUMBA_CONFIG, "DISABLE_JIT", 1)
+    with pytest.raises(ValueError, match="NUMBA_DISABLE_JIT is set"):
+        jit._choose()
