@@ -90,14 +90,14 @@ def choose(tree, nodes, edges, index, turn):
 
 
 @jit
-def _settle(tree, nodes, edges, index, pos, solver, slot, at_root):
+def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
     """Look at a position for the first time: write its edges, or what the rules or a mate make of it.
 
     SETTLED, LEAF or FULL.
     """
     node = nodes[index]
-    if not at_root:
-        verdict = game_repetition(pos, np.int64(REPETITION_PLIES))
+    if depth > 0:
+        verdict = game_repetition(pos, np.int64(REPETITION_PLIES), depth)
         if verdict != NO_REPETITION:
             if verdict == DRAW:
                 node.state = DRAWN
@@ -110,7 +110,7 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, at_root):
     if count == 0:
         node.state, node.proof, node.plies = LOST, PROVED_LOSS, 0
         return SETTLED
-    if not at_root:
+    if depth > 0:
         if tree.max_moves > 0 and pos.game_ply > tree.max_moves:
             node.state = DRAWN
             return SETTLED
@@ -188,7 +188,7 @@ def select_leaf(tree, nodes, edges, pos, solver, slot):
             break
         if node.state == FRESH:
             slot.turn = pos.turn
-            outcome = np.int64(_settle(tree, nodes, edges, index, pos, solver, slot, depth == 0))
+            outcome = np.int64(_settle(tree, nodes, edges, index, pos, solver, slot, depth))
             break
         if depth == MAX_PLY:
             outcome = np.int64(SETTLED)

@@ -2,6 +2,11 @@
 
 The search asks at the first recurrence: a line that comes back to a position it has been in would go round again, so
 its value is known at once (as in Apery and YaneuraOu). The game itself ends at the fourth occurrence.
+
+That value is sound where the line itself has been there before: whoever loses by going round could have done otherwise.
+What was played before the root is no choice of the line's, and the opponent may find this time what was missed then. So
+a position of the game that comes back is a draw, but neither lost by perpetual check before the rule says so nor worth
+anything for what has come into a hand since.
 """
 
 from __future__ import annotations
@@ -20,38 +25,6 @@ SUPERIOR and INFERIOR: the same board, but the mover holds more, or less, than t
 def hand_covers(larger, smaller):
     """Whether a packed hand holds at least as many of every kind as another."""
     return ((larger - smaller) & HAND_BORROWS) == 0
-
-
-@jit
-def repetition(pos, limit):
-    """Verdict of the nearest earlier ply, at most `limit` (int64) plies back, that the position repeats."""
-    ply = np.int64(pos.ply)
-    turn = np.int64(pos.turn)
-    key, board_key = pos.keys[ply], pos.board_keys[ply]
-    distance = np.int64(4)  # nothing recurs sooner
-    while distance <= pos.plies_from_null and distance <= limit:
-        before = ply - distance
-        if pos.board_keys[before] == board_key:
-            if pos.keys[before] == key:
-                if distance <= pos.check_runs[ply, turn]:
-                    return LOSS
-                if distance <= pos.check_runs[ply, 1 - turn]:
-                    return WIN
-                return DRAW
-            held, earlier = pos.packed_hands[ply, turn], pos.packed_hands[before, turn]
-            if hand_covers(held, earlier):
-                return SUPERIOR
-            if hand_covers(earlier, held):
-                return INFERIOR
-        distance += 2
-    return NO_REPETITION
-
-
-@jit
-def game_repetition(pos, limit):
-    """Verdict of the rule, of the whole game, where it has one; else that of `repetition`."""
-    verdict = fourfold(pos)
-    return repetition(pos, limit) if verdict == NO_REPETITION else verdict
 
 
 @jit
@@ -76,3 +49,39 @@ def fourfold(pos):
     if ply - first <= pos.check_runs[ply, 1 - turn]:
         return WIN
     return DRAW
+
+
+@jit
+def repetition(pos, limit, line):
+    """Verdict of the nearest earlier ply, at most `limit` (int64) plies back, that the position repeats.
+
+    line: plies (int64) since the root, within which every verdict is given; see above for those before it.
+    """
+    ply = np.int64(pos.ply)
+    turn = np.int64(pos.turn)
+    key, board_key = pos.keys[ply], pos.board_keys[ply]
+    distance = np.int64(4)  # nothing recurs sooner
+    while distance <= pos.plies_from_null and distance <= limit:
+        before = ply - distance
+        if pos.board_keys[before] == board_key:
+            if pos.keys[before] == key:
+                if distance <= pos.check_runs[ply, turn]:
+                    return LOSS if distance <= line else fourfold(pos)
+                if distance <= pos.check_runs[ply, 1 - turn]:
+                    return WIN if distance <= line else fourfold(pos)
+                return DRAW
+            if distance <= line:
+                held, earlier = pos.packed_hands[ply, turn], pos.packed_hands[before, turn]
+                if hand_covers(held, earlier):
+                    return SUPERIOR
+                if hand_covers(earlier, held):
+                    return INFERIOR
+        distance += 2
+    return NO_REPETITION
+
+
+@jit
+def game_repetition(pos, limit, line):
+    """Verdict of the rule, of the whole game, where it has one; else that of `repetition`."""
+    verdict = fourfold(pos)
+    return repetition(pos, limit, line) if verdict == NO_REPETITION else verdict

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from rsshogi.core import Board
 
+from search.alphabeta.engine import AlphaBetaEngine
+from search.evaluation.material import material_network
 from search.rules.declaration import (
     NO_RULE,
     RULE_24,
@@ -23,12 +25,15 @@ from search.rules.declaration import (
 )
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, in_check, new_position
-from search.rules.repetition import DRAW, LOSS, NO_REPETITION, WIN, fourfold, repetition
+from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, WIN, fourfold, repetition
 from search.rules.set_up import set_board
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
 
 TWO_KINGS_AND_A_ROOK = "4k4/9/9/9/9/9/9/4R4/K8 w - 1"
+A_PAWN_GIVEN = "4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1"
+A_PAWN_TAKEN = "4e4f 2h4f P*4e"
+"""Black may go back with a pawn more, where white mates by a gold on 5h; or take the pawn that mates with it."""
 
 
 def play(pos: np.void, moves: str) -> None:
@@ -67,10 +72,32 @@ def test_passes_bring_nothing_back():
     for _ in range(4):
         do_null_move(pos)
     assert pos["keys"][4] == pos["keys"][0]
-    assert repetition(pos, np.int64(32)) == NO_REPETITION
+    assert repetition(pos, np.int64(32), np.int64(32)) == NO_REPETITION
     play(pos, "2h3h 8b7b 3h2h 7b8b")
-    assert repetition(pos, np.int64(32)) == DRAW
-    assert repetition(pos, np.int64(3)) == NO_REPETITION
+    assert repetition(pos, np.int64(32), np.int64(32)) == DRAW
+    assert repetition(pos, np.int64(3), np.int64(32)) == NO_REPETITION
+
+
+@pytest.mark.parametrize(
+    ("start", "moves", "within", "before"),
+    [
+        ("startpos", "2h3h 8b7b 3h2h 7b8b", DRAW, DRAW),
+        (TWO_KINGS_AND_A_ROOK, "5a4a 5h4h 4a5a 4h5h", WIN, NO_REPETITION),
+        (TWO_KINGS_AND_A_ROOK, "5a4a 5h4h 4a5a 4h5h 5a4a", LOSS, NO_REPETITION),
+        (TWO_KINGS_AND_A_ROOK, " ".join(["5a4a 5h4h 4a5a 4h5h"] * 3), WIN, WIN),  # the rule's fourth occurrence
+        (A_PAWN_GIVEN, A_PAWN_TAKEN + " 4f2h", INFERIOR, NO_REPETITION),
+    ],
+)
+def test_what_came_before_the_root_is_a_draw_at_most(start, moves, within, before):
+    pos = position_from_sfen(start)
+    play(pos, moves)
+    assert repetition(pos, np.int64(32), np.int64(4)) == within
+    assert repetition(pos, np.int64(32), np.int64(3)) == before
+
+
+def test_a_pawn_won_by_going_back_does_not_hide_a_mate():
+    found = AlphaBetaEngine(material_network(), 1).analyse(A_PAWN_GIVEN, A_PAWN_TAKEN.split(), nodes=2000)
+    assert (found.best_move, abs(found.score) < 5000) == ("4f5g", True)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -195,6 +195,12 @@ def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
     assert visits[-20_000] < 20
 
 
+def test_a_pawn_won_by_going_back_to_a_position_of_the_game_is_no_win() -> None:
+    engine = PuctEngine(even_network, 16, settings=NO_MATES)
+    engine.analyse("4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1", ["4e4f", "2h4f", "P*4e"], nodes=200)
+    assert next(one for one in engine.root_moves() if one.move == "4f2h").win_rate < 0.9
+
+
 def test_the_root_s_moves_are_judged_by_all_four_occurrences(drawn_at_once: tuple[str, tuple[str, ...], str]) -> None:
     start, moves, last = drawn_at_once
     engine = PuctEngine(even_network, 16, settings=NO_MATES)

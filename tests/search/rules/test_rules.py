@@ -62,7 +62,7 @@ def compare_with_cshogi(pos: np.void, board: cshogi.Board) -> None:
     """One position: legal moves, check, repetition verdict, declaration, SFEN and hcp."""
     assert {move_to_usi(move) for move in list_moves(pos)} == {cshogi.move_to_usi(move) for move in board.legal_moves}
     assert in_check(pos) == board.is_check()
-    assert VERDICTS[repetition(pos, np.int64(1 << 20))] == board.is_draw()
+    assert VERDICTS[repetition(pos, np.int64(1 << 20), np.int64(1 << 20))] == board.is_draw()
     assert can_declare(pos, np.int64(RULE_27)) == board.is_nyugyoku()
     assert get_sfen(pos) == board.sfen()
 
@@ -125,7 +125,7 @@ def test_repetition_verdicts_agree_with_cshogi():
     seen = set()
     for seed in range(30):
         for pos, board in shuffling_game(seed, 60, roots[seed % 3]):
-            verdict = repetition(pos, np.int64(1 << 20))
+            verdict = repetition(pos, np.int64(1 << 20), np.int64(1 << 20))
             assert VERDICTS[verdict] == board.is_draw(), get_sfen(pos)
             seen.add(verdict)
     assert seen == set(VERDICTS)
