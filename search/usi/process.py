@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable
 
 from search.machine.heap import share_one_heap
+from search.machine.interrupt import requests_to_end
 from search.machine.standard_streams import take_input, take_output
 from search.usi.adapter import Adapter
 from search.usi.session import Session
@@ -24,16 +25,19 @@ def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter |
     session.close()
 
 
+def end_at_once() -> None:
+    """Have the system end the process when it is asked to: a Python handler would wait for compiled code."""
+    for number in requests_to_end():
+        signal.signal(number, signal.SIG_DFL)
+
+
 def main(adapter: Adapter | None = None) -> None:
     """Speak USI on standard input and output until `quit`, the end of input, or a signal; by default as alpha-beta."""
     output = take_output()
     if output is None:
         return
     share_one_heap()
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            # The system ends the process at once; a Python handler would wait for compiled code to come back.
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    end_at_once()
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(take_input(), heard), daemon=True).start()
     speak(iter(heard.get, None), Output(output), adapter)

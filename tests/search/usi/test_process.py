@@ -1,0 +1,22 @@
+"""The process of a USI engine, as far as it can be tried without one."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from search.usi.process import end_at_once
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs SIGHUP")
+@pytest.mark.parametrize("told", [signal.SIG_DFL, signal.SIG_IGN])
+def test_a_closed_terminal_ends_an_engine_but_under_nohup(told: signal.Handlers) -> None:
+    before = {one: signal.getsignal(one) for one in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)}
+    try:
+        signal.signal(signal.SIGHUP, told)
+        end_at_once()
+        assert [signal.getsignal(one) for one in before] == [told, signal.SIG_DFL, signal.SIG_DFL]
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
