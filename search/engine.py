@@ -102,6 +102,9 @@ class Limits:
     depth: int | None = None
     moves: tuple[str, ...] = ()
     """The only moves (USI) to look at; those that are not legal are passed over, none is all."""
+    analysis: bool = False
+    """Whether a position of the game that comes back is a draw by the rule alone, at its fourth occurrence. In play it
+    is one at once: who is losing hopes for it, and who is winning plays something else."""
 
     def __post_init__(self) -> None:
         for name, number in (("nodes", self.nodes), ("depth", self.depth)):

@@ -136,7 +136,7 @@ class AlphaBetaEngine(Engine):
         self.table.new_search()
         for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
-            self._prepare(thread, roots, partial, limits.nodes)
+            self._prepare(thread, roots, partial, limits)
             thread.record["depth"] = number % 2  # other depths at other times
         if self._stopped.is_set():
             self.stop()
@@ -160,13 +160,14 @@ class AlphaBetaEngine(Engine):
             return [self._outcome(begun, self._threads[believed([thread.record for thread in self._threads])])]
         return found
 
-    def _prepare(self, thread: SearchThread, roots: np.ndarray, partial: bool, nodes: int | None) -> None:
+    def _prepare(self, thread: SearchThread, roots: np.ndarray, partial: bool, limits: Limits) -> None:
         record = thread.record
         record["stop"] = 0
         record[LOW_PLY_HISTORY] = HISTORIES[LOW_PLY_HISTORY]
         record["steps"], record["numbers"] = self.steps, self.numbers
         record["nodes"] = 0
-        record["node_limit"] = 0 if nodes is None else max(1, nodes // len(self._threads))
+        record["node_limit"] = 0 if limits.nodes is None else max(1, limits.nodes // len(self._threads))
+        record["analysis"] = limits.analysis
         record["root_moves"][: len(roots)] = roots
         record["root_count"] = len(roots)
         record["root_partial"] = partial

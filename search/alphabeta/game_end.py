@@ -52,7 +52,7 @@ def path_score(pos, thread, ply):
 
     Whether the root's move ends the game itself is asked by the rule, of the whole game and all four occurrences.
     """
-    limit = np.int64(REPETITION_PLIES)
+    limit = min(np.int64(REPETITION_PLIES), ply) if thread.analysis else np.int64(REPETITION_PLIES)
     verdict = game_repetition(pos, limit, ply) if ply == 1 else repetition(pos, limit, ply)
     if verdict != NO_REPETITION:
         if verdict == DRAW:

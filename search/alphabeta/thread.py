@@ -58,6 +58,7 @@ thread_dtype = record_dtype(
         ("draw_value", np.int32, 2),  # centipawns of a draw to each colour
         ("max_moves", np.int32),  # number of the last move before the game is drawn; 0: never
         ("declaration_rule", np.int32),
+        ("analysis", np.uint8),  # whether nothing before the root recurs but by the rule
         ("null_until", np.int32),  # verification search: no null move before this ply, see search.py
         ("table", table_dtype),
         ("steps", np.int64),  # a bit for each step of the search that is taken, see parameters.py

@@ -171,6 +171,7 @@ class PuctEngine(Engine):
         begun = time.perf_counter()
         nodes = limits.nodes
         self._enter_root(limits.moves)
+        self.tree.record["analysis"] = limits.analysis
         self._halted, self._full, self._failure = False, False, None
         for worker in self._workers:
             copy_position(worker.position, self.position)

@@ -97,7 +97,8 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
     """
     node = nodes[index]
     if depth > 0:
-        verdict = game_repetition(pos, np.int64(REPETITION_PLIES), depth)
+        limit = min(np.int64(REPETITION_PLIES), depth) if tree.analysis else np.int64(REPETITION_PLIES)
+        verdict = game_repetition(pos, limit, depth)
         if verdict != NO_REPETITION:
             if verdict == DRAW:
                 node.state = DRAWN

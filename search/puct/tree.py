@@ -71,6 +71,7 @@ tree_dtype = np.dtype(
         ("draw_worth", np.float64, 2),  # of a draw to black and to white, 0..1
         ("rule", np.int64),  # of declarations
         ("max_moves", np.int64),  # game_ply after which the game is drawn; 0: never
+        ("analysis", np.int64),  # whether nothing before the root recurs but by the rule
         ("mate_nodes", np.int64),  # of a mate search at a leaf; 0: mates in one alone
         ("salt", np.uint64, 2),  # that keep apart both colours' mates in the solver's table
         ("allowed", np.uint8, MAX_MOVES),  # the root's moves that may be played, by edge

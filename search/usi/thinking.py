@@ -169,7 +169,10 @@ class Thinking:
         if said.searchmoves or engine.multipv > 1 or not nodes or engine.rules.declaration == TRY_RULE:
             solver = None
         limits = Limits(
-            self._limited(said.nodes, "NodesLimit"), self._limited(said.depth, "DepthLimit"), said.searchmoves
+            self._limited(said.nodes, "NodesLimit"),
+            self._limited(said.depth, "DepthLimit"),
+            said.searchmoves,
+            analysis=said.infinite,
         )
         if solver is not None:
             with self._beside("Mate_Root_Search", "it"):

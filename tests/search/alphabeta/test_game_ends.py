@@ -10,6 +10,7 @@ import pytest
 from rsshogi.core import Board
 
 from search.alphabeta.engine import AlphaBetaEngine
+from search.engine import Limits
 from search.evaluation.material import material_network
 from search.rules.declaration import (
     NO_RULE,
@@ -98,6 +99,15 @@ def test_what_came_before_the_root_is_a_draw_at_most(start, moves, within, befor
 def test_a_pawn_won_by_going_back_does_not_hide_a_mate():
     found = AlphaBetaEngine(material_network(), 1).analyse(A_PAWN_GIVEN, A_PAWN_TAKEN.split(), nodes=2000)
     assert (found.best_move, abs(found.score) < 5000) == ("4f5g", True)
+
+
+@pytest.mark.parametrize(("analysis", "drawn"), [(False, True), (True, False)])
+def test_who_is_lost_is_not_saved_by_a_position_of_the_game_in_an_analysis(analysis, drawn):
+    engine = AlphaBetaEngine(material_network(), 1)
+    engine.set_position("4k4/9/9/9/9/9/9/1R7/4K4 w - 1", ["5a4a", "5i4i", "4a5a", "4i5i"])
+    engine.ready()
+    found = engine.search(Limits(nodes=2000, analysis=analysis))
+    assert (found.score == 0) == drawn, found.score
 
 
 @pytest.mark.parametrize("seed", range(20))

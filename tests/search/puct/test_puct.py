@@ -201,6 +201,15 @@ def test_a_pawn_won_by_going_back_to_a_position_of_the_game_is_no_win() -> None:
     assert next(one for one in engine.root_moves() if one.move == "4f2h").win_rate < 0.9
 
 
+@pytest.mark.parametrize("analysis", [False, True])
+def test_to_an_analysis_a_position_of_the_game_is_no_draw(analysis: bool) -> None:
+    engine = PuctEngine(even_network, 16, settings=NO_MATES)
+    engine.set_position("startpos", REPEATING)
+    engine.ready()
+    engine.search(Limits(nodes=200, analysis=analysis))
+    assert (next(one for one in engine.root_moves() if one.move == "4b5a").draw_rate == 1) != analysis
+
+
 def test_the_root_s_moves_are_judged_by_all_four_occurrences(drawn_at_once: tuple[str, tuple[str, ...], str]) -> None:
     start, moves, last = drawn_at_once
     engine = PuctEngine(even_network, 16, settings=NO_MATES)

@@ -1,0 +1,15 @@
+"""`go infinite`, by which GUIs analyse."""
+
+from __future__ import annotations
+
+LOST = "position sfen 4k4/9/9/9/9/9/9/1R7/4K4 w - 1 moves 5a4a 5i4i 4a5a 4i5i"
+"""White has no rook, and was here before."""
+
+
+def test_a_lost_position_is_lost_though_it_was_there_before(session):
+    scores = []
+    for go in ("go infinite", "go nodes 1000"):
+        lines = session.send(LOST, go).until("info depth 3") + session.send("stop").until("bestmove")
+        scores.append(int([line for line in lines if " cp " in line][-1].split(" cp ")[1].split()[0]))
+    assert scores[0] < -500
+    assert scores[1] == 0
