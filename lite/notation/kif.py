@@ -269,7 +269,7 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
             if ended:
                 raise GameError(f"a move after the ending: {line[:30]!r}")
             ended = _kif_line(reader, int(match.group(1)), match.group(2))
-        elif not reader.other_line(line):
+        elif not reader.other_line(line) and not ended:  # below the ending stand remarks, as 後手時間切れ
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
 
@@ -341,7 +341,7 @@ def _kif_line(reader: _Reader, number: int, text: str) -> bool:
     if match is None:
         for name, outcome in ENDINGS.items():
             if text.startswith(name):
-                reader.ending, reader.outcome, reader.ending_number = text.split()[0], outcome, number
+                reader.ending, reader.outcome, reader.ending_number = name, outcome, number
                 if (took := _clock(text)) is not None:
                     builder.time_of_ending(took)
                 return True

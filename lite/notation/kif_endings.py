@@ -29,6 +29,8 @@ ENDINGS = {
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
     "反則負け": ILLEGAL_MOVE,
+    "先手 反則負け": WHITE_WON,
+    "後手 反則負け": BLACK_WON,
     "反則勝ち": ILLEGAL_BEFORE,
     "入玉勝ち": MOVER_DECLARES,
     "入玉宣言": MOVER_DECLARES,
