@@ -25,7 +25,8 @@ LONGEST_ENTRY = 1 << 16
 _CHUNK = 4096
 _HEADER = b"#YANEURAOU-DB2016"
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
-_NO_MOVE = ("none", "None", "resign")
+_NO_MOVE = ("none", "None", "resign", "win", "null")
+"""What YaneuraOu writes in place of a move or a reply."""
 _BOARD = re.compile(rb"[1-9PLNSGBRKplnsgbrk+/]{17,150}")
 _HANDS = re.compile(rb"-|(?:[0-9]{0,2}[PLNSBRGplnsbrg])+")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")

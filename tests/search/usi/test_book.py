@@ -130,7 +130,7 @@ def test_what_a_line_may_leave_out(tmp_path):
     path.write_text(
         "\ufeff" + HEADER + f"// words\nsfen {START_SFEN}\n7g7f\n# more words\n2g2f 8c8d\n5g5f none -3\n"
         "9g9f resign 1 2\nnone none 0 0 0\n1g1f none 9 9 9 and a remark\n\n7g7f 3c3d 5 6 7\n"
-        "4g4f none none none 3\n",
+        "4g4f none none none 3\nwin none 0 0 0\n3g3f win 2\n8g8f null 4\n",
         encoding="utf-8",
     )
     assert Book(path).find(START_SFEN) == [
@@ -140,6 +140,8 @@ def test_what_a_line_may_leave_out(tmp_path):
         BookMove("9g9f", None, 1, 2),
         BookMove("1g1f", None, 9, 9, 9),
         BookMove("4g4f", count=3),
+        BookMove("3g3f", None, 2),
+        BookMove("8g8f", None, 4),
     ]
 
 
