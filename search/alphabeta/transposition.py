@@ -9,13 +9,12 @@ Data, from the low bit: move 16, score 16, static evaluation 16, depth 8, bound 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from search.machine.bounds import check_megabytes
 from search.machine.jit import jit
 from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
+from search.machine.memory_left import memory_left
 from search.score import MATE_BOUND
 
 NO_BOUND, UPPER, LOWER, EXACT = range(4)
@@ -30,16 +29,6 @@ _HALF = np.uint64(32)
 table_dtype = np.dtype([("address", np.uint64), ("clusters", np.uint64), ("age", np.int64)], align=True)
 
 
-def _memory_left() -> int | None:
-    """Bytes of memory that can still be had without swapping; None where the system does not say (Linux does)."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        sizes = dict(line.split(":", 1) for line in lines)
-        return int(sizes["MemAvailable"].split()[0]) << 10
-    except (OSError, KeyError, ValueError, IndexError):
-        return None
-
-
 class TranspositionTable:
     """A table of `megabytes` MiB; `.record` (table_dtype) is what jitted code takes."""
 
@@ -48,7 +37,7 @@ class TranspositionTable:
         ValueError for a size that no table has."""
         check_megabytes("a table", megabytes)
         size = megabytes << 20
-        left = _memory_left()
+        left = memory_left()
         if left is not None and size > left:
             raise MemoryError(f"USI_Hash {megabytes} MB does not fit: {left >> 20} MB of memory are free")
         try:

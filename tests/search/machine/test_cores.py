@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from search.machine import cores
+from search.machine import control_groups, cores
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -35,8 +35,8 @@ def test_a_share_of_the_time_is_counted_in_cores(
 ) -> None:
     write(tmp_path, {"membership": membership} | {f"groups/{name}": text for name, text in files.items()})
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(cores, "_GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(cores, "_MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(control_groups, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(control_groups, "_MEMBERSHIP", tmp_path / "membership")
     assert cores.usable_cores() == usable
 
 
