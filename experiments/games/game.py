@@ -196,6 +196,8 @@ def play_game(pos, game, first, first_sums, first_network, second, second_sums, 
     while True:
         ending, winner = rules_end(pos, game)
         broken_off = game.plies and game.count >= game.plies
+        if ending == UNFINISHED and broken_off and is_mated(pos):  # the last of its plies has ended it
+            ending, winner = np.int64(MATE), 1 - np.int64(pos.turn)
         if ending == UNFINISHED and not broken_off and not game.cancelled:
             us = np.int64(pos.turn)
             if us == game.first_colour:

@@ -168,10 +168,12 @@ def test_a_page_tells_of_one_that_has_begun_and_refuses_what_is_none(match, scri
         judged_section({"run": match.output})
 
 
-def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path):
+@pytest.mark.parametrize("plies", [7, 1])
+def test_games_that_end_before_count_by_their_result(match, scripted, tmp_path, plies):
+    """So do those that the last of the plies mates."""
     match.openings.write_text(MATED)
     scripted.answer({"else": ["resign", "cp 0"]})
-    report = play_judged_match(replace(match, games=2), judged_by(scripted, tmp_path))
+    report = play_judged_match(replace(match, games=2, plies=plies), judged_by(scripted, tmp_path))
     assert (report["ended"], report["share"]) == (2, 0.5)
     counts = json.loads((match.output / "ledger.jsonl").read_text())["counts"]
     assert (counts["share as black"], counts["share as white"]) == (1, 0)  # a judge's mate would be worth less
