@@ -16,6 +16,8 @@ from experiments.judge.game_position import GamePosition
 from experiments.nets import as_player
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import STEPS, make_numbers
+from search.engine import Rules
+from search.score import draw_value
 
 AS_IT_IS = "as it is"
 
@@ -51,6 +53,12 @@ def choose_in_game(chooser: Chooser, position: GamePosition, nodes: int, earlier
     for before in position.own_turns_before(earlier):
         chooser.search(before, nodes)
     return chooser.search(position, nodes)
+
+
+def rules_of(player: Player, position: GamePosition) -> Rules:
+    """Those of a player's search, to whom a draw is worth what it is with the colour that is to move."""
+    colour = int(position.set_up()["turn"])
+    return Rules(draw_value=draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit))
 
 
 class Judged(Protocol):
@@ -131,6 +139,7 @@ class OwnChooser:
 
     def search(self, position: GamePosition, nodes: int) -> Choice:
         trace: list[tuple[int, int, int]] = []
+        self._engine.rules = rules_of(self._player, position)
         start = position.start.removeprefix("sfen ")
         found = self._engine.analyse(
             start,

@@ -28,6 +28,7 @@ from experiments.factory.ledger import Counts
 from experiments.factory.produce import Place, produce
 from experiments.games.options import read_player
 from experiments.games.player import Player
+from experiments.judge.choosers import rules_of
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
@@ -275,6 +276,7 @@ class EffectWorker:
         """A search that knows nothing from before, and the seconds of a node."""
         self._engine.new_game()
         self._engine.numbers = make_numbers(parameters)
+        self._engine.rules = rules_of(self._task.player, position)
         begun = time.thread_time()
         found = self._engine.analyse(position.start.removeprefix("sfen "), position.moves, nodes=nodes)
         if self._stopped:

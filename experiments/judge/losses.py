@@ -46,8 +46,8 @@ class LossOptions:
     nodes: int = 5000
     """Nodes of the judged engine's searches."""
     option: tuple[str, ...] = ()
-    """NAME=VALUE options of the judged engine; in process USI_Hash, FV_SCALE, the search's parameters, and its steps to
-    be left out, as skip_null_move=true."""
+    """NAME=VALUE options of the judged engine; in process USI_Hash, FV_SCALE, Draw_Value_Black and _White, the search's
+    parameters, and its steps to be left out, as skip_null_move=true."""
     earlier: int = 0
     """The judged engine searches this many of its turns before in the game first, so that its table and histories are
     those of a game; 0: they are empty."""

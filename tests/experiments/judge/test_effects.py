@@ -22,7 +22,7 @@ from experiments.judge.effects import (
     effects,
     measure_effects,
 )
-from experiments.judge.game_position import read_positions
+from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.description import DESCRIPTION
@@ -30,7 +30,7 @@ from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.bench import SIGNATURE
 from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, SHORT, parameters_for
 from search.engine import Analysis
-from search.score import win_rate
+from search.score import MAX_EVALUATION, win_rate
 
 LINES = (
     "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 5i4h 3b3c",  # where 1,000 nodes find a better move than 500
@@ -172,6 +172,14 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
     assert asked[0][0] == asked[1][0] == {one.name: one.default for one in parameters_for(NODES)}
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
+
+
+def test_a_draw_is_worth_to_a_search_what_its_options_say(scripted, tmp_path):
+    judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
+    player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "--option").by_alphabeta
+    worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
+    again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
+    assert worker._search(again, {}, 200)[0].score == MAX_EVALUATION
 
 
 def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, monkeypatch):

@@ -20,7 +20,8 @@ from experiments.judge.losses import CLIP, LossOptions, measure_losses
 from lite.datasets.provenance import digests_of, program
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine
-from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS, make_numbers
+from search.score import MATE, MAX_EVALUATION
 
 ROOT = Path(__file__).parents[3]
 LINES = ("startpos moves 7g7f 3c3d", "startpos moves 2g2f 8c8d", "startpos moves 5g5f 5c5d 2g2f 8c8d")
@@ -114,6 +115,18 @@ def test_a_variant_leaves_out_one_step():
     assert chooser._engine.steps == player.steps & ~NULL_MOVE != EVERY_STEP & ~NULL_MOVE
     chooser.forget(0)
     assert chooser._engine.steps == player.steps
+
+
+def test_a_player_searches_as_its_options_say():
+    told = ("futility_margin=300", "USI_Hash=3", "Draw_Value_White=1000")
+    player = read_player("default", told, 9, 0, "--option").by_alphabeta
+    chooser = OwnPlayer("x", player, "default").open()
+    assert chooser._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
+    assert chooser._engine.table.megabytes == 3
+    again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
+    assert chooser.search(again, 200).score == MAX_EVALUATION
+    mated = GamePosition.parse("4k4/4G4/4P4/9/9/9/9/9/4K4 w G2r2b2g4s4n4l17p 1")
+    assert (chooser.search(mated, 200).move, chooser.search(mated, 200).score) == ("resign", -MATE)
 
 
 @pytest.mark.parametrize(
