@@ -80,6 +80,7 @@ class SelfPlay:
         check_numbers(self, "seed", least=0, most=None)
         check_numbers(self, "hash_mb")
         self.ending.check()
+        self.ending.check_played_out(self)
         self.variety.check()
 
     def games_a_job(self) -> int:

@@ -21,7 +21,7 @@ from experiments.games.pairs import PairTask, openings_of
 from experiments.games.player import Ending, PuctPlayer
 from lite.amounts import amount
 from lite.records.formats import HCPE3
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.bounds import MOST_AT_ONCE, check_numbers, check_used
 from search.machine.cores import usable_cores
 from search.machine.paths import take_paths
 
@@ -77,6 +77,9 @@ class CountedGames:
         least, most = self.plies()
         if not 0 <= least <= most:
             raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
+        if not most and self.balance != CountedGames.balance:
+            raise ValueError(f"--balance {self.balance}: does nothing without --random-plies; openings are not judged")
+        check_used(self, "played_out", "win_score")
         if not 0 <= self.played_out <= 1:
             raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
         check_numbers(self, "parallel", most=MOST_AT_ONCE)

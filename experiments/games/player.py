@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -101,6 +102,13 @@ class Ending:
         if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
             raise ValueError(f"--declaration {self.declaration}: choose {NO_RULE} to {RULE_27_HANDICAP}")
 
+    def check_played_out(self, options: Any) -> None:
+        """Raises ValueError in words where a share of the games that scores end is to be `played_out`, and scores end
+        none."""
+        given = options.played_out != type(options).played_out
+        if given and not self.win_score and not self.draw_plies:
+            raise ValueError(f"--played-out {options.played_out}: does nothing without --win-score or --draw-plies")
+
     def write(self, game: np.void) -> None:
         """Ask it of a game's record."""
         for name, value in asdict(self).items():
@@ -124,6 +132,8 @@ class Variety:
         """Raises ValueError in words for options that make no sense."""
         check_numbers(self, "soft_lines", most=LINES)
         check_numbers(self, "soft_plies", "soft_margin", least=0)
+        for name in ("soft_lines", "soft_margin", "soft_temperature"):
+            check_used(self, name, "soft_plies")
         if not 0 < self.soft_temperature < float("inf"):
             raise ValueError(f"--soft-temperature {self.soft_temperature}: must be more than 0")
 

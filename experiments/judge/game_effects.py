@@ -73,6 +73,8 @@ def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[s
         raise ValueError(f"--reach {options.reach}: must be above 0")
     if options.change and options.names:
         raise ValueError("--change and --names: a change names its own numbers; leave one of them out")
+    if options.change and options.reach != GameEffectOptions.reach:
+        raise ValueError(f"--reach {options.reach}: a change says itself how far; leave it out")
     named = _player(options, ())
     both = named.by_alphabeta
     factors = [_factor_of(options, change) for change in options.change] or _moved(options, both.parameters)

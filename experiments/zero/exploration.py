@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.machine.bounds import check_numbers
+from search.machine.bounds import check_numbers, check_used
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Exploration:
             if not 1e-3 <= getattr(self, name) <= 1e3:
                 raise ValueError(f"--{name.replace('_', '-')} {getattr(self, name)}: choose 0.001 to 1000")
         check_numbers(self, "soft_plies", least=0)
+        check_used(self, "noise_alpha", "noise_share")
+        check_used(self, "soft_temperature", "soft_plies")
 
     def stir(self, priors: np.ndarray, random: np.random.Generator) -> np.ndarray:
         """Priors f4 (moves,) with noise among them; their sum stays."""

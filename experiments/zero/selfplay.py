@@ -60,6 +60,7 @@ class ZeroSelfPlay:
         """Raises ValueError in words for options that make no sense."""
         self.exploration.check()
         self.ending.check()
+        self.ending.check_played_out(self)
         check_numbers(self, "seed", least=0, most=None)
         least, most = self.random_plies
         if not 0 <= least <= most:

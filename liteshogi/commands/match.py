@@ -40,7 +40,7 @@ _IN_PROCESS = (
     "played_out",
 )
 """Options that have no meaning through ShogiArena."""
-_BELONGS_TO = {"alpha": "sprt", "beta": "sprt", "played_out": "win_score"}
+_BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
 """Options that have no meaning without another one."""
 
 

@@ -219,7 +219,7 @@ def test_errors_are_one_line(arguments):
         ("relabel SAMPLE -o OUT --nodes 100", "--label static has no --nodes and no --depth: add --label search"),
         ("relabel SAMPLE -o OUT --engine-option A=b", "--engine-option: is for --label engine"),
         ("match default lite-16-4-32 -o OUT --nodes 9 --alpha 0.1", "--alpha: is for --sprt"),
-        ("match default lite-16-4-32 -o OUT --nodes 9 --played-out 1", "--played-out: is for --win-score"),
+        ("match default lite-16-4-32 -o OUT --nodes 9 --played-out 1", "--played-out 1.0: does nothing"),
         ("export default -o OUT.h --data SAMPLE", "--data: is to check ONNX on"),
         ("export default -o OUT.h --no-draw", "--no-draw: is for policy-value networks"),
         ("test default SAMPLE --precision bfloat16", "--precision bfloat16: is for policy-value networks"),

@@ -94,7 +94,7 @@ def test_about_as_many_positions_are_made_as_are_asked_for(tmp_path):
 
 
 def test_games_that_come_again_and_again_are_not_played_for_ever(tmp_path):
-    options = {**QUICK, "variety": Variety(), "random_plies": (0, 0), "played_out": 0.0}
+    options = {**QUICK, "variety": Variety(), "random_plies": (0, 0)}
     options["ending"] = Ending(max_moves=4)
     with pytest.raises(ValueError, match="there will not be 1,000 positions; ask for fewer, or for what differs more"):
         self_play(SelfPlay("default", tmp_path, 1000, workforce=Workforce(2), hash_mb=1, **options))
@@ -138,6 +138,10 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
         ({"ending": Ending(win_plies=0)}, "--win-plies 0: must be at least 1"),
         ({"ending": Ending(win_plies=3)}, "--win-plies 3: does nothing without --win-score"),
         ({"ending": Ending(draw_from=3)}, "--draw-from 3: does nothing without --draw-plies"),
+        ({"ending": Ending(), "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score or --draw-plies"),
+        ({"variety": Variety(soft_lines=3)}, "--soft-lines 3: does nothing without --soft-plies"),
+        ({"variety": Variety(soft_margin=9)}, "--soft-margin 9: does nothing without --soft-plies"),
+        ({"variety": Variety(soft_temperature=9.0)}, "--soft-temperature 9.0: does nothing without --soft-plies"),
         ({"ending": Ending(declaration=6)}, "--declaration 6: choose 0 to 5"),
     ):
         with pytest.raises(ValueError, match=words):

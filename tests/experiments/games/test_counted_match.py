@@ -363,6 +363,8 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"second_nodes": -1}, "--second-nodes -1: must be at least 0"),
         ({"second_nodes": 0}, "a move of each player needs a limit"),
         ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
+        ({"random_plies": (0, 0), "balance": 50}, "--balance 50: does nothing without --random-plies"),
+        ({"win_score": 0, "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score"),
         ({"random_plies": (1, 1), "games": 400}, "--random-plies 1 1: 85% of the openings would come again, and equal"),
         ({"parallel": 0}, "--parallel 0: must be at least 1"),
         ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),

@@ -166,6 +166,7 @@ def test_what_cannot_be_measured_is_said(options, judging):
         ({"change": ()}, f"too few for {len(PARAMETERS)}"),
         ({"change": (), "names": ("nothing",)}, "no such parameter: nothing"),
         ({"names": ("futility_margin",)}, "--change and --names"),
+        ({"reach": 2.0}, "--reach 2.0: a change says itself how far"),
         ({"change": ("futility_margin",)}, "--change futility_margin: write NAME=VALUE"),
         ({"change": ("USI_Hash=32",)}, "changes no number and no step"),
         ({"change": (*CHANGES, "skip_probcut=true")}, "--pairs 4: too few for 3"),

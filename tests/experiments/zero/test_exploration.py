@@ -48,6 +48,8 @@ def test_numbers_that_make_no_sense_are_refused() -> None:
         ({"noise_alpha": 0.0}, "--noise-alpha 0.0"),
         ({"soft_temperature": 0.0}, "--soft-temperature 0.0"),
         ({"soft_plies": -1}, "--soft-plies -1"),
+        ({"soft_plies": 0, "soft_temperature": 2.0}, "--soft-temperature 2.0: does nothing without --soft-plies"),
+        ({"noise_share": 0.0, "noise_alpha": 0.3}, "--noise-alpha 0.3: does nothing without --noise-share"),
     ):
         with pytest.raises(ValueError, match=words):
             Exploration(**wrong).check()  # type: ignore[arg-type]
