@@ -17,7 +17,7 @@ from experiments.judge import judge
 SCRIPT = """#!{python} -SE
 import json, sys, time
 book = json.load(open(__file__ + ".json"))
-position = ""
+position, knows = "", ""
 for line in sys.stdin:
     word, _, rest = line.strip().partition(" ")
     if word == "usi":
@@ -26,12 +26,15 @@ for line in sys.stdin:
         print("usiok", flush=True)
     elif word == "isready":
         print("readyok", flush=True)
+    elif word == "usinewgame":
+        knows = ""
     elif word == "bench":
         print(book.get("bench", ""))
     elif word == "position":
         position = rest
     elif word == "go":
-        print(f"{position} go {rest}", file=open(__file__ + ".diary", "a"))
+        print(f"{position} go {rest}{knows}", file=open(__file__ + ".diary", "a"))
+        knows = ", knowing more"
         time.sleep(book.get("seconds", 0))
         move, score = book.get(position, book["else"])
         if score is not None:
@@ -44,7 +47,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Scripted:
-    """The engine; `asked` tells what it was asked to search."""
+    """The engine; `asked` tells what it was asked to search, and where it had searched before in the same game."""
 
     program: Path
 

@@ -24,11 +24,12 @@ from experiments.judge.effects import (
 )
 from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
+from experiments.judge.losses import CLIP
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.parameters import as_text
 from search.alphabeta.bench import SIGNATURE
-from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, SHORT, parameters_for
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, PROBCUT, SHORT, make_numbers, parameters_for
 from search.engine import Analysis
 from search.score import MAX_EVALUATION, win_rate
 
@@ -148,8 +149,8 @@ def test_pairs_of_a_position_are_alike():
 def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_nodes(
     scripted, positions, tmp_path, monkeypatch
 ):
-    behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -250), ("1g1f", 100))}
-    scripted.answer({LINES[1]: ["9g9f", "cp 300"], **behind})
+    behind = {f"{LINES[1]} {move}": ["x", f"cp {score}"] for move, score in (("9g9f", -2500), ("1g1f", 100))}
+    scripted.answer({LINES[1]: ["9g9f", "cp 3000"], **behind})
     judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
     player = read_player("default", ("skip_probcut=true",), NODES, 0, "--option").by_alphabeta
     design = Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)
@@ -159,7 +160,7 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
 
     def search(self, position, parameters, nodes):
         asked.append((parameters, nodes))
-        return Analysis("1g1f", 0), 4.0
+        return Analysis("1g1f", -4000), 4.0
 
     monkeypatch.setattr(EffectWorker, "_search", search)
     made = [worker.run((1, number)).counts for number in (0, 3)]
@@ -167,19 +168,21 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     for counts in made:
         for side in SIDES:
             told = [counts[f"{name} {side}"] for name in (*MEASURES, TIME)]
-            assert told == pytest.approx([win_rate(300) - 0.5, 1, win_rate(250) - win_rate(-100), 2], abs=1e-6)
+            won, lost = win_rate(CLIP), win_rate(-CLIP)  # as far as scores are looked at
+            assert told == pytest.approx([won - lost, 1, won - win_rate(-100), 2], abs=1e-6)
     signs = design.signs(1, 3)
     assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
     assert asked[0][0] == asked[1][0] == {one.name: one.default for one in parameters_for(NODES)}
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
-def test_a_draw_is_worth_to_a_search_what_its_options_say(scripted, tmp_path):
+def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(scripted, tmp_path):
     judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
     player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "--option").by_alphabeta
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
     again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
-    assert worker._search(again, {}, 200)[0].score == MAX_EVALUATION
+    assert worker._search(again, {"futility_margin": 300}, 200)[0].score == MAX_EVALUATION
+    assert worker._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
 
 
 def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, monkeypatch):

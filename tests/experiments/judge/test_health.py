@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import cshogi
+import numpy as np
 import pytest
 
-from experiments.judge.choosers import read_judged
+from experiments.judge.choosers import OwnChooser, read_judged
 from experiments.judge.game_position import GamePosition
-from experiments.judge.health import HealthOptions, HealthTask, _again, _quiet, _steps, examine
-from experiments.judge.selection import position_at, read_recorded
+from experiments.judge.health import LATE, HealthOptions, HealthTask, _again, _by_nodes, _late, _quiet, _steps, examine
+from experiments.judge.losses import CLIP
+from experiments.judge.selection import LEAD, position_at, read_recorded
 from liteshogi.commands.judge.health import as_text
 from search.alphabeta.parameters import STEPS
 from search.rules.sfen import get_sfen
@@ -34,8 +37,9 @@ def test_a_long_search_agrees_with_itself():
 
 
 def test_quiet_positions_are_quiet():
-    found = [(game, one) for game in read_recorded(SAMPLE) if (one := _quiet(game, OPTIONS)) is not None]
+    found = [(game, one) for game in islice(read_recorded(SAMPLE), 60) if (one := _quiet(game, OPTIONS)) is not None]
     assert len(found) > 8
+    assert [game.number for game, _ in found] == sorted({game.number for game, _ in found})
     for game, (position, score) in found:
         board = cshogi.Board(get_sfen(position.set_up()))
         ply = next(ply for ply in range(len(game.moves)) if position_at(game, ply) == position)
@@ -43,8 +47,34 @@ def test_quiet_positions_are_quiet():
         assert not board.is_check()
         assert 0 < abs(score) <= OPTIONS.balance
         assert score == game.scores[ply]
+        assert ply >= LEAD
         assert not cshogi.move_is_promotion(move)
         assert cshogi.move_is_drop(move) or board.piece(cshogi.move_to(move)) == cshogi.NONE
+
+
+def test_late_positions_are_near_a_game_s_end():
+    game = next(read_recorded(SAMPLE))
+    end = len(game.moves)
+    late = [position_at(game, ply) for ply in range(end - LATE, end)]
+    drawn: list[list[int]] = []
+    for seed in (1, 2):
+        taken = [_late(replace(game, number=number), replace(OPTIONS, seed=seed)) for number in range(99)]
+        drawn.append([late.index(one[0]) for one in taken if one is not None])
+    assert drawn[0] != drawn[1]
+    assert {min(drawn[0]), max(drawn[0])} == {0, LATE - 1}
+    assert _late(replace(game, moves=game.moves[:LEAD]), OPTIONS) is None
+    quiet = [_quiet(game, replace(OPTIONS, seed=seed)) for seed in range(5)]
+    assert len({one[0].text for one in quiet if one is not None}) > 1
+
+
+def test_figures_of_scores_are_those_of_their_formulas():
+    found = [[[40, "a"], [9000, "b"]], [[0, "a"], [-100, "a"]], [[-20, "c"], [-100, "c"]]]
+    made = [{"long_move": move} for move in "bac"]
+    short, long = _by_nodes((10, 20), found, made, np.array([100.0, -60.0, -120.0]))
+    assert (short["mean"], long["mean"]) == (6.7, round((CLIP - 200) / 3, 1))
+    assert (short["positive"], short["sign_accuracy"], short["as_long"]) == (0.3333, 0.6667, 0.6667)
+    assert (long["positive"], long["sign_accuracy"], long["as_long"]) == (0.3333, 0.6667, 1.0)
+    assert short["rmse"] == round(((60**2 + 60**2 + 100**2) / 3) ** 0.5, 1)
 
 
 def test_each_step_is_left_out_and_other_engines_are_examined(opponent):
@@ -68,17 +98,33 @@ def test_a_mate_is_searched_again_and_afresh():
     assert is_mate(row["first"])
 
 
+def test_a_position_is_searched_again_with_its_table_and_a_mate_afresh_for_long(monkeypatch):
+    position, told = GamePosition.parse("startpos"), []
+    search, forget = OwnChooser.search, OwnChooser.forget
+
+    def searched(self, position, nodes):
+        told.append(nodes)
+        return replace(search(self, position, nodes), score=MATE - 3)
+
+    monkeypatch.setattr(OwnChooser, "search", searched)
+    monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: told.append("forgets") or forget(self, variant))
+    HealthTask(read_judged("default", (), 9, False), (5, 9), 20).open()._search_again(position)
+    assert told == ["forgets", 9, 9, "forgets", 20]
+
+
 def test_what_is_not_kept_is_counted_and_named():
     rows = [
         {"position": "a", "first": MATE - 5, "again": MATE - 5, "afresh": MATE - 3, "move": "x", "again_move": "x"},
         {"position": "b", "first": 5 - MATE, "again": 7 - MATE, "afresh": 40, "move": "x", "again_move": "x"},
         {"position": "c", "first": 0, "again": 0, "afresh": 0, "move": "x", "again_move": "x"},
-        {"position": "d", "first": 90, "again": 70, "afresh": 90, "move": "x", "again_move": "y"},
+        {"position": "d", "first": CLIP - 20, "again": 9000, "afresh": 90, "move": "x", "again_move": "y"},
+        {"position": "e", "first": 0, "again": 30, "afresh": 0, "move": "x", "again_move": "x"},
+        {"position": "f", "first": MATE - 5, "again": 9 - MATE, "afresh": MATE - 5, "move": "x", "again_move": "x"},
     ]
     found = _again(rows)
-    assert (found["mates"], found["mates_kept"], found["mates_not_longer"], found["mates_found_afresh"]) == (2, 2, 1, 1)
-    assert [row["position"] for row in found["lost"]] == ["b"]
-    assert (found["draws"], found["draws_kept"], found["others"], found["moves_kept"]) == (1, 1, 1, 0)
+    assert (found["mates"], found["mates_kept"], found["mates_not_longer"], found["mates_found_afresh"]) == (3, 2, 1, 2)
+    assert [row["position"] for row in found["lost"]] == ["b", "f"]
+    assert (found["draws"], found["draws_kept"], found["others"], found["moves_kept"]) == (2, 1, 1, 0)
     assert found["change"] == (20.0, 0.0)
 
 
@@ -87,6 +133,7 @@ def test_steps_are_told_as_far_as_half_of_the_searches_come():
     found = _steps(traces)
     assert [(row["to_depth"], row["mean"], row["size"]) for row in found] == [(4, 40.0, 40.0), (5, -25.0, 25.0)]
     assert _steps([trace[2:] for trace in traces]) == found
+    assert _steps([[(3, CLIP - 10), (4, 9000)]])[0]["mean"] == 10
     assert not _steps([trace[:3] + trace[4:] for trace in traces])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import cshogi
 import pytest
 
+from experiments.arena.searcher import Searcher
+from experiments.factory.jobs import Stopped
 from experiments.judge.choosers import read_judged
 from experiments.judge.effects import EffectOptions
 from experiments.judge.game_effects import GameEffectOptions
@@ -49,6 +51,7 @@ def test_a_mated_mover_is_told_without_the_judge(scripted, tmp_path):
     assert board.is_game_over()
     seat = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open().seat()
     assert seat.ask(GamePosition.parse(MATED)) == Opinion("resign", -MATE)
+    assert [seat.value(GamePosition("startpos"), move) for move in ("resign", "win")] == [(-MATE, ""), (MATE, "")]
     assert scripted.asked() == []
 
 
@@ -58,6 +61,17 @@ def test_another_judge_does_not_write_into_a_ledger(scripted, tmp_path):
     another = Judging(judge=scripted.command, judge_option=("Style=wild",), ledger=judging.ledger)
     with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(options"):
         another.open()
+    with pytest.raises(ValueError, match=r"ledger.jsonl: holds the answers of another judge \(arguments"):
+        Judging(judge=f"{scripted.command} --wild", ledger=judging.ledger).open()
+
+
+def test_an_answer_that_was_cut_is_none(scripted, tmp_path, monkeypatch):
+    judge = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl").open()
+    seat, search = judge.seat(), Searcher.search
+    monkeypatch.setattr(Searcher, "search", lambda self, *asked: seat.stop() or search(self, *asked))
+    with pytest.raises(Stopped):
+        seat.ask(GamePosition("startpos"))
+    assert len(judge.ledger) == 0
 
 
 def test_another_network_in_its_folder_is_another_judge(scripted, tmp_path):
@@ -96,9 +110,10 @@ def test_a_ledger_drops_a_line_that_a_crash_has_cut(tmp_path):
     path.write_bytes(whole + b'{"position":"sfen')
     ledger = Ledger(path, {"name": "x"})
     assert (len(ledger), ledger.find("startpos", 5), path.read_bytes()) == (1, opinion, whole)
-    ledger.enter("startpos", 6, opinion)
+    for _ in range(2):
+        ledger.enter("startpos", 6, opinion)
     del ledger
-    assert len(Ledger(path, {"name": "x"})) == 2
+    assert len(Ledger(path, {"name": "x"})) == len(path.read_bytes().splitlines()) - 1 == 2
     path.write_bytes(whole + b'{"position":"sfen"}\n')
     with pytest.raises(ValueError, match=r"ledger.jsonl line 3: no judge's answer"):
         Ledger(path, {"name": "x"})
@@ -121,7 +136,8 @@ def test_a_ledger_is_one_runs_at_a_time(tmp_path):
 
 def test_positions_come_with_the_turns_before_them(tmp_path):
     path = tmp_path / "positions.sfen"
-    path.write_text(f"# two\nstartpos moves 7g7f 3c3d 2g2f 8c8d 2f2e\n{cshogi.Board().sfen()}\n")
+    line = "startpos moves 7g7f 3c3d 2g2f 8c8d 2f2e"
+    path.write_text(f"# two\n{line}\n{line}\n{cshogi.Board().sfen()}\n")
     first, second = read_positions(path)
     assert [before.moves for before in first.own_turns_before(4)] == [("7g7f",), ("7g7f", "3c3d", "2g2f")]
     assert [before.moves for before in first.own_turns_before(1)] == [("7g7f", "3c3d", "2g2f")]

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.games.options import read_player
@@ -16,7 +17,7 @@ from experiments.games.player import Player
 from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judging
-from experiments.judge.losses import CLIP, LossOptions, measure_losses
+from experiments.judge.losses import CLIP, LossOptions, _figures, measure_losses
 from lite.datasets.provenance import digests_of, program
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine
@@ -43,28 +44,47 @@ def test_a_loss_is_what_the_judge_sees_behind_both_moves(scripted, opponent, pos
             f"{first} 2g2f": ["x", "cp 120"],
             second: ["2f2e", "cp 50"],
             f"{second} 2f2e": ["x", "cp 10"],
-            f"{second} 2g2f": ["x", "cp 0"],
+            f"{second} 2h3h": ["x", "cp 20"],
             third: ["2f2e", "mate 9"],
             f"{third} 2f2e": ["x", "mate -8"],
             f"{third} 5f5e": ["x", "cp -2500"],
         }
     )
-    opponent.answer({first: ["2g2f", "cp 0"], second: ["2f2e", "cp 0"], "else": ["5f5e", "cp 0"]})
+    opponent.answer({first: ["2g2f", "cp 0"], second: ["2h3h", "cp 0"], "else": ["5f5e", "cp 0"]})
     judging = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl", workers=2)
     report = measure_losses(LossOptions(opponent.command, positions, nodes=3), judging)
-    assert [row["losses"] for row in report["positions"]] == [[150], [0], [0]]
+    assert [row["losses"] for row in report["positions"]] == [[150], [10], [0]]
     assert report["positions"][2]["best"] > CLIP
     variant = report["variants"][0]
-    assert (variant["loss"], variant["error"], variant["over_100"], variant["over_200"]) == (50.0, 50.0, 0.3333, 0.0)
-    assert variant["as_judge"] == 0.3333
-    assert [row["position"] for row in report["worst"]] == [first]
-    assert "50.0 +- 50.0" in as_text(report)
-    assert report["files"].items() >= digests_of([positions]).items()
+    assert (variant["loss"], variant["error"], variant["over_100"], variant["over_200"]) == (53.3, 48.4, 0.3333, 0.0)
+    assert variant["as_judge"] == 0.0
+    assert [row["position"] for row in report["worst"]] == [first, second]
+    assert "53.3 +- 48.4" in as_text(report)
+    assert report["files"] == digests_of([positions, scripted.program, opponent.program])
     assert report["made_by"] == program()
     asked = scripted.asked()
-    assert len(asked) == 8  # three roots, three best moves, two others
+    assert len(asked) == 9  # three roots, three best moves, three others
     assert measure_losses(LossOptions(opponent.command, positions, nodes=3), judging) == report
     assert scripted.asked() == asked
+    assert not any("knowing more" in line for line in asked + opponent.asked())
+    before = len(opponent.asked())
+    measure_losses(LossOptions(opponent.command, positions, nodes=3, earlier=1, count=1), judging)
+    assert opponent.asked()[before:] == ["startpos go nodes 3", f"{first} go nodes 3, knowing more"]
+
+
+def test_figures_are_those_of_their_formulas():
+    first, losses = np.array([0.0, 90.0, 500.0]), np.array([100.0, 200.0, 600.0])
+    assert _figures("x", losses, first, np.array([True, False, False])) == {
+        "name": "x",
+        "loss": 300.0,
+        "error": 152.8,
+        "over_100": 0.6667,
+        "over_200": 0.3333,
+        "over_400": 0.3333,
+        "as_judge": 0.3333,
+        "difference": 103.3,
+        "difference_error": 3.3,
+    }
 
 
 def test_an_engine_loses_nothing_by_its_own_word(positions, tmp_path, known_judge):
@@ -88,8 +108,8 @@ def test_what_was_met_before_is_searched_first(scripted, tmp_path):
     assert choose_in_game(engine.open(), game, 4, 2, 0).move == "8h2b+"
     assert scripted.asked() == [
         "startpos go nodes 4",
-        "startpos moves 7g7f 3c3d go nodes 4",
-        "startpos moves 7g7f 3c3d 2g2f 8c8d go nodes 4",
+        "startpos moves 7g7f 3c3d go nodes 4, knowing more",
+        "startpos moves 7g7f 3c3d 2g2f 8c8d go nodes 4, knowing more",
     ]
     player = read_player("default", (), 700, 0, "--option").player
     assert isinstance(player, Player)

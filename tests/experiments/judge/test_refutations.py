@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from experiments.judge.choosers import OwnChooser
 from experiments.judge.refutations import RefutationOptions, find_refutations, seen_from
 from liteshogi.commands.judge.refutations import as_text
 from search.alphabeta.parameters import STEPS
@@ -31,24 +32,30 @@ def test_what_is_seen_once_and_lost_again_is_not_seen(trace, nodes):
 @pytest.fixture
 def report(tmp_path):
     path = tmp_path / "report.json"
-    row = {"position": HANGING, "sfen": "x", "best": 60, "moves": ["8h5e"], "scores": [-900], "replies": ["2b5e"]}
+    row = {"position": HANGING, "sfen": "x", "best": 60, "moves": ["8h5e"], "scores": [-2500], "replies": ["2b5e"]}
     path.write_text(json.dumps({"worst": [row | {"losses": [960]}]}))
     return path
 
 
-def test_a_hanging_bishop_is_seen_at_once(report, scripted):
+def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch):
+    """The judge's score is cut at 1,500, so more than 720 is nearer to it than to the best move's 60."""
+    variants, forget = [], OwnChooser.forget
+    monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: variants.append(variant) or forget(self, variant))
     found = find_refutations(RefutationOptions("default", report, most_nodes=3000, each_step=True))
     assert found["nodes"] == [1000, 3000]
     assert len(found["variants"]) == len(STEPS) + 1
+    assert variants == list(range(len(STEPS) + 1))
+    assert found["engine"] == "default (3000 nodes)"
     assert found["variants"][0] == {"name": "as it is", "seen": [1, 1]}
     assert 0 < found["moves"][0]["seen_from"][0] < 1000
     assert "8h5e" in as_text(found)
-    scripted.answer({"else": ["2b5e", "cp 400 nodes 5"]})
+    scripted.answer({"else": ["2b5e", "cp 719 nodes 1000"]})
     other = find_refutations(RefutationOptions(scripted.command, report, most_nodes=1000))
     assert other["moves"][0]["seen_from"] == [None]
-    scripted.answer({f"{HANGING} 8h5e": ["2b5e", "cp 430 nodes 5"]})
+    scripted.answer({f"{HANGING} 8h5e": ["2b5e", "cp 720 nodes 1000"]})
     other = find_refutations(RefutationOptions(scripted.command, report, most_nodes=1000))
-    assert other["moves"][0]["seen_from"] == [5]
+    assert other["moves"][0]["seen_from"] == [1000]
+    assert other["variants"][0]["seen"] == [1]
 
 
 def test_what_is_no_report_is_told_in_words(report, tmp_path):

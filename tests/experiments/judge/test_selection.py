@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,20 @@ import cshogi
 import numpy as np
 import pytest
 
+from experiments.judge import health, selection
 from experiments.judge.game_position import read_positions
 from experiments.judge.judge import Judging
-from experiments.judge.selection import LEAD, Selection, passed, position_at, read_recorded, select_positions
+from experiments.judge.selection import (
+    LEAD,
+    TRIES,
+    Selection,
+    SelectionTask,
+    _found_in_a_row,
+    passed,
+    position_at,
+    read_recorded,
+    select_positions,
+)
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.sfen import get_sfen
 
@@ -37,6 +49,7 @@ def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
     selection = Selection(SAMPLE, tmp_path / "one.sfen", count=12)
     report = select_positions(selection, judging)
     assert report["positions"] == 12
+    assert len(scripted.asked()) < 100  # of 300 games
     select_positions(replace(selection, output=tmp_path / "two.sfen"), replace(judging, workers=1))
     select_positions(replace(selection, output=tmp_path / "three.sfen", seed=2), judging)
     one, two, three = (read_positions(tmp_path / f"{name}.sfen") for name in ("one", "two", "three"))
@@ -44,6 +57,54 @@ def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
     assert len({position.start for position in one}) == 12
     assert (tmp_path / "one.sfen").read_text() == (tmp_path / "two.sfen").read_text()
     assert all(cshogi.Board(get_sfen(position.set_up())).legal_moves.__len__() > 1 for position in one)
+    with pytest.raises(ValueError, match=r"one\.sfen: is there already"):
+        select_positions(selection, judging)
+
+
+def test_what_is_found_counts_when_all_before_it_have_come():
+    assert _found_in_a_row({0: None, 2: "x", 1: "y", 4: "z"}) == 2
+
+
+def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
+    taken: list[list[int]] = []
+    monkeypatch.setattr(selection, "read_recorded", lambda _: iter(range(9)))
+    monkeypatch.setattr(selection, "work_through", lambda _, games, *others: taken.append(list(games)) or [])
+    monkeypatch.setattr(health, "read_recorded", lambda _: iter(range(9)))
+    monkeypatch.setattr(health, "_quiet", lambda game, _: taken[-1].append(game))
+    monkeypatch.setattr(health, "_late", lambda game, _: None)
+    judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
+    for seed in (1, 2):
+        with pytest.raises(ValueError, match="none has such a position"):
+            select_positions(Selection(SAMPLE, tmp_path / "x.sfen", seed=seed), judging)
+        taken.append([])
+        with pytest.raises(ValueError, match="no quiet position"):
+            health.examine(health.HealthOptions("default", SAMPLE, seed=seed))
+    assert taken[0] != taken[2]
+    assert taken[1] != taken[3]
+    assert [sorted(games) for games in taken] == [list(range(9))] * 4
+
+
+def test_a_position_is_taken_where_the_record_is_balanced_and_there_is_a_choice(scripted, tmp_path):
+    game = next(read_recorded(SAMPLE))  # with one legal move at ply 102
+    scripted.answer({"else": ["7g7f", "cp 0"]})
+    judge = Judging(judge=scripted.command, judge_nodes=5, ledger=tmp_path / "ledger.jsonl").open()
+    scores = np.full(len(game.moves), 601, np.int16)
+
+    def found(*balanced: int, **changes: int):
+        here = scores.copy()
+        here[list(balanced)] = -600
+        task = SelectionTask(replace(Selection(SAMPLE, tmp_path / "x.sfen", from_ply=30), **changes), judge)
+        return json.loads(task.open().run(replace(game, scores=here)).content)
+
+    assert found(29, 102) is None
+    assert found(29, 30, 102) == position_at(game, 30).text
+    plies = range(30, len(game.moves))
+    assert found(*plies) != found(*plies, seed=2)
+    assert found(*plies) == found(*plies)
+    scripted.answer({"else": ["7g7f", "cp 601"]})
+    before = len(scripted.asked())
+    assert found(*plies, seed=3) is None
+    assert len(scripted.asked()) == before + TRIES
 
 
 def test_what_the_judge_finds_decided_is_not_taken(scripted, tmp_path):
@@ -80,9 +141,12 @@ def test_passing_changes_nothing_but_the_turn():
         ({"count": 0}, "--count 0: must be at least 1"),
         ({"from_ply": 3}, "--from-ply 3: must be at least 16"),
         ({"games": (ROOT / "tests" / "data" / "README.md",)}, "README.md"),
+        ({"games": (Path("positions.hcpe"),)}, r"positions\.hcpe: holds positions without the moves"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path):
+def test_what_makes_no_sense_is_told_in_words(changes, words, scripted, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("positions.hcpe").write_bytes(bytes(38))
     judging = Judging(judge=scripted.command, ledger=tmp_path / "ledger.jsonl")
     with pytest.raises(ValueError, match=words):
         select_positions(replace(Selection(SAMPLE, tmp_path / "x.sfen"), **changes), judging)
