@@ -15,7 +15,7 @@ from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.metadata import parse_json
 
 NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
-"""Where it is counted what is seen."""
+"""Where it is counted what is seen; at the most nodes, too."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def find_refutations(options: RefutationOptions) -> dict[str, Any]:
     task = RefutationTask(judged)
     seen = work_through(task, jobs, len(jobs), options.workers, "searches")
     table = [seen[first : first + len(names)] for first in range(0, len(seen), len(names))]
-    nodes = [limit for limit in NODES if limit <= options.most_nodes]
+    nodes = [*(limit for limit in NODES if limit < options.most_nodes), options.most_nodes]
     counts = [
         [sum(row[variant] is not None and row[variant] <= limit for row in table) for limit in nodes]
         for variant in range(len(names))

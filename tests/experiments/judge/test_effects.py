@@ -153,7 +153,7 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     scripted.answer({LINES[1]: ["9g9f", "cp 3000"], **behind})
     judge = Judging(scripted.command, judge_nodes=9, ledger=tmp_path / "ledger.jsonl", workers=1).open()
     player = read_player("default", ("skip_probcut=true",), NODES, 0, "--option").by_alphabeta
-    design = Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)
+    design = Design(chosen_parameters(NAMES, NODES), {"razor_base": 150}, 4.0, 1)
     worker = EffectTask(player, judge, tuple(read_positions(positions)), design).open()
     assert worker._engine.steps == EVERY_STEP & ~PROBCUT
     asked = []
@@ -172,7 +172,8 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
             assert told == pytest.approx([won - lost, 1, won - win_rate(-100), 2], abs=1e-6)
     signs = design.signs(1, 3)
     assert [nodes for _, nodes in asked] == [NODES, 2 * NODES, NODES, NODES]
-    assert asked[0][0] == asked[1][0] == {one.name: one.default for one in parameters_for(NODES)}
+    still = {one.name: one.default for one in parameters_for(NODES)} | {"razor_base": 150}
+    assert asked[0][0] == asked[1][0] == still
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 

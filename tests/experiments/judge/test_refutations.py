@@ -41,11 +41,11 @@ def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch):
     """The judge's score is cut at 1,500, so more than 720 is nearer to it than to the best move's 60."""
     variants, forget = [], OwnChooser.forget
     monkeypatch.setattr(OwnChooser, "forget", lambda self, variant: variants.append(variant) or forget(self, variant))
-    found = find_refutations(RefutationOptions("default", report, most_nodes=3000, each_step=True))
-    assert found["nodes"] == [1000, 3000]
+    found = find_refutations(RefutationOptions("default", report, most_nodes=2000, each_step=True))
+    assert found["nodes"] == [1000, 2000]
     assert len(found["variants"]) == len(STEPS) + 1
     assert variants == list(range(len(STEPS) + 1))
-    assert found["engine"] == "default (3000 nodes)"
+    assert found["engine"] == "default (2000 nodes)"
     assert found["variants"][0] == {"name": "as it is", "seen": [1, 1]}
     assert 0 < found["moves"][0]["seen_from"][0] < 1000
     assert "8h5e" in as_text(found)
