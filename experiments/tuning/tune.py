@@ -144,7 +144,7 @@ def _report(options: Tuning, spsa: Spsa, chosen: Sequence[Parameter]) -> dict[st
 
 
 def chosen_parameters(names: Sequence[str], nodes: int) -> list[Parameter]:
-    """The parameters of these names, all if there are none, with their defaults in a search of so many nodes.
+    """The parameters of these names, each once, or all, with their defaults in a search of so many nodes.
 
     ValueError names one that does not exist.
     """
@@ -152,4 +152,4 @@ def chosen_parameters(names: Sequence[str], nodes: int) -> list[Parameter]:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no such parameter: {unknown[0]}; there are {', '.join(known)}")
-    return [known[name] for name in names or known]
+    return [known[name] for name in dict.fromkeys(names or known)]

@@ -27,6 +27,7 @@ def test_parameters_are_chosen_by_name():
     assert {one.name: one.default for one in short} == {
         name: SHORT[name] for name in ("razor_margin", "reduction_base")
     }
+    assert chosen_parameters(("razor_margin", "reduction_base", "razor_margin"), 5000) == short
     with pytest.raises(ValueError, match="no such parameter: speed"):
         chosen_parameters(("speed",), 0)
 
