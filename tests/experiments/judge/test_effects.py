@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -177,12 +178,15 @@ def test_the_searches_of_a_pair_are_mirrored_and_the_first_pair_has_twice_the_no
     assert [parameters for parameters, _ in asked[2:]] == [design.values(signs), design.values(-signs)]
 
 
-def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(scripted, tmp_path):
+def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(scripted, tmp_path, monkeypatch):
     judge = Judging(scripted.command, ledger=tmp_path / "ledger.jsonl").open()
     player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "--option").by_alphabeta
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
     again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
-    assert worker._search(again, {"futility_margin": 300}, 200)[0].score == MAX_EVALUATION
+    monkeypatch.setattr("experiments.judge.effects.time.thread_time", count(0.0, 2.0).__next__)
+    found, seconds_a_node = worker._search(again, {"futility_margin": 300}, 200)
+    assert found.score == MAX_EVALUATION
+    assert seconds_a_node == pytest.approx(2 / (found.nodes + 1))
     assert worker._engine.numbers.tobytes() == make_numbers({"futility_margin": 300}).tobytes()
 
 
@@ -207,6 +211,12 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     assert (tmp_path / "effects" / "ledger.jsonl").read_text().splitlines()[:9] == ledger
     with pytest.raises(ValueError, match=f"--nodes {NODES}, not 200"):
         measure_effects(replace(options, nodes=200), judging)
+    with pytest.raises(ValueError, match=r"other nets: default .*, not dense-64-16"):
+        measure_effects(replace(options, net="dense-64-16"), judging)
+    others = tmp_path / "others.sfen"
+    others.write_text("\n".join(LINES[::-1]))
+    with pytest.raises(ValueError, match=r"other sources: positions\.sfen .*, not others\.sfen"):
+        measure_effects(replace(options, positions=others), judging)
     with monkeypatch.context() as patch:
         patch.setattr("experiments.games.options.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
@@ -228,6 +238,8 @@ def test_what_cannot_be_measured_is_said(positions, judging, tmp_path):
         measure_effects(replace(options, names=("nothing",)), judging)
     with pytest.raises(ValueError, match="--rounds"):
         measure_effects(replace(options, rounds=0), judging)
+    with pytest.raises(ValueError, match=r"--reach 0\.0: must be above 0"):
+        measure_effects(replace(options, names=NAMES, rounds=2, reach=0.0), judging)
     shallow = replace(judging, judge_nodes=1)
     with pytest.raises(ValueError, match="bring the search no nearer to the judge"):
         measure_effects(replace(options, names=NAMES, rounds=2, output=tmp_path / "shallow"), shallow)

@@ -148,6 +148,12 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
     assert (options.output / "ledger.jsonl").read_text() == ledger
     with pytest.raises(ValueError, match="--plies 5, not 6"):
         measure_game_effects(replace(options, plies=6), judging)
+    with pytest.raises(ValueError, match=r"other nets: default .*, not dense-64-16"):
+        measure_game_effects(replace(options, net="dense-64-16"), judging)
+    others = tmp_path / "others.sfen"
+    others.write_text("\n".join(LINES[::-1]))
+    with pytest.raises(ValueError, match=r"other sources: openings\.sfen .*, not others\.sfen"):
+        measure_game_effects(replace(options, openings=others), judging)
     with monkeypatch.context() as patch:
         patch.setattr("experiments.games.options.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
@@ -167,6 +173,7 @@ def test_what_cannot_be_measured_is_said(options, judging):
         ({"change": (), "names": ("nothing",)}, "no such parameter: nothing"),
         ({"names": ("futility_margin",)}, "--change and --names"),
         ({"reach": 2.0}, "--reach 2.0: a change says itself how far"),
+        ({"reach": 0.0}, "--reach 0.0: must be above 0"),
         ({"change": ("futility_margin",)}, "--change futility_margin: write NAME=VALUE"),
         ({"change": ("USI_Hash=32",)}, "changes no number and no step"),
         ({"change": (*CHANGES, "skip_probcut=true")}, "--pairs 4: too few for 3"),
