@@ -68,6 +68,8 @@ def test_what_one_side_has_the_other_lacks():
             assert steps == (EVERY_STEP & ~PROBCUT if signs[2] > 0 else EVERY_STEP)
         seen.add(tuple(design.signs(pair)))
     assert len(seen) == 8
+    other = GameDesign(FACTORS, 2)
+    assert [other.signs(pair).tolist() for pair in range(9)] != [design.signs(pair).tolist() for pair in range(9)]
 
 
 def test_a_number_is_moved_as_it_is_told(options):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.factory.jobs import Stopped
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP
 from experiments.judge.match import JudgedMatch, Shares, play_judged_match
@@ -91,6 +92,10 @@ def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_p
     (task,) = tasks
     assert (dict(task.first.parameters), dict(task.second.parameters)) == ({"futility_margin": 250}, {})
     assert (task.plies, task.seed) == (7, 5)
+    worker = task.open()
+    worker.stop()
+    with pytest.raises(Stopped):
+        worker.run(0)
 
 
 def test_a_match_goes_on_where_it_ended(match, scripted, tmp_path):

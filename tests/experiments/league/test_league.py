@@ -14,7 +14,7 @@ import tyro
 
 from experiments.factory.shards import LEDGER
 from experiments.games.counted import CountedGames
-from experiments.league.in_process import meetings_of
+from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import parse_participant
 from experiments.report.verify import SAME, verify
@@ -107,6 +107,30 @@ def test_another_league_is_not_gone_on_with(league, monkeypatch):
     monkeypatch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_league(rules, [*players[:2], parse_participant(arguments[2])])
+
+
+def test_a_pair_is_played_and_counted_in_its_meeting():
+    class Pairs:
+        def __init__(self, meeting: int) -> None:
+            self.meeting = meeting
+
+        def open(self) -> Pairs:
+            return self
+
+        def run(self, round_number: int) -> tuple[int, int]:
+            return self.meeting, round_number
+
+    worker = LeagueTask(tuple(map(Pairs, range(3)))).open()  # type: ignore[arg-type]
+    assert [worker.run(number) for number in range(6)] == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]
+    table = Crosstable("abc", meetings_of(3, False), 2)
+    for number in range(6):
+        winner = "losses" if number % 3 == 1 else "wins"  # a beats b, c beats a, b beats c; c once more than it loses
+        counts = {f"{winner} as black": 1, f"{winner} as white": 1}
+        table.see(number, {"draws as black": 1, "wins as white": 1} if number == 5 else counts)
+    assert [(one.first, one.second, one.points) for one in table.meetings()] == [(0, 1, 4), (0, 2, 0), (1, 2, 3.5)]
+    games, words = table.measure()
+    assert games == 12
+    assert words.startswith("12 of 12 games, c leads with +")
 
 
 def test_a_gauntlet_is_the_first_against_all_others():
