@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 import tyro
 
+from experiments.arena.results import Result
+from experiments.arena.tournament import UsiGames
 from experiments.factory.shards import LEDGER
 from experiments.games.counted import CountedGames
 from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
-from experiments.league.league import PICTURE, play_league
+from experiments.league.league import PICTURE, STANDINGS, play_league
 from experiments.league.participant import parse_participant
 from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
@@ -57,6 +59,7 @@ def test_every_two_have_met_and_the_table_adds_up(league):
     assert all(one["games"] == 2 * sum(one["pentanomial"]) == 2 * PAIRS for one in report["meetings"])
     assert sum(row["points"] for row in report["players"]) == report["games"] == 6 * PAIRS
     assert sum(row["elo"] for row in report["players"]) == pytest.approx(0, abs=1e-6)
+    assert json.loads((folder / STANDINGS).read_text())["names"] == ["material", "default", "wide$x_$"]
     assert (folder / PICTURE).read_bytes()[:4] == b"\x89PNG"
     checks = {Path(one["file"]).name: one["state"] for one in verify((folder,))}
     assert checks == {"material.safetensors": SAME, "default": SAME, "shard_00000.hcpe3": SAME}
@@ -131,6 +134,25 @@ def test_a_pair_is_played_and_counted_in_its_meeting():
     games, words = table.measure()
     assert games == 12
     assert words.startswith("12 of 12 games, c leads with +")
+
+
+def test_games_through_shogiarena_are_counted_for_every_meeting(tmp_path, monkeypatch):
+    asked: list[object] = []
+
+    def play(rules, players, call, total, gauntlet):
+        asked.extend((total, gauntlet))
+        ends = (("a", "first", "second", 1.0), ("a", "first", "second", 0.5), ("b", "second", "player3", None))
+        ends += (("c", "second", "player3", 0.0),)
+        return list(call([])), [Result(pair, points, "", (one, other)) for pair, one, other, points in ends], ["late"]
+
+    monkeypatch.setattr("experiments.league.league.play_engines", play)
+    monkeypatch.setattr("experiments.league.league.draw_ratings", lambda *_: None)
+    players = [parse_participant(name) for name in ("x", "y", "z")]
+    report = play_league(UsiGames(games=4, output=tmp_path), players)
+    assert asked == [12, False]
+    told = [[one[what] for what in ("first", "second", "wins", "draws", "losses")] for one in report["meetings"]]
+    assert told == [["x", "y", 1, 1, 0], ["y", "z", 0, 0, 1]]
+    assert report["remarks"][-1] == "late"
 
 
 def test_a_gauntlet_is_the_first_against_all_others():

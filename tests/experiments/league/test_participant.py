@@ -17,7 +17,13 @@ from experiments.league.participant import Participant, parse_participant, uniqu
         ("default razor_margin=300", "", "default", ("razor_margin=300",), "default razor_margin=300"),
         ("a=default razor_margin=300 USI_Hash=4", "a", "default", ("razor_margin=300", "USI_Hash=4"), "a"),
         ("first-default=/n/old.safetensors", "first-default", "/n/old.safetensors", (), "first-default"),
-        ("/e/YaneuraOu EvalDir='/my nets' Threads=1", "", "/e/YaneuraOu", ("EvalDir=/my nets", "Threads=1"), None),
+        (
+            "/e/YaneuraOu EvalDir='/n/my nets' Threads=1",
+            "",
+            "/e/YaneuraOu",
+            ("EvalDir=/n/my nets", "Threads=1"),
+            "YaneuraOu EvalDir=my nets Threads=1",
+        ),
         (
             "yo=/e/YaneuraOu\nBookFile=no_book\nThreads=1\n",
             "yo",
@@ -33,7 +39,7 @@ from experiments.league.participant import Participant, parse_participant, uniqu
 def test_a_player_is_a_name_a_command_and_options(text, label, command, options, name):
     found = parse_participant(text)
     assert (found.label, found.command, found.options) == (label, command, options)
-    assert name is None or found.name == name
+    assert found.name == name
 
 
 def test_a_file_is_what_it_is_called(tmp_path, monkeypatch):

@@ -20,8 +20,9 @@ from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
-from experiments.report.comparisons import comparison_section, recipe_section
+from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
 from experiments.report.games import _player, is_timed_match, match_section
+from experiments.report.judgements import BOARDS, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table, command_of
@@ -160,7 +161,10 @@ def test_a_sweep_has_a_front_of_each_machine(sweep: Path) -> None:
     assert [row["Elo"] for row in section.charts[3].spec["data"]["values"]] == [100]
     grown = section.charts[4].spec["data"]["values"]
     assert [row["million positions seen"] for row in grown] == [0.032, 0.064, 0.064, 0.096, 0.128]
-    assert [row["change"] for row in section.charts[5].spec["data"]["values"]] == ["seed 0 to 1"]
+    (effect,) = section.charts[5].spec["data"]["values"]
+    assert (effect["change"], effect["ns more"], effect["difference of d1-RMSE"]) == ("seed 0 to 1", 10, 0.01)
+    told = min(section.charts[1].spec["data"]["values"], key=lambda row: row["multiply-adds"])
+    assert (told["accuracy, %"], told["kilobytes"], told["nodes/s"], told["multiply-adds"]) == (63.2, 1, 1000, 256)
     assert [table.title for table in section.tables] == [
         "mine: the best net for so many nanoseconds",
         "mine: all nets",
@@ -209,6 +213,39 @@ def test_a_recipes_nets_tell_the_commands_that_train_them() -> None:
     dense = "--width 64 --perspectives 2 --hidden 16 --epochs 3 --lambda 1 --mirror --seed"
     assert f"liteshogi train dense played-2M.hcpe {dense} 0" in told
     assert any(command.endswith("--init-from 'nets/tree, both-0'") for command in told)
+
+
+def test_a_recipes_charts_show_what_was_measured() -> None:
+    charts = {
+        chart.title: chart for chart in recipe_section({"r": DOCS / "recipe", "v": DOCS / "recipe" / "volume"}).charts
+    }
+    mixed = charts["r, results: d1-RMSE over the share of the result"].spec["data"]["values"]
+    assert sorted(row[SHARE] for row in mixed) == [0, 0, 10, 10, 25, 25, 50, 50]  # one net of each share and scores
+    assert all(50 < row["accuracy, %"] < 100 for row in mixed)
+    cost = charts["v: Elo over the cost of training"].spec
+    rows, front = cost["data"]["values"], cost["layer"][0]["data"]["values"]
+    assert all(row["Elo from"] <= row["Elo"] <= row["Elo to"] for row in rows)
+    assert max(rows, key=lambda row: row["Elo"]) in front
+
+
+def test_a_comparison_shows_what_was_measured() -> None:
+    report = json.loads((DOCS / "compare" / "nets.json").read_text())
+    cost, curves, *_ = (chart.spec for chart in comparison_section({"n": report}).charts)
+    rows, front = cost["data"]["values"], cost["layer"][0]["data"]["values"]
+    assert [row[COST] for row in rows] == pytest.approx([row["evaluation_us"] for row in report["rows"]], rel=1e-4)
+    assert [row["variant"] for row in front] == ["lite-16-4-32", "resnet-5x64"]
+    assert [row["epoch"] for row in curves["data"]["values"][:2]] == [1, 2]
+    assert curves["data"]["values"][0][ACCURACY] == pytest.approx(
+        100 * report["rows"][0]["log"][0][0]["accuracy"], rel=1e-4
+    )
+
+
+def test_a_judgement_tells_losses_and_shows_the_worst_moves(judgement: Path) -> None:
+    report = json.loads(judgement.read_text())
+    section = judgement_section({"mine": report | {"worst": report["worst"] * (BOARDS + 1)}})
+    assert section.tables[0].lines == [["mine", "mine, as it is", "70.9 +- 11.0", "56.0%", "theirs, 10 nodes"]]
+    assert len(section.boards) == BOARDS
+    assert section.boards[0].words[:2] == ("mine: 6g7g is chosen (-1500)", "P*2b is the judge's (+112)")
 
 
 @pytest.mark.parametrize(("seeds", "reach"), [(1, None), (2, 12.706), (3, 4.303), (5, 2.776)])
@@ -306,18 +343,27 @@ def test_a_command_names_no_openings_that_were_not_given_and_plays_as_many_games
 
 
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
+    log, *rest = (training / "log.jsonl").read_text().splitlines()
+    early = {**json.loads(rest[-1]), "step": 1, "loss": 0.9, "accuracy": 0.5, "calibration": [], "by_ply": []}
+    (training / "log.jsonl").write_text("\n".join([log, json.dumps(early), *rest, ""]))
+    (training / "made.json").write_text(json.dumps({"made_by": [MAKER]}))
     section = training_section({"mine": training})
+    assert (section.origins[0].machine, section.origins[0].seed) == ("One CPU, avx2", "3")
+    assert section.tables[0].lines[0][3:5] == ["0.5000", "62.50%"]
     loss, accuracy, calibration, by_ply = section.charts
     values = loss.spec["data"]["values"]
     assert 200 < len(values) <= 300
     assert values[0]["command"] == "liteshogi train dense 'my data' --seed 3 --hidden 16 2 --mirror"
-    assert [row["accuracy, %"] for row in accuracy.spec["data"]["values"]] == [62.5]
-    assert len(calibration.spec["data"]["values"]) == 5
-    assert [row["ply"] for row in by_ply.spec["data"]["values"]] == ["0-19"]
+    assert [row["accuracy, %"] for row in accuracy.spec["data"]["values"]] == [50, 62.5]
+    assert [(row["predicted"], row["actual"]) for row in calibration.spec["data"]["values"]][1:3] == [
+        (0.25, 0.2),
+        (0.5, 0.4),
+    ]
+    assert [(row["ply"], row["accuracy, %"]) for row in by_ply.spec["data"]["values"]] == [("0-19", 50)]
     assert isinstance(section.tables[0], Table)
     assert section.tables[0].lines[0][:3] == ["mine", "dense", "1,000"]
-    assert _command({"kind": "dense", "init-from": '/データ/a "b".safetensors'}) == (
-        """liteshogi train dense --init-from '/データ/a "b".safetensors'"""
+    assert _command({"kind": "dense", "quiet": False, "init-from": '/データ/a "b".safetensors'}) == (
+        """liteshogi train dense --no-quiet --init-from '/データ/a "b".safetensors'"""
     )
 
 
