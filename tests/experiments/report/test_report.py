@@ -21,9 +21,10 @@ from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
-from experiments.report.games import _player, is_timed_match, match_section
+from experiments.report.games import _limits, _player, is_timed_match, match_section
 from experiments.report.judgements import BOARDS, judgement_section
 from experiments.report.leagues import is_league, league_section
+from experiments.report.loops import loop_section
 from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table, command_of
 from experiments.report.sweeps import sweep_section
@@ -275,7 +276,42 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     section = league_section({"mine": league})
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second", "third"]
     assert int(section.tables[0].lines[0][5].rstrip("%")) > 50  # the strongest is likely to be so
-    assert section.tables[1].lines[0][:3] == ["first", "second", "20 - 0 - 0"]
+    assert section.tables[0].lines[1][3:5] == ["20", "40"]
+    assert section.tables[1].lines[0][:4] == ["first", "second", "20 - 0 - 0", "100%"]
+    for row in section.charts[0].spec["data"]["values"]:
+        assert row["Elo to"] - row["Elo"] == pytest.approx(row["Elo"] - row["Elo from"], abs=0.1)
+    begun, *_ = (league / "ledger.jsonl").read_text().splitlines(keepends=True)
+    (league / "ledger.jsonl").write_text(begun)
+    section = league_section({"mine": league})
+    assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second"]
+    assert len(section.tables[0].lines) == 3  # of whom one has no game
+
+
+def test_a_gauntlets_pairs_are_those_of_its_first_player(league: Path) -> None:
+    description = json.loads((league / "description.json").read_text())
+    description["options"]["gauntlet"] = True
+    (league / "description.json").write_text(json.dumps(description))
+    lines = league_section({"mine": league}).tables[1].lines
+    assert [line[:3] for line in lines] == [["a", "b", "30 - 0 - 0"], ["a", "c", "30 - 0 - 0"]]
+
+
+def test_a_loop_shows_each_generation(loop: Path) -> None:
+    charts = {chart.title: chart.spec["data"]["values"] for chart in loop_section({"l": loop}).charts}
+    assert set(charts) == {
+        "Elo of each candidate over the best so far",  # and none against an opponent, of whom it is not known
+        "held-out loss by generation",
+        "d1-RMSE by generation",
+    }
+    (gate,) = charts["Elo of each candidate over the best so far"]
+    assert (gate["gate"], gate["outcome"], gate["Elo"]) == ("l: 1 over 0", "the new best", 70.4)
+    assert [(row["generation"], row["held-out loss"]) for row in charts["held-out loss by generation"]] == [(1, 0.6)]
+    assert [(row["generation"], row["d1-RMSE"]) for row in charts["d1-RMSE by generation"]] == [(0, 0.3), (1, 0.2)]
+
+
+def test_the_clock_of_a_match_is_told_by_its_options() -> None:
+    control = {"time_ms": 60_000, "increment_ms": 500, "byoyomi_ms": 0, "node_limit": None, "depth_limit": 9}
+    assert _limits(control) == "--time 60000 --increment 500 --depth 9"  # type: ignore[arg-type]
+    assert _limits({"byoyomi_ms": 100, "node_limit": 7}) == "--byoyomi 100 --nodes 7"
 
 
 @pytest.mark.parametrize(
