@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import cshogi
 import numpy as np
 import pytest
 
-from experiments.factory.expand import Mixture
+from experiments.factory.description import Description
+from experiments.factory.expand import (
+    LEAF,
+    PLAYED,
+    RANDOM,
+    SETTLED,
+    TREE_MAIN,
+    TREE_QUIESCENCE,
+    ExpandJob,
+    ExpandTask,
+    ExpandWorker,
+    Mixture,
+    _movers_result,
+)
 from experiments.factory.expansion import Expansion, Labelling, Relabelling, expand, relabel
+from experiments.factory.labels import NetworkLabels, blend_results
 from experiments.factory.seen import code_hashes
-from experiments.factory.study import STATIC, Studio
+from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
 from experiments.factory.summary import as_text
 from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.workforce import Workforce
@@ -24,6 +40,8 @@ from lite.datasets.stat import describe
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_GAME, NO_RESULT, hcpe_dtype
+from search.alphabeta.sampling import MAIN
+from search.alphabeta.sampling import QUIESCENCE as QUIESCENT
 from search.evaluation.network_file import load_network
 
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
@@ -98,6 +116,106 @@ def test_every_kind_is_made_labelled_and_described(source, tmp_path):
     file = RecordFile(next((tmp_path / "one").glob("*.hcpe")))
     kind = file.read_block(file.blocks[0], Refusals())["kind_of_result"]
     assert ((kind == NO_GAME) == (records["padding"][: len(kind)] == NO_RESULT)).all()
+
+
+def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
+    """By walks, searches and labels that tell what they were asked, and lead to where they began."""
+    asked: list[tuple[object, ...]] = []
+
+    def walked(codes, least, most, seed):
+        asked.append(("walk", least, most, seed))
+        return codes, np.zeros(len(codes), np.int16), np.arange(len(codes))
+
+    def sampled(codes, nodes, each, _):
+        asked.append(("tree", len(codes), nodes, each))
+        found = np.zeros(2, sample_dtype)
+        found["where"] = MAIN, QUIESCENT
+        return found
+
+    def led(codes, how, nodes=0):
+        asked.append(("leaf", how, nodes))
+        return codes[3:], np.arange(3, len(codes))
+
+    def labelled(codes):
+        return np.full(len(codes), 80, np.int16), np.zeros(len(codes), np.uint16)
+
+    monkeypatch.setattr("experiments.factory.expand.walk", walked)
+    sources, net = np.fromfile(source, hcpe_dtype)[:64], load_network("default")
+    sources["result"], sources["padding"] = np.arange(64) % 3, 0
+    mixture = Mixture(0.5, 0.7, 3, tree=1.0, tree_nodes=300, tree_each=16, leaf=0.3, leaf_nodes=60, settled=0.4)
+    task = ExpandTask(mixture, NetworkLabels(net), net, 0.0, 600.0, 1, distinct=False)
+
+    def worker_of(task: ExpandTask) -> ExpandWorker:
+        worker = task.open()
+        forget = {"forget": lambda: asked.append(("forgets",))}
+        worker._studio = SimpleNamespace(samples=sampled, leaves=led, **forget)  # type: ignore[assignment]
+        worker._labeller = SimpleNamespace(label=labelled, **forget)
+        return worker
+
+    worker = worker_of(task)
+    made = {int(np.max(kinds)): (codes, kinds, places) for codes, kinds, places in worker._made(
+        ExpandJob(0, 0, sources), np.random.default_rng(1)
+    )}  # fmt: skip
+    assert made.pop(TREE_QUIESCENCE)[1].tolist() == [TREE_MAIN, TREE_QUIESCENCE]
+    assert set(made) == {PLAYED, RANDOM, LEAF, SETTLED}
+    for codes, _, places in made.values():
+        assert (sources["hcp"][places] == codes).all()
+        assert 0 < len(codes) < 64
+    told = [one[:3] if one[0] == "walk" else one for one in asked]
+    (tree,) = (one for one in told if one[0] == "tree")
+    assert 0 < int(tree[1]) < 16  # 64 of 16 each
+    assert told == [
+        ("walk", 1, 3),
+        ("tree", tree[1], 300, 16),
+        ("leaf", SEARCH, 60),
+        ("walk", 0, 3),
+        ("leaf", QUIESCENCE, 0),
+    ]
+    asked.clear()
+    records = np.frombuffer(worker.run(ExpandJob(0, 0, sources)).content, hcpe_dtype)
+    played = records["padding"] != NO_RESULT
+    of = {source["hcp"].tobytes(): source for source in sources}
+    for record in records[played]:
+        recorded = of[record["hcp"].tobytes()]
+        assert (record["move"], record["result"]) == (recorded["move"], recorded["result"])
+    assert not records["move"][~played].any()
+    assert asked[:2] == [("forgets",), ("forgets",)]
+    seeds = [one[3] for one in asked if one[0] == "walk"]
+    for other, job in ((replace(task, seed=2), 0), (task, 1), (task, 0)):
+        asked.clear()
+        again = np.frombuffer(worker_of(other).run(ExpandJob(job, 1, sources)).content, hcpe_dtype)
+        assert (again["padding"] == NO_RESULT).all()  # what was recorded is made once
+        seeds += [one[3] for one in asked if one[0] == "walk"]
+    assert len(set(seeds)) == 8
+    mixed = replace(task, mixture=Mixture(1.0, 0.0), result_share=0.5, cp_per_logit=100.0)
+    records = np.frombuffer(worker_of(mixed).run(ExpandJob(0, 0, sources)).content, hcpe_dtype)
+    assert records["score"].tolist() == blend_results(labelled(sources)[0], _movers_result(sources), 0.5, 100).tolist()
+
+
+def test_a_result_is_the_movers():
+    sources = np.zeros(6, hcpe_dtype)
+    sources["result"], sources["hcp"][:, 0] = [0, 1, 2] * 2, [0, 0, 0, 1, 1, 1]
+    assert _movers_result(sources).tolist() == [0.5, 1, 0, 0.5, 0, 1]
+
+
+def test_what_decides_what_is_made_reaches_it(source, tmp_path, monkeypatch):
+    made: list[tuple[object, ...]] = []
+    monkeypatch.setattr("experiments.factory.expansion.produce", lambda *given, **_: made.append(given) or {})
+    labels = Labelling("search", "lite-16-4-32", depth=3, result_share=0.3, cp_per_logit=500.0)
+    expand(Expansion((source,), tmp_path, labels, 7, mixture=MIXTURE, searched="dense-64-16"))
+    description, task = made[0][1:3]
+    assert isinstance(description, Description)
+    assert isinstance(task, ExpandTask)
+    assert (task.mixture, task.seed, task.result_share, task.cp_per_logit) == (MIXTURE, 7, 0.3, 500)
+    assert isinstance(task.labels, NetworkLabels)
+    assert (task.labels.label, task.labels.nodes, task.labels.depth) == ("search", 0, 3)
+    assert np.array_equal(task.labels.network.rows, load_network("lite-16-4-32").rows)
+    assert np.array_equal(task.searched.rows, load_network("dense-64-16").rows)
+    roles = [(net["role"], net["name"]) for net in description._fixed["nets"]]
+    assert roles == [("labels", "lite-16-4-32"), ("searched", "dense-64-16")]
+    assert set(description._fixed["options"]) == {"labels", "seed", "mixture"}
+    asked = Labelling("engine", nodes=2, depth=3, engine="e", engine_option=("A=b",)).source()
+    assert asked == EngineLabels("e", ("A=b",), 2, 3)
 
 
 def test_no_position_in_check_is_made_whoever_labels(source, tmp_path):
