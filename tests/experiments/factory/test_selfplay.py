@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import cshogi
 import numpy as np
 import pytest
 
+from experiments.factory.description import Description
 from experiments.factory.jobs import Product
 from experiments.factory.selfplay import SelfPlay, SelfPlayTask, Unmet, self_play
 from experiments.factory.workforce import Workforce
@@ -75,6 +78,48 @@ def test_another_seed_draws_other_moves():
     )
     task = SelfPlayTask(player, Openings(), Ending(max_moves=16), variety, 0.0, 1, 1)
     assert len({dataclasses.replace(task, seed=seed).open().run(0).content for seed in (1, 2, 3)}) > 1
+
+
+def test_what_decides_the_games_reaches_them_and_their_description(tmp_path, monkeypatch):
+    made: list[tuple[object, ...]] = []
+    monkeypatch.setattr("experiments.factory.selfplay.produce", lambda *given: made.append(given) or {})
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("startpos moves 7g7f\nstartpos\n")
+    options = SelfPlay(
+        "dense-64-16", tmp_path, 9, 0, 3, openings, (1, 2), Variety(3), Ending(win_score=900), 0.5, 2, 5, Workforce(1)
+    )
+    self_play(options)
+    (_, description, task, *_) = made[0]
+    assert isinstance(description, Description)
+    assert isinstance(task, SelfPlayTask)
+    assert np.array_equal(task.player.network.rows, load_network("dense-64-16").rows)
+    assert (task.player.nodes, task.player.depth, task.player.hash_mb) == (0, 3, 2)
+    assert task.openings == Openings(("startpos moves 7g7f", "startpos"), 1, 2)
+    assert (task.ending, task.variety, task.played_out) == (options.ending, options.variety, 0.5)
+    assert (task.games, task.seed) == (1, 5)  # a job of a game takes about as long as may be
+    games = [SelfPlay(nodes=nodes).games_a_job() for nodes in (1, 1000, 10**6)]
+    assert games == [200, 25, 1]
+    told = description._fixed
+    assert told["options"]["openings"] == hashlib.sha256("\n".join(task.openings.lines).encode()).hexdigest()
+    assert [(net["role"], net["name"]) for net in told["nets"]] == [("player", "dense-64-16")]
+
+
+def test_later_jobs_have_more_games_by_a_player_who_forgets(monkeypatch):
+    task = SelfPlayTask(Player(load_network("default"), 9), Openings(), Ending(), Variety(), 0.25, 3, 1)
+    worker, done = task.open(), []
+    played = SimpleNamespace(hcpe3=lambda: b"x", counts=lambda: {"games": 1})
+    worker._duel = SimpleNamespace(  # type: ignore[assignment]
+        forget=lambda: done.append("forgets"),
+        is_over=lambda _: False,
+        play=lambda _, seed, play_out: done.append(play_out) or played,
+    )
+    made = [worker.run(number) for number in (0, 7, 8, 16, 99)]
+    assert [one.counts["games"] for one in made] == [len(one.content) for one in made] == [1, 1, 2, 3, 3]
+    assert [one == "forgets" for one in done] == [one for count in (1, 1, 2, 3, 3) for one in [True] + [False] * count]
+    done.clear()
+    for number in range(16, 116):
+        worker.run(number)
+    assert 0.15 < done.count(True) / 300 < 0.35
 
 
 def test_how_figures_are_printed_decides_nothing_of_what_is_made(tmp_path):

@@ -15,13 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.arena.course import Moment
 from experiments.arena.engines import BY_SHELL
+from experiments.arena.results import Result
 from experiments.arena.strength import measure_strength
 from experiments.games.sprt import Sprt
 from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
-from experiments.report.games import _limits, _player, is_timed_match, match_section
+from experiments.report.games import MOVES, RATE, _course, _limits, _player, _read_timed, is_timed_match, match_section
 from experiments.report.judgements import BOARDS, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import loop_section
@@ -97,7 +99,12 @@ def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
         [wanted.elo, wanted.low, wanted.high], rel=1e-4
     )
     assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
-    assert section.tables[0].lines[0][3] == "24 - 4 - 12"
+    assert wanted.elo is not None
+    assert section.tables[0].lines[0][3:6] == [
+        "24 - 4 - 12",
+        f"{wanted.elo:+.0f}",
+        f"{wanted.low:+.0f} to {wanted.high:+.0f}",
+    ]
     assert (row["first"], row["against"]) == ("</script>.safetensors (5000 nodes)", "default (100 nodes)")
     assert "--nodes 5000" in row["command"]
     assert section.origins[0].machine == "One CPU, avx2"
@@ -306,6 +313,22 @@ def test_a_loop_shows_each_generation(loop: Path) -> None:
     assert (gate["gate"], gate["outcome"], gate["Elo"]) == ("l: 1 over 0", "the new best", 70.4)
     assert [(row["generation"], row["held-out loss"]) for row in charts["held-out loss by generation"]] == [(1, 0.6)]
     assert [(row["generation"], row["d1-RMSE"]) for row in charts["d1-RMSE by generation"]] == [(0, 0.3), (1, 0.2)]
+
+
+def test_a_match_through_shogiarena_tells_its_command_and_its_course(tmp_path: Path, monkeypatch: Any) -> None:
+    rules = {"rules": {"time_control": {"byoyomi_ms": 100}}, "tournament": {"seed": 5}}
+    (tmp_path / "match.yaml").write_text(json.dumps(rules))
+    for side in ("first", "second"):
+        engine = {"engine_path": f"/e/{side}", "engine_args": [], "options": {}}
+        (tmp_path / f"{side}.yaml").write_text(json.dumps(engine))
+    monkeypatch.setattr("experiments.report.games.read_results", lambda _: [Result("a", 1.0, "x")])
+    monkeypatch.setattr("experiments.report.games.read_course", lambda _: [Moment(10, "second", 0.6, 0.1, 0.25)])
+    first, second, report, origin = _read_timed("r", tmp_path)
+    assert (first, second, report["wins"], origin.seed) == ("first", "second", 1, "5")
+    assert origin.command == "liteshogi match first second --byoyomi 100"
+    (row,) = _course("r", tmp_path)
+    assert (row["seen by"], row[MOVES], row[RATE], row["games over"]) == ("r: the second", 10, 0.6, "25%")
+    assert row[f"{RATE} to"] == pytest.approx(0.6 + 0.196)
 
 
 def test_the_clock_of_a_match_is_told_by_its_options() -> None:
