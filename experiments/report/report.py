@@ -80,20 +80,20 @@ def write_report(report: Report) -> dict[str, Any]:
     names = _names([path for paths in found.values() for path in paths])
     sections = [kind.section({names[path]: path for path in found[kind]}) for kind in KINDS if kind in found]
     charts = [chart for section in sections for chart in section.charts]
-    pictures = {}
-    for number, chart in enumerate(charts if report.png else ()):
-        path = report.output.with_name(f"{report.output.stem}-{number + 1:02}.png")
+    drawn = charts if report.png else []
+    pictures = [report.output.with_name(f"{report.output.stem}-{number:02}.png") for number in range(1, len(drawn) + 1)]
+    for path in pictures:
         check_output(path, (".png",), report.overwrite)
+    for path, chart in zip(pictures, drawn, strict=True):
         write_atomically(path, draw_png(chart))
-        pictures[number] = path
     title = f"LiteShogi: {', '.join(section.title.lower() for section in sections)}"
-    page = as_page(title, sections, {number: path.name for number, path in pictures.items()})
+    page = as_page(title, sections, {number: path.name for number, path in enumerate(pictures)})
     write_atomically(report.output, page.encode())
     return {
         "page": str(report.output),
         "runs": [str(path) for path in names],
         "charts": [chart.title for chart in charts],
-        "pictures": [str(path) for path in pictures.values()],
+        "pictures": list(map(str, pictures)),
     }
 
 

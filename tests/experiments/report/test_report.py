@@ -445,9 +445,10 @@ def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path
     assert section.tables[0].lines[0][3:] == ["0.5000", "", "0.6000", "0.2000", "0.0100"]
 
 
-def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path) -> None:
+def test_pictures_lie_beside_the_page_and_are_linked(match: Path, training: Path, tmp_path: Path) -> None:
     report = write_report(Report((match,), tmp_path / "page #1 50%.html", png=True))
     (picture,) = map(Path, report["pictures"])
+    assert picture.name == "page #1 50%-01.png"
     content = picture.read_bytes()
     assert content.startswith(b"\x89PNG")
     assert int.from_bytes(content[16:20], "big") >= PNG_WIDTH
@@ -455,6 +456,10 @@ def test_pictures_lie_beside_the_page_and_are_linked(match: Path, tmp_path: Path
     assert draw_png(match_section({"match": match}).charts[0]) == content
     with pytest.raises(ValueError, match="is there already"):
         write_report(Report((match,), tmp_path / "page #1 50%.html"))
+    (tmp_path / "other-04.png").touch()
+    with pytest.raises(ValueError, match=r"other-04\.png: is there already"):
+        write_report(Report((training,), tmp_path / "other.html", png=True))
+    assert not (tmp_path / "other-01.png").exists()
 
 
 def test_a_league_under_way_is_no_match(tmp_path: Path) -> None:
