@@ -24,8 +24,11 @@ def work_through(
     workers: int,
     what: str,
     enough: Callable[[dict[int, Any]], int] | None = None,
+    *,
+    goes_on: bool,
 ) -> list[Any]:
-    """What the jobs have made, in their order. Says how many of `total` are done; KeyboardInterrupt ends it soon.
+    """What the jobs have made, in their order. Says how many of `total` are done; KeyboardInterrupt ends it soon, and
+    where the same command `goes_on`, as with a judge's answers, that is said.
 
     `enough` counts what is wanted among what has come (by job's number): at `total` no more is done.
     """
@@ -43,6 +46,6 @@ def work_through(
                     if done() >= total:
                         break
         except KeyboardInterrupt:
-            print("\nrun the same command again to go on", file=sys.stderr)
+            print("\nrun the same command again to go on" * goes_on, file=sys.stderr)
             raise
     return [made[number] for number in sorted(made)]

@@ -79,7 +79,7 @@ def examine(options: HealthOptions) -> dict[str, Any]:
         raise ValueError(f"{options.games[0]}: no quiet position that a score calls balanced")
     task = HealthTask(judged, options.nodes, options.long_nodes)
     jobs = [*(("quiet", position) for position, _ in quiet), *(("again", position) for position, _ in late)]
-    made = work_through(task, jobs, len(jobs), options.workers, "positions")
+    made = work_through(task, jobs, len(jobs), options.workers, "positions", goes_on=False)
     labels = np.array([label for _, label in quiet], float)
     made, again = made[: len(quiet)], made[len(quiet) :]
     variants = [

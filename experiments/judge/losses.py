@@ -72,7 +72,7 @@ def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
     judged = read_judged(options.engine, options.option, options.nodes, options.each_step)
     judge = judging.open()
     task = LossTask(judged, judge, options.earlier)
-    rows = work_through(task, positions, len(positions), judging.workers, "positions")
+    rows = work_through(task, positions, len(positions), judging.workers, "positions", goes_on=True)
     losses = np.array([row["losses"] for row in rows], float).T
     agreed = np.array([[move == row["best_move"] for move in row["moves"]] for row in rows]).T
     worst = sorted(rows, key=lambda row: -row["losses"][0])[:WORST]

@@ -49,7 +49,7 @@ def find_refutations(options: RefutationOptions) -> dict[str, Any]:
     names = judged.variants
     jobs = [(row, variant) for row in rows for variant in range(len(names))]
     task = RefutationTask(judged)
-    seen = work_through(task, jobs, len(jobs), options.workers, "searches")
+    seen = work_through(task, jobs, len(jobs), options.workers, "searches", goes_on=False)
     table = [seen[first : first + len(names)] for first in range(0, len(seen), len(names))]
     nodes = [*(limit for limit in NODES if limit < options.most_nodes), options.most_nodes]
     counts = [

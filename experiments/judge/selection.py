@@ -91,6 +91,7 @@ def select_positions(selection: Selection, judging: Judging) -> dict[str, Any]:
         judging.workers,
         "positions",
         _found_in_a_row,
+        goes_on=True,
     )
     lines = [line for line in found if line is not None][: selection.count]
     if not lines:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 
@@ -56,6 +57,13 @@ def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch):
     other = find_refutations(RefutationOptions(scripted.command, report, most_nodes=1000))
     assert other["moves"][0]["seen_from"] == [1000]
     assert other["variants"][0]["seen"] == [1]
+
+
+def test_a_run_that_keeps_nothing_is_not_said_to_go_on(report, monkeypatch, capsys):
+    monkeypatch.setattr("experiments.judge.crew.run_jobs", lambda *_: (signal.raise_signal(signal.SIGINT) for _ in [0]))
+    with pytest.raises(KeyboardInterrupt):
+        find_refutations(RefutationOptions("default", report, most_nodes=5))
+    assert "to go on" not in capsys.readouterr().err
 
 
 def test_what_is_no_report_is_told_in_words(report, tmp_path):

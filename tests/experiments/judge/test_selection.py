@@ -68,7 +68,7 @@ def test_what_is_found_counts_when_all_before_it_have_come():
 def test_another_seed_takes_other_games(scripted, tmp_path, monkeypatch):
     taken: list[list[int]] = []
     monkeypatch.setattr(selection, "read_recorded", lambda _: iter(range(9)))
-    monkeypatch.setattr(selection, "work_through", lambda _, games, *others: taken.append(list(games)) or [])
+    monkeypatch.setattr(selection, "work_through", lambda _, games, *others, **more: taken.append(list(games)) or [])
     monkeypatch.setattr(health, "read_recorded", lambda _: iter(range(9)))
     monkeypatch.setattr(health, "_quiet", lambda game, _: taken[-1].append(game))
     monkeypatch.setattr(health, "_late", lambda game, _: None)

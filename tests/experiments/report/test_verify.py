@@ -60,14 +60,17 @@ def test_data_and_net_of_a_training(training: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / "a.hcpe").write_bytes(bytes(38))
-    options = ValueTraining(data=(data,), seed=3)
+    valid = tmp_path / "valid.hcpe"
+    valid.write_bytes(bytes(38))
+    options = ValueTraining(data=(data,), valid=(valid,), seed=3)
     made = describe_training(RunFolder(training), options) | {"network": sha256(b"net")}
     (training / "network.safetensors").write_bytes(b"net")
     (training / "made.json").write_text(json.dumps(made))
-    assert states(training) == {"network.safetensors": SAME, str(data): SAME}
+    assert states(training) == {"network.safetensors": SAME, str(data): SAME, str(valid): SAME}
     assert training_section({"mine": training}).origins[0].machine == machine_of(program())
     (data / "a.hcpe").write_bytes(bytes(37) + b"1")
-    assert states(training) == {"network.safetensors": SAME, str(data): CHANGED}
+    valid.write_bytes(bytes(76))
+    assert states(training) == {"network.safetensors": SAME, str(data): CHANGED, str(valid): CHANGED}
     (data / "a.hcpe").unlink()
     assert states(training)[str(data)] == MISSING
     data.rmdir()
