@@ -127,6 +127,8 @@ def test_a_report_adds_up(match, played):
     assert played["second"] == "default (40 nodes)"
     # However small the limit, the first depth is searched to its end.
     assert 40 <= played["nodes_a_move"] < 200
+    an_hour = played["nodes_per_second"] / played["nodes_a_move"] * 3600
+    assert played["positions_per_hour"] == pytest.approx(an_hour * match.parallel, abs=1)
 
 
 def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path):
@@ -310,6 +312,8 @@ def test_options_reach_the_player(material):
     assert player.steps == EVERY_STEP & ~NULL_MOVE
     assert named.name(False) == "default (100 nodes, USI_Hash=3, razor_margin=300, skip_null_move=True)"
     assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
+    draws = read_player("default", ("Draw_Value_Black=700", "Draw_Value_White=400"), 1, 0, "").by_alphabeta
+    assert draws.draw_rates == (0.7, 0.4)
     for number, step in enumerate(STEPS):
         option = f"skip_{step.replace(' ', '_').replace('-', '_')}=true"
         assert read_player("default", (option,), 1, 0, "").player.steps == EVERY_STEP & ~(1 << number)

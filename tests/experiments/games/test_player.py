@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from experiments.games.game import (
     DECLARATION,
     DRAWN_BY_SCORE,
+    LONGEST,
     MATE,
+    MOVE_LIMIT,
     NOBODY,
     PERPETUAL_CHECK,
     SENNICHITE,
@@ -29,12 +31,15 @@ from experiments.games.game import (
 from experiments.games.kif import write_pairs
 from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.openings import Openings, read_openings
-from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety
+from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
 from lite.notation.kif import read_kif
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS
 from lite.records.formats import SENNICHITE as SENNICHITE_BIT
+from search.alphabeta.parameters import EVERY_STEP, PROBCUT, make_numbers
+from search.alphabeta.thread import SearchThread
+from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 from search.rules.position import do_move
@@ -300,6 +305,45 @@ def test_an_opening_keeps_the_moves_before_it(player):
     eager = dataclasses.replace(player, draw_rates=(0.95, 0.95))
     game = Duel(eager, player).play(line, WHITE)
     assert (game.ending, len(game.moves)) == (SENNICHITE, 1)
+
+
+def test_each_player_has_its_limits_and_its_memory(player, monkeypatch):
+    first = dataclasses.replace(
+        player, nodes=7, depth=2, hash_mb=2, steps=EVERY_STEP & ~PROBCUT, parameters={"futility_margin": 300}
+    )
+    second, cleared = dataclasses.replace(player, nodes=0, depth=3, hash_mb=1), []
+    duel = Duel(first, second)
+    assert (duel._game["nodes"].tolist(), duel._game["depth"].tolist()) == ([7, 0], [2, 3])
+    assert [seat.table.megabytes for seat in duel._seats] == [2, 1]
+    assert [int(seat.record["steps"]) for seat in duel._seats] == [first.steps, EVERY_STEP]
+    numbers = [make_numbers(one.parameters).tobytes() for one in (first, second)]
+    assert [seat.record["numbers"].tobytes() for seat in duel._seats] == numbers
+    duel._game["count"] = LONGEST  # of a game before
+    assert not duel.is_over("startpos")
+    with pytest.raises(ValueError, match="needs a number of nodes or a depth"):
+        Duel(dataclasses.replace(player, nodes=0))
+    monkeypatch.setattr(SearchThread, "forget", lambda self: cleared.append(self))
+    duel.forget()
+    assert cleared == duel._seats
+    cleared.clear()
+    monkeypatch.setattr(TranspositionTable, "clear", lambda _: cleared.append("table"))
+    monkeypatch.setattr(SearchThread, "clear_corrections", lambda _: cleared.append("corrections"))
+    eager = dataclasses.replace(player, draw_rates=(0.7, 0.4))
+    for colour, times in ((BLACK, 1), (BLACK, 1), (WHITE, 2), (WHITE, 2)):
+        _weigh_draws(duel._seats[0], eager, colour)
+        assert cleared == ["table", "corrections"] * times  # where a draw is worth something else
+
+
+@pytest.mark.parametrize(
+    ("ending", "bits"),
+    [(MATE, 0), (DECLARATION, 8), (SENNICHITE, 4), (PERPETUAL_CHECK, 4), (MOVE_LIMIT, 16), (WON_BY_SCORE, 0)],
+)
+def test_how_a_game_ended_is_told_in_its_record(ending, bits):
+    nothing = np.zeros(0, np.uint16)
+    results = [
+        PlayedGame(b"", nothing, nothing, winner, ending, None, BLACK, (0, 0)).result() for winner in (0, 1, NOBODY)
+    ]
+    assert results == [BLACK_WINS | bits, WHITE_WINS | bits, DRAW | bits]
 
 
 def test_each_player_weighs_draws_by_its_colour(player):
