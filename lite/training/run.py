@@ -269,7 +269,6 @@ class Run:
             restore_optimiser(self.optimiser, parts["optimiser"])
             torch.set_rng_state(parts["random"]["torch"])
             self.reader.load_state_dict(data["reader"])
-            self._reader_state = data["reader"]
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self._tested, best = dict(data["valid"]), data["best"]
