@@ -11,7 +11,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import cshogi
@@ -57,11 +59,17 @@ def test_a_crash_costs_no_more_than_an_epoch(options, records, tmp_path, monkeyp
     assert train_value(dataclasses.replace(run, resume=True))["step"] == 33
 
 
-def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch):
-    saved = []
+@pytest.mark.parametrize(("minutes", "steps"), [(1e-9, [1, 2, 3, 4, 5, 6]), (2.5, [3, 6])])
+def test_states_are_saved_by_time(options, records, tmp_path, monkeypatch, minutes, steps):
+    """Each step takes a minute."""
+    saved, taken = [], []
+    clock = SimpleNamespace(monotonic=lambda: 60.0 * len(taken), perf_counter=time.perf_counter)
+    monkeypatch.setattr("lite.training.run.time", clock)
+    take = ValueRun.take_step
+    monkeypatch.setattr(ValueRun, "take_step", lambda self, batch: taken.append(1) or take(self, batch))
     monkeypatch.setattr(ValueRun, "save", lambda self: saved.append(self.step))
-    train_value(options(records, tmp_path / "run", save_minutes=1e-9, max_steps=5))
-    assert saved == [1, 2, 3, 4, 5]
+    train_value(options(records, tmp_path / "run", save_minutes=minutes, max_steps=6))
+    assert saved == steps
 
 
 def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_path, monkeypatch, capfd):

@@ -164,8 +164,12 @@ def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_pa
 
 
 def test_a_fitted_scale_leaves_the_order_of_the_data(options, records, tmp_path):
-    train_value(options(records, tmp_path / "fitted", fit_scale=True))
+    fitted = options(records, tmp_path / "fitted", fit_scale=True)
+    train_value(fitted)
     scale = load_model(tmp_path / "fitted")[1]["cp_per_logit"]
+    going_on = Run(dataclasses.replace(fitted, resume=True))
+    going_on.folder.release()
+    assert going_on.cp_per_logit == scale != fitted.cp_per_logit
     train_value(options(records, tmp_path / "given", cp_per_logit=scale))
     assert network_bytes(tmp_path / "fitted") == network_bytes(tmp_path / "given")
 
