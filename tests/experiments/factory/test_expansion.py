@@ -187,9 +187,9 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
         assert (again["padding"] == NO_RESULT).all()  # what was recorded is made once
         seeds += [one[3] for one in asked if one[0] == "walk"]
     assert len(set(seeds)) == 8
-    mixed = replace(task, mixture=Mixture(1.0, 0.0), result_share=0.5, cp_per_logit=100.0)
+    mixed = replace(task, mixture=Mixture(1.0, 0.0), result_share=0.3, cp_per_logit=100.0)
     records = np.frombuffer(worker_of(mixed).run(ExpandJob(0, 0, sources)).content, hcpe_dtype)
-    assert records["score"].tolist() == blend_results(labelled(sources)[0], _movers_result(sources), 0.5, 100).tolist()
+    assert records["score"].tolist() == blend_results(labelled(sources)[0], _movers_result(sources), 0.3, 100).tolist()
 
 
 def test_a_result_is_the_movers():

@@ -343,6 +343,12 @@ def test_a_request_to_end_in_the_last_step_leaves_a_finished_run(options, record
     assert train_value(dataclasses.replace(run, resume=True)) == {"step": 11, "steps": 11}
 
 
+def test_an_epochs_short_last_batch_is_passed_over(options, records, tmp_path):
+    run = Run(options(records, tmp_path / "run"))
+    assert [run.is_enough(batch) for batch in run.reader] == [True] * run.steps_an_epoch + [False]
+    run.folder.abandon()
+
+
 def test_too_little_data_for_a_batch_is_one_batch(options, records, tmp_path):
     train_value(options(records, tmp_path / "run", batch_size=100_000, epochs=2))
     assert load_state(tmp_path / "run" / "state.safetensors")[1]["step"] == 2
