@@ -190,6 +190,11 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
     mixed = replace(task, mixture=Mixture(1.0, 0.0), result_share=0.3, cp_per_logit=100.0)
     records = np.frombuffer(worker_of(mixed).run(ExpandJob(0, 0, sources)).content, hcpe_dtype)
     assert records["score"].tolist() == blend_results(labelled(sources)[0], _movers_result(sources), 0.3, 100).tolist()
+    each = replace(mixed, distinct=True)
+    shuffled = np.frombuffer(worker_of(each).run(ExpandJob(0, 0, sources)).content, hcpe_dtype)
+    in_order = [code.tobytes() for code in records["hcp"]]
+    assert in_order != [code.tobytes() for code in shuffled["hcp"]]
+    assert {*in_order} == {code.tobytes() for code in shuffled["hcp"]}
 
 
 def test_a_result_is_the_movers():
