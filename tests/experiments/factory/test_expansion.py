@@ -26,9 +26,10 @@ from experiments.factory.expand import (
     Mixture,
     _movers_result,
 )
-from experiments.factory.expansion import Expansion, Labelling, Relabelling, expand, relabel
+from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unmet, expand, relabel
+from experiments.factory.jobs import Product
 from experiments.factory.labels import NetworkLabels, blend_results
-from experiments.factory.seen import code_hashes
+from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
 from experiments.factory.summary import as_text
 from experiments.factory.usi_labels import EngineLabels
@@ -195,6 +196,16 @@ def test_each_kind_is_made_as_it_is_told(source, monkeypatch):
     in_order = [code.tobytes() for code in records["hcp"]]
     assert in_order != [code.tobytes() for code in shuffled["hcp"]]
     assert {*in_order} == {code.tobytes() for code in shuffled["hcp"]}
+
+
+def test_what_was_met_before_is_left_out_and_counted(source, tmp_path):
+    records = np.fromfile(source, hcpe_dtype)
+    records = records[np.unique(code_hashes(records["hcp"]), return_index=True)[1]]
+    unmet = Unmet(tmp_path, Seen(1))
+    for part, met in ((records[:20], 0), (records[5:30], 15)):
+        found = unmet(Product(part.tobytes(), {"sources": 3}))
+        assert found.counts == {"sources": 3, "positions": len(part) - met, "met before": met}
+        assert found.content == part[met:].tobytes()
 
 
 def test_a_result_is_the_movers():

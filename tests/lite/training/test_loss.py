@@ -16,6 +16,7 @@ from export.fold import fold_file
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.untied import UntiedConfig
+from lite.records.formats import NO_GAME
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import read_log
 from lite.training.loss import value_loss
@@ -73,6 +74,9 @@ def test_a_run_learns_what_the_line_says_and_is_judged_by_its_end(options, recor
     run.step = 16  # of 33
     np.testing.assert_allclose(run.target(batch), (first + last) / 2, rtol=1e-6)
     np.testing.assert_array_equal(run.target(batch, 32), last)
+    batch.kind_of_result[::2] |= NO_GAME  # where no game stands behind it, the score alone is learnt
+    np.testing.assert_array_equal(run.target(batch, 32)[::2], first[::2])
+    np.testing.assert_array_equal(run.target(batch, 32)[1::2], last[1::2])
     judged = run.test()["loss"]
     run.step = 0
     assert run.test()["loss"] == judged
