@@ -288,8 +288,9 @@ def test_a_league_is_rated_by_its_ledger_and_named_by_its_report(league: Path) -
     for row in section.charts[0].spec["data"]["values"]:
         assert row["Elo to"] - row["Elo"] == pytest.approx(row["Elo"] - row["Elo from"], abs=0.1)
     begun, *_ = (league / "ledger.jsonl").read_text().splitlines(keepends=True)
-    (league / "ledger.jsonl").write_text(begun)
+    (league / "ledger.jsonl").write_text(begun.replace("wins as black", "draws as black"))
     section = league_section({"mine": league})
+    assert section.tables[1].lines[0][2:4] == ["1 - 1 - 0", "75%"]
     assert [row["player"] for row in section.charts[0].spec["data"]["values"]] == ["first", "second"]
     assert len(section.tables[0].lines) == 3  # of whom one has no game
 
