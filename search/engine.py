@@ -176,6 +176,7 @@ class Engine(ABC):
         time_ms: int | None = None,
         multipv: None = None,
         on_info: OnInfo | None = None,
+        analysis: bool = False,
     ) -> Analysis: ...
 
     @overload
@@ -189,6 +190,7 @@ class Engine(ABC):
         time_ms: int | None = None,
         multipv: int,
         on_info: OnInfo | None = None,
+        analysis: bool = False,
     ) -> list[Analysis]: ...
 
     def analyse(
@@ -201,10 +203,12 @@ class Engine(ABC):
         time_ms: int | None = None,
         multipv: int | None = None,
         on_info: OnInfo | None = None,
+        analysis: bool = False,
     ) -> Analysis | list[Analysis]:
         """Search a position (`startpos` or SFEN, and moves in USI) until the first limit; without one, depth 12.
 
-        The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first.
+        The best line, or with `multipv` a list of so many (fewer where there are fewer moves), the best first. For
+        `analysis` see `Limits`.
         ValueError for a position or move that is not legal, for `nodes` or `depth` that are no `Limits`, for
         `time_ms` or `multipv` below 1; RuntimeError while another thread searches with this engine.
         """
@@ -213,7 +217,7 @@ class Engine(ABC):
         if nodes is None and depth is None and time_ms is None:
             depth = DEFAULT_DEPTH
         _check_limit("time_ms", time_ms)
-        limits = Limits(nodes, depth)
+        limits = Limits(nodes, depth, analysis=analysis)
         with self._one_search():
             self.set_position(sfen, moves)
             self.ready(None if time_ms is None else Budget(time_ms, time_ms))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-import cshogi
 
 from experiments.analyse.annotated_kif import ENGINE, Judgement, names_of_moves, write_kif
 from experiments.analyse.chosen import Chosen, choose
@@ -38,8 +35,6 @@ MOVE_COLUMNS = 14
 """`▲５五銀左不成` on the terminal."""
 PATIENCE = 0.2
 """Seconds between looks for a request to end."""
-LONGEST_CYCLE = 16
-"""Plies: a position that the game left longer ago is not expected back."""
 
 
 @dataclass(frozen=True)
@@ -177,20 +172,17 @@ def judge(
     """Search the positions of a game, the first one and that after each move; fewer where `interrupted` says so.
 
     Every position takes so long, or so many nodes, and has as many lines as the engine's `multipv`. Only a fourth
-    occurrence ends a game (see `told_from`); what that of the last position makes of it is its judgement.
+    occurrence ends a game; what that of the last position makes of it is its judgement.
     """
     moves, names = [move_to_usi(move) for move in game.moves.tolist()], names_of_moves(game)
-    positions, earliest = _positions(game)
     done: list[Judgement] = []
     black_first = game.start_sfen.split()[1] == "b"
 
     def search(ply: int) -> list[Analysis]:
         if ply == len(moves) and (repeated := _repeated(game.start_sfen, moves)) is not None:
             return [repeated]
-        first = told_from(positions[: ply + 1], earliest[ply])
-        return engine.analyse(
-            positions[first], moves[first:ply], nodes=nodes, time_ms=milliseconds, multipv=engine.multipv
-        )
+        told = (game.start_sfen, moves[:ply])
+        return engine.analyse(*told, nodes=nodes, time_ms=milliseconds, multipv=engine.multipv, analysis=True)
 
     # Compiled code hears no signal: it runs in a thread of its own while this one looks for Ctrl-C.
     with ThreadPoolExecutor(1) as worker:
@@ -208,37 +200,6 @@ def judge(
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return done
-
-
-def _positions(game: Game) -> tuple[list[str], list[int]]:
-    """The SFENs of the first position and of that after each move, and with each the ply of the earliest one that may
-    come back: what stood before a pawn's step to an empty square is not expected back, though a capture and a drop
-    might undo it."""
-    board = cshogi.Board(game.start_sfen)
-    sfens, earliest = [board.sfen()], [0]
-    for ply, move in enumerate(map(board.move_from_move16, game.moves.tolist()), 1):
-        quiet = not cshogi.move_is_drop(move) and not board.piece(cshogi.move_to(move))
-        step = quiet and board.piece_type(cshogi.move_from(move)) == cshogi.PAWN
-        board.push(move)
-        sfens.append(board.sfen())
-        earliest.append(ply if step else earliest[-1])
-    return sfens, earliest
-
-
-def told_from(positions: Sequence[str], earliest: int) -> int:
-    """From which of a game's positions (SFENs) on the search of the last one is told the game: from the last one, or
-    from an earlier one whose next occurrence is the fourth.
-
-    The rule ends a game at the fourth occurrence, the search a line at the first recurrence of anything that it is
-    told. So it is told nothing but where a position has occurred three times that may come back: one not before the
-    ply `earliest`, and left at most `LONGEST_CYCLE` plies ago. Move numbers tell no positions apart.
-    """
-    placed = [sfen.rpartition(" ")[0] for sfen in positions]
-    occurred, last = Counter(placed), len(placed) - 1
-    for ply in range(max(earliest, last - LONGEST_CYCLE), last):
-        if occurred[placed[ply]] >= 3 and placed[ply] not in placed[ply + 1 :]:
-            return ply
-    return last
 
 
 def _repeated(start: str, moves: list[str]) -> Analysis | None:

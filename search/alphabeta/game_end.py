@@ -50,10 +50,12 @@ def enter_node(pos, thread, accumulators, network, ply):
 def path_score(pos, thread, ply):
     """The score (int64) of a node that repetition, the move limit or a declaration decides, else PATH_SCORE_FREE.
 
-    Whether the root's move ends the game itself is asked by the rule, of the whole game and all four occurrences.
+    Whether the root's move ends the game itself is asked by the rule, of the whole game and all four occurrences; in an
+    analysis, to which nothing else recurs of what was played before the root, at every node.
     """
     limit = min(np.int64(REPETITION_PLIES), ply) if thread.analysis else np.int64(REPETITION_PLIES)
-    verdict = game_repetition(pos, limit, ply) if ply == 1 else repetition(pos, limit, ply)
+    by_rule = ply == 1 or thread.analysis != 0
+    verdict = game_repetition(pos, limit, ply) if by_rule else repetition(pos, limit, ply)
     if verdict != NO_REPETITION:
         if verdict == DRAW:
             return np.int64(thread.draw_value[pos.turn])

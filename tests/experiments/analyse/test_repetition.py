@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.analyse.analyse import LONGEST_CYCLE, Analysing, analyse_games, told_from
+from experiments.analyse.analyse import Analysing, analyse_games
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,3 @@ def test_a_fourth_occurrence_ahead_is_seen(tmp_path):
     (report,) = analyse_games(Analysing("default", (source,), output, nodes=3000, hash=4))["games"]
     assert [row["mate"] for row in report["moves"][-3:]] == [1, -1, 0]
     assert report["moves"][-2]["mark"] == "blunder"
-
-
-def test_the_search_is_told_the_game_from_what_has_occurred_three_times():
-    round_about = ["a b - 1", "b w - 2", "c b - 3", "d w - 4"]
-    assert told_from(round_about, 0) == 3
-    assert told_from([*2 * round_about, "a b - 9"], 0) == 8  # the third time is that of the last one
-    assert told_from(3 * round_about, 0) == 8
-    assert told_from([*3 * round_about, "a b G 13"], 0) == 8
-    assert told_from([*3 * round_about, "a b G 13"], 10) == 10
-    assert told_from([*3 * round_about, "a b - 9", *(f"{ply} b - 1" for ply in range(3))], 0) == 9
-    left = [f"{ply} b - 1" for ply in range(LONGEST_CYCLE - 3)]
-    assert told_from([*3 * round_about, *left], 0) == 8
-    assert told_from([*3 * round_about, *left, "e b - 1"], 0) == 9
-    assert told_from([*3 * round_about, *left, *(f"{name} b - 1" for name in "efgh")], 0) == 28

@@ -48,7 +48,7 @@ def test_a_kif_names_who_had_which_colour_where_a_game_of_the_pair_has_no_move(o
     as black is the one that has moves, and both, or none."""
     path = tmp_path / "openings.sfen"
     path.write_text("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1\n")
-    rest = {"games": 2, "max_plies": 9, "random_plies": (0, 0), "openings": path}
+    rest = {"games": 2, "max_plies": 9, "random_plies": (0, 0), "balance": CountedMatch.balance, "openings": path}
     for nodes, others, black in ((200, 2, {2: "b"}), (2, 200, {1: "a"}), (2, 2, {1: "a", 2: "b"}), (200, 200, {})):
         folder = tmp_path / f"{nodes} {others}"
         report = play_counted_match(match(onnx_file, folder, nodes=nodes, second_nodes=others, **rest))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.alphabeta.game_end import path_score
+from search.alphabeta.game_end import PATH_SCORE_FREE, path_score
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.root import search_root
 from search.alphabeta.search import search_node
@@ -115,6 +115,12 @@ def test_a_repetition_scores_as_the_draw_value(thread):
         for move in moves:
             do_move(thread.position, np.int64(move_from_usi(move)))
         assert path_score(thread.position, thread.record, np.int64(1)) == expected
+        thread.record["analysis"] = 1  # to which the fourth occurrence alone is one, wherever in the tree
+        assert path_score(thread.position, thread.record, np.int64(3)) == PATH_SCORE_FREE
+        for move in moves * 2:
+            do_move(thread.position, np.int64(move_from_usi(move)))
+        assert path_score(thread.position, thread.record, np.int64(3)) == expected
+        thread.record["analysis"] = 0
     thread.set_draw_value((0, 0))
 
 
