@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -15,15 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.arena.course import Moment
-from experiments.arena.engines import BY_SHELL
-from experiments.arena.results import Result
-from experiments.arena.strength import measure_strength
-from experiments.games.sprt import Sprt
-from experiments.games.standing import Standing
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
 from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
-from experiments.report.games import MOVES, RATE, _course, _limits, _player, _read_timed, is_timed_match, match_section
+from experiments.report.games import is_timed_match, match_section
 from experiments.report.judgements import BOARDS, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import loop_section
@@ -31,7 +24,7 @@ from experiments.report.report import Report, find_runs, write_report
 from experiments.report.section import Table, command_of
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import _command, training_section
-from tests.experiments.report.conftest import MAKER, PAIRS, make_match, outcome_counts
+from tests.experiments.report.conftest import MAKER, make_match
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
 
@@ -89,57 +82,6 @@ def test_a_browser_draws_every_chart_without_a_complaint(page: Path, tmp_path: P
     count = len(specs_of(page.read_text(encoding="utf-8")))
     assert f'data-drawn="{count}"' in done.stdout
     assert len(re.findall(r"<svg[^>]*class=\"marks\"", done.stdout)) == count
-
-
-def test_a_match_has_the_elo_of_its_pairs(match: Path) -> None:
-    section = match_section({"mine": match})
-    (row,) = section.charts[0].spec["data"]["values"]
-    wanted = measure_strength([(2.0, 2), (1.0, 2), (1.5, 2), (2.0, 2), (0.0, 2)] * 4)
-    assert [row["Elo"], row["Elo from"], row["Elo to"]] == pytest.approx(
-        [wanted.elo, wanted.low, wanted.high], rel=1e-4
-    )
-    assert (row["games"], row["wins"], row["draws"], row["losses"]) == (40, 24, 4, 12)
-    assert wanted.elo is not None
-    assert section.tables[0].lines[0][3:6] == [
-        "24 - 4 - 12",
-        f"{wanted.elo:+.0f}",
-        f"{wanted.low:+.0f} to {wanted.high:+.0f}",
-    ]
-    assert (row["first"], row["against"]) == ("</script>.safetensors (5000 nodes)", "default (100 nodes)")
-    assert "--nodes 5000" in row["command"]
-    assert section.origins[0].machine == "One CPU, avx2"
-    assert section.origins[0].seed == "7"
-
-
-def test_players_of_older_matches_have_their_options(match: Path) -> None:
-    path = match / "description.json"
-    description = json.loads(path.read_text())
-    description["options"]["second_option"] = {"razor_margin": "300"}
-    path.write_text(json.dumps(description))
-    assert match_section({"mine": match}).tables[0].lines[0][2] == "default (100 nodes, razor_margin=300)"
-    path.write_text(json.dumps(description | {"counted": {"games": 40, "sprt": None, "players": ["a", "b"]}}))
-    with pytest.raises(ValueError, match="its description names no two players"):
-        match_section({"mine": match})
-
-
-def test_pairs_behind_a_tests_decision_count_for_nothing(match: Path) -> None:
-    def counted(**how: object) -> tuple[int, ...]:
-        path = match / "description.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "counted": how}))
-        (row,) = match_section({"mine": match}).charts[0].spec["data"]["values"]
-        return row["games"], row["wins"], row["draws"], row["losses"]
-
-    decided = Standing(20, Sprt(-400, 0))
-    for job, pair in enumerate(PAIRS):
-        decided.see(job, {"games": 2} | outcome_counts(*pair))
-    assert decided.verdict
-    assert decided.beyond > 10
-    report = decided.report()
-    test = {"elo0": -400, "elo1": 0, "alpha": 0.05, "beta": 0.05}
-    assert counted(games=40, sprt=test) == tuple(report[name] for name in ("games", "wins", "draws", "losses"))
-    assert counted(games=4, sprt=None) == (4, 3, 0, 1)
-    with pytest.raises(ValueError, match="its description tells no way to count its games"):
-        counted(games=40, sprt={"elo0": "much"})
 
 
 def test_two_kinds_of_cpu_have_two_shapes(match: Path, tmp_path: Path) -> None:
@@ -316,28 +258,6 @@ def test_a_loop_shows_each_generation(loop: Path) -> None:
     assert [(row["generation"], row["d1-RMSE"]) for row in charts["d1-RMSE by generation"]] == [(0, 0.3), (1, 0.2)]
 
 
-def test_a_match_through_shogiarena_tells_its_command_and_its_course(tmp_path: Path, monkeypatch: Any) -> None:
-    rules = {"rules": {"time_control": {"byoyomi_ms": 100}}, "tournament": {"seed": 5}}
-    (tmp_path / "match.yaml").write_text(json.dumps(rules))
-    for side in ("first", "second"):
-        engine = {"engine_path": f"/e/{side}", "engine_args": [], "options": {}}
-        (tmp_path / f"{side}.yaml").write_text(json.dumps(engine))
-    monkeypatch.setattr("experiments.report.games.read_results", lambda _: [Result("a", 1.0, "x")])
-    monkeypatch.setattr("experiments.report.games.read_course", lambda _: [Moment(10, "second", 0.6, 0.1, 0.25)])
-    first, second, report, origin = _read_timed("r", tmp_path)
-    assert (first, second, report["wins"], origin.seed) == ("first", "second", 1, "5")
-    assert origin.command == "liteshogi match first second --byoyomi 100"
-    (row,) = _course("r", tmp_path)
-    assert (row["seen by"], row[MOVES], row[RATE], row["games over"]) == ("r: the second", 10, 0.6, "25%")
-    assert row[f"{RATE} to"] == pytest.approx(0.6 + 0.196)
-
-
-def test_the_clock_of_a_match_is_told_by_its_options() -> None:
-    control = {"time_ms": 60_000, "increment_ms": 500, "byoyomi_ms": 0, "node_limit": None, "depth_limit": 9}
-    assert _limits(control) == "--time 60000 --increment 500 --depth 9"  # type: ignore[arg-type]
-    assert _limits({"byoyomi_ms": 100, "node_limit": 7}) == "--byoyomi 100 --nodes 7"
-
-
 @pytest.mark.parametrize(
     ("low", "high", "drawn"),
     [
@@ -392,14 +312,6 @@ def test_numbers_of_zero_stand_in_the_command() -> None:
     told = {"verb": "match", "nets": [{"name": "a"}, {"name": "b"}], "options": options}
     words = "--nodes 20 --second-depth 3 --random-plies 0 0 --balance 0 --played-out 0.0 --seed 0"
     assert command_of(told) == f"liteshogi match a b {words}"
-
-
-def test_a_command_names_no_openings_that_were_not_given_and_plays_as_many_games() -> None:
-    openings = hashlib.sha256(b"startpos").hexdigest()
-    told = {"verb": "match", "nets": [], "options": {"openings": openings, "seed": 1}, "counted": {"games": 4}}
-    assert command_of(told) == "liteshogi match --seed 1 --games 4"
-    told["options"] = {"openings": hashlib.sha256(b"startpos moves 7g7f").hexdigest()}
-    assert command_of(told) == "liteshogi match --openings sha256:f2516633751f --games 4"
 
 
 def test_a_training_tells_its_command_and_a_thinned_curve(training: Path) -> None:
@@ -474,12 +386,6 @@ def test_a_league_under_way_is_no_match(tmp_path: Path) -> None:
     (tmp_path / "match.yaml").write_text(json.dumps({"engines": engines[:2]}))
     assert is_timed_match(tmp_path)
     assert not is_league(tmp_path)
-
-
-def test_an_engine_that_is_a_link_is_called_by_its_name() -> None:
-    engine = {"engine_path": BY_SHELL[0], "engine_args": [*BY_SHELL[1:], "/opt/link", "--x"], "options": {"Threads": 2}}
-    engine["options"] |= {"NetworkDelay": 0, "NetworkDelay2|": 0}  # which every engine is given
-    assert _player(engine) == "link --x Threads=2"
 
 
 def test_a_folder_of_runs_stands_for_them_and_names_tell_them_apart(
