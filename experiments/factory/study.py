@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from experiments.factory.jobs import Stopped
-from search.alphabeta.quiescence import quiesce
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES, begin_sampling
-from search.alphabeta.single_search import begin_search, search_once
+from search.alphabeta.single_search import begin_search, search_on, search_once, share_search
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.accumulator import evaluate
@@ -24,7 +23,6 @@ from search.rules.play import play_line
 from search.rules.position import NO_KING, in_check, new_position, undo_move
 from search.rules.set_up import set_board
 from search.rules.shogi import HAND_KINDS, SQUARES
-from search.score import INFINITE
 
 STATIC, QUIESCENCE, SEARCH = range(3)
 """How a position is studied."""
@@ -108,7 +106,8 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
         if study.how == QUIESCENCE:
             if in_check(pos) or begin_search(pos, thread, np.int64(0)) == 0:
                 continue
-            score = quiesce(pos, thread, accumulators, network, np.int64(0), np.int64(-INFINITE), np.int64(INFINITE))
+            search_on(pos, thread, accumulators, network, np.int64(0))
+            score = np.int64(thread.score)
             move = np.int64(thread.pv[0, 0]) if thread.pv_length[0] else np.int64(0)
         else:
             if study.sample_gap:
@@ -138,7 +137,7 @@ class Studio:
 
     def __init__(self, network: EvalNetwork, hash_mb: int = 8) -> None:
         """MemoryError if there is no room."""
-        self._thread = SearchThread(network, TranspositionTable(hash_mb))
+        self._thread = share_search(SearchThread(network, TranspositionTable(hash_mb)))
         self._position = new_position()
         self._study = np.zeros(1, study_dtype)[0]
 

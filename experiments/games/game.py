@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from search.alphabeta.deepening import deepen
-from search.alphabeta.single_search import search_once
+from search.alphabeta.single_search import search_on, search_once
 from search.machine.jit import jit
 from search.machine.random import below, next_state
 from search.mate.in_one import is_mated
@@ -123,7 +122,7 @@ def _soft_move(pos, game, thread, accumulators, network, nodes, best, best_score
         thread.stop, thread.line_length, thread.pv_length[0] = 0, 0, 0
         if nodes:
             thread.node_limit = thread.nodes + nodes
-        deepen(pos, thread, accumulators, network, last)
+        search_on(pos, thread, accumulators, network, last)
         if thread.depth == 0 or thread.score < best_score - game.soft_margin:
             break
         moves[found], scores[found] = np.int64(thread.line[0]), np.int64(thread.score)

@@ -25,6 +25,7 @@ from experiments.games.game import (
 from lite.records import formats
 from lite.records.encode import encode_game
 from search.alphabeta.parameters import EVERY_STEP, make_numbers
+from search.alphabeta.single_search import share_search
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
@@ -306,7 +307,7 @@ def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
 def _seat(player: Player) -> SearchThread:
     if not player.nodes and not player.depth:
         raise ValueError("a player needs a number of nodes or a depth for each move")
-    thread = SearchThread(player.network, TranspositionTable(player.hash_mb))
+    thread = share_search(SearchThread(player.network, TranspositionTable(player.hash_mb)))
     thread.record["steps"], thread.record["numbers"] = player.steps, make_numbers(player.parameters)
     return thread
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.parameters import ASPIRATION, SHORT_NODES
+from search.alphabeta.quiescence import quiesce
 from search.alphabeta.root import search_root
 from search.machine.jit import jit, program
 from search.rules.play import play_line
@@ -38,10 +39,16 @@ def deepen(pos, thread, accumulators, network, last):
     Each depth is searched in a window around the last score, `thread.score`, that is widened on the side where it
     fails. With `thread.root_first` (MultiPV) the best of the moves from that place on is looked for.
 
+    A `last` of 0 is quiescence alone: the score in `thread.score`, its line in `pv[0]`, and no depth.
+
     It is one function, for whatever calls the search is compiled together with all of it.
     """
     is_short = 0 < thread.node_limit <= SHORT_NODES
     thread.parameters = thread.numbers.short if is_short else thread.numbers.long
+    if last == 0:
+        open_low, open_high = np.int64(-INFINITE), np.int64(INFINITE)
+        thread.score = quiesce(pos, thread, accumulators, network, np.int64(0), open_low, open_high)
+        return
     begun = np.int64(thread.nodes)
     if thread.nodes == 0:  # a search begins, with several threads not each at the first depth
         for index in range(thread.root_count):

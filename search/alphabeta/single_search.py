@@ -5,13 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.deepening import cut_found_better, deepen
-from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY
+from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import AGES
+from search.machine.address import address_of, call_address
 from search.machine.jit import jit
 from search.rules.movegen import QUIET, TACTICAL, generate, legal_moves
 from search.score import MAX_PLY
 
 _LOW_PLY = np.int16(HISTORIES[LOW_PLY_HISTORY])
+
+
+def share_search(thread: SearchThread) -> SearchThread:
+    """The thread, made ready for `search_once` and `search_on`: they call the engine's own machine code."""
+    sums = thread.accumulators
+    given = thread.position, thread.record, sums.record, sums.network, np.int64(1)
+    thread.record["search"] = address_of(deepen, *given)
+    return thread
+
+
+@jit
+def search_on(pos, thread, accumulators, network, last):
+    """`deepen`, for compiled code, of a thread that `share_search` was given; RuntimeError of another."""
+    if thread.search == 0:
+        raise RuntimeError("the thread's search is not shared")
+    call_address(thread.search, pos, thread, accumulators, network, last)
 
 
 @jit
@@ -38,14 +55,15 @@ def begin_search(pos, thread, node_limit):
 
 @jit
 def search_once(pos, thread, accumulators, network, node_limit, depth):
-    """Search a position to a depth or a number of nodes (int64, 0: no limit), which it has a move in.
+    """Search a position to a depth or a number of nodes (int64, 0: no limit), which it has a move in, by a thread that
+    `share_search` was given.
 
     Returns the best move and its score (int64, the mover's); its line is in `thread.pv[0]`, `thread.pv_length[0]`. A
     search that was cut before it had looked at any move leaves `thread.depth` 0, and its score says nothing.
     """
     if begin_search(pos, thread, node_limit) == 0:
         return np.int64(0), np.int64(0)
-    deepen(pos, thread, accumulators, network, min(depth, np.int64(MAX_PLY - 1)) if depth else np.int64(MAX_PLY - 1))
+    search_on(pos, thread, accumulators, network, min(depth, np.int64(MAX_PLY - 1)) if depth else np.int64(MAX_PLY - 1))
     score = np.int64(thread.pv_score if cut_found_better(thread) else thread.score)
     return best_found(thread), score
 

@@ -52,6 +52,7 @@ thread_dtype = record_dtype(
         ("node_limit", np.int64),  # 0: none
         ("deadline", np.int64),  # ticks of the clock at which the search ends, see search/machine/clock.py; 0: none
         ("grow_until", np.int64),  # nodes up to which late moves may be searched deeper than others, see deepening.py
+        ("search", np.int64),  # address of the compiled search; 0: nobody calls it by that, see single_search.py
         ("stop", np.uint8),  # set by anyone; the search returns soon after
         ("seldepth", np.int32),
         ("root_depth", np.int32),

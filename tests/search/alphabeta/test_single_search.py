@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.alphabeta.single_search import begin_search, best_found, search_once
+from search.alphabeta.single_search import begin_search, best_found, search_once, share_search
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
@@ -17,7 +17,7 @@ CHECKED = "+P8/3+L4s/1+b2p1+bl1/p7p/1p3N3/P4P1PP/1k+p1+nr2s/8K/8L b R2G2SNL5P2gn
 
 
 def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_searchs() -> None:
-    thread = SearchThread(material_network(), TranspositionTable(1))
+    thread = share_search(SearchThread(material_network(), TranspositionTable(1)))
     record, sums = thread.record, thread.accumulators
     set_sfen(thread.position, BEFORE)
     before, _ = search_once(thread.position, record, sums.record, sums.network, np.int64(300), np.int64(0))
@@ -32,7 +32,7 @@ def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_search
 
 def test_what_was_forgotten_does_not_count_in_the_next_search() -> None:
     """The table counts its searches, and an entry of one is told from none by that, too."""
-    thread, fresh = (SearchThread(material_network(), TranspositionTable(1)) for _ in range(2))
+    thread, fresh = (share_search(SearchThread(material_network(), TranspositionTable(1))) for _ in range(2))
     record, sums = thread.record, thread.accumulators
     set_sfen(thread.position, BEFORE)
     for _ in range(5):
