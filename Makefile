@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 BOUNDS := $(VENV)-bounds/bin
 INSTALLED := $(VENV)/installed
+# Python keeps what it has compiled, even where the environment (of a container, often) forbids it: else every process
+# compiles PyTorch's sources anew, which takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo warm test slow lint docs bench release bounds clean
 

@@ -245,10 +245,11 @@ class NnueNetwork(ValueNetwork):
         nn.init.normal_(self.piece if factored else self.table, std=0.1 / MEN**0.5)
         self.linear = nn.ModuleList(nn.Linear(into, out) for into, out in pairwise([2 * width, *hidden, 1]))
         for layer in self.hidden_layers()[:-1]:
-            # Sums start in the middle of 0..1, where a gradient passes.
             nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
-            with torch.no_grad():
-                layer.bias.copy_(0.5 - 0.5 * layer.weight.sum(1))
+            if not layer.weight.is_meta:  # see shapes.py
+                # Sums start in the middle of 0..1, where a gradient passes.
+                with torch.no_grad():
+                    layer.bias.copy_(0.5 - 0.5 * layer.weight.sum(1))
 
     @property
     def feature_set(self) -> FeatureSet:

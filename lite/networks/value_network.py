@@ -30,6 +30,9 @@ from search.rules.shogi import EMPTY, HAND_CODES, OTHER_COLOUR
 
 HAND_PADDING = 57
 """Index of the row that stands for "nothing" in `x2`."""
+_OTHER_PIECE = OTHER_COLOUR[: EMPTY + 1].tolist()
+_OTHER_HAND = [(row + 28) % 56 if row < 56 else HAND_PADDING for row in range(HAND_PADDING + 1)]
+"""The other player's, of each board code and of each index in `x2`."""
 _UNSAID = {"draw": False, "activation": "relu", "lines": (), "king": "none", "buckets": 1}
 """Fields that a network file leaves out where they say so: files are the same as before there were these fields."""
 
@@ -75,11 +78,9 @@ class ValueNetwork(nn.Module):
         config.check()
         self.network_config = config
         self.perspectives = perspectives
-        other_piece = torch.tensor(OTHER_COLOUR[: EMPTY + 1].tolist())
-        hand = torch.arange(HAND_PADDING + 1)
-        other_hand = torch.where(hand < 56, (hand + 28) % 56, HAND_PADDING)
-        self.register_buffer("_other_piece", other_piece, persistent=False)
-        self.register_buffer("_other_hand", other_hand, persistent=False)
+        # Computed by Python, for what PyTorch computes where shapes are told is dear, see shapes.py.
+        self.register_buffer("_other_piece", torch.tensor(_OTHER_PIECE), persistent=False)
+        self.register_buffer("_other_hand", torch.tensor(_OTHER_HAND), persistent=False)
 
     @property
     def config(self) -> dict[str, Any]:

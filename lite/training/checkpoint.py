@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
 from lite.networks.build import network_from_config
+from lite.networks.shapes import shapes_alone
 from lite.networks.value_network import ValueNetwork
 from lite.training.folder import NETWORK_NAME
 from search.machine.files import require_file, write_atomically
@@ -131,7 +132,7 @@ def load_module(path: Path | str, kind: str, build: Callable[[Any], Module]) -> 
         if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
             raise ValueError(f"its cp_per_logit {scale!r} is not a positive number; train it again")
     with named_errors(path, "the weights do not fit the configuration stored with them"):
-        with torch.device("meta"):
+        with shapes_alone():
             wanted = {name: tuple(tensor.shape) for name, tensor in build(config).state_dict().items()}
         found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
         for name in sorted(wanted.keys() | found.keys()):

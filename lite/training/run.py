@@ -22,6 +22,7 @@ from torch import nn
 
 from lite.datasets.description import describe_sources, short_names
 from lite.datasets.provenance import release, sha256_of
+from lite.networks.shapes import shapes_alone
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME, record_files
 from lite.records.reader import Reader
@@ -65,7 +66,7 @@ class Run:
         self.folder = RunFolder(options.output)
         if options.resume and not self.folder.state.is_file():
             raise FileNotFoundError(f"{self.folder.state}: there is no such file, so no run to go on with")
-        with torch.device("meta"):
+        with shapes_alone():
             sketch = self.untrained()
         step_bytes = options.batch_size * self.position_bytes(sketch)
         refuse_beyond_memory(network_bytes(sketch), step_bytes, options.batch_size, self.memory())
