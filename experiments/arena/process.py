@@ -26,6 +26,9 @@ LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
 GAMES = "games"
 """ShogiArena's own part of that directory."""
+_NOT_COMPARED = ("tournament.game_order", "rules.initial_positions.source")
+"""Of a run's description: its games may come in the order that it was begun with, and its openings are known by the
+digest of the user's file."""
 WATCH_SECONDS = 0.5
 NOT_ON_PYTHON_3_14 = "1.3.2"
 """A ShogiArena that does not start there: its tables name types which Python 3.14 looks for in vain."""
@@ -89,14 +92,13 @@ def _refuse_another(directory: Path, descriptions: Mapping[str, Mapping[str, Any
 
 
 def _leaves(description: object, path: str = "") -> dict[str, object]:
-    """{dotted path: value} of all that tells runs apart: of the environment, this project's variables; and games may
-    come in the order that the run was begun with."""
+    """{dotted path: value} of all that tells runs apart; of the environment, this project's variables."""
     items: list[tuple[str, object]]
     if isinstance(description, Mapping):
         items = [(f"{path}.{key}" if path else str(key), value) for key, value in description.items()]
         if path == "environment":
             items = [item for item in items if item[0].startswith(f"environment.{OURS}")]
-        items = [item for item in items if item[0] != "tournament.game_order"]
+        items = [item for item in items if item[0] not in _NOT_COMPARED]
     elif isinstance(description, list):
         items = [(f"{path}.{number}", value) for number, value in enumerate(description, 1)]
     else:

@@ -7,6 +7,7 @@ makes an illegal move or says nothing in time has lost that game.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +17,15 @@ from experiments.arena.engines import Engine, ask_engine, engine_command
 from experiments.arena.process import GAMES, LOG, check_arena, described_run, run_arena
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
 from experiments.factory.shards import LEDGER
+from experiments.games.openings import read_openings
 from experiments.progress import Progress
 from lite.amounts import amount
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.files import write_atomically
+
+OPENINGS = "openings.sfen"
+"""In the folder of a run: the user's openings as ShogiArena reads them, which takes a byte order mark or a comment for
+a move and does not know equal ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +45,7 @@ class UsiGames:
     depth: int = 0
     """Likewise, by `go depth`."""
     openings: Path | None = None
-    """File of positions, one SFEN or `startpos moves` line each; without it every game starts at the start."""
+    """File of positions as `read_openings` takes it; without it every game starts at the start."""
     parallel: int = 1
     """Games at a time: two engines of one game never think at once, so one game needs one core."""
     max_plies: int = 320
@@ -86,6 +93,7 @@ def play_engines(
         raise ValueError("--openings: is needed, for with --nodes or --depth engines repeat their games from the start")
     if (rules.output / LEDGER).exists():
         raise ValueError(f"{rules.output}: holds a match in process; use another --output")
+    openings = _read_openings(rules.openings, total // rules.games * math.ceil(rules.games / 2))
     engines = dict(zip(seat_names(len(players)), (ask_engine(*one) for one in players), strict=True))
     descriptions = {f"{seat}.yaml": engine.description() for seat, engine in engines.items()}
     files = [file for engine in engines.values() for file in engine.files()]
@@ -93,12 +101,28 @@ def play_engines(
     names = dict(zip(engines, call(list(engines.values())), strict=True))
     configuration = _configuration(rules, list(engines), gauntlet)
     with described_run(rules.output, {**descriptions, "match.yaml": configuration}, files):
+        if openings:
+            write_atomically(rules.output / OPENINGS, "\n".join([*openings, ""]).encode())
         with Progress(total, lambda: _progress(rules.output, total, next(iter(names)))) as progress:
             run_arena(rules.output, "run", "tournament", str(rules.output / "match.yaml"), watch=progress.show)
         results = read_results(rules.output)
         remarks = _remarks(rules.output, results, names, total)
         write_games(rules.output / GAMES / "game.db", rules.output / "kif", names)
     return list(names.values()), results, remarks
+
+
+def _read_openings(path: Path | None, pairs: int) -> tuple[str, ...]:
+    """The openings of a file, each once; of no file none. OSError, or ValueError if a line is none or they are fewer
+    than the pairs, each of which takes its own."""
+    if path is None:
+        return ()
+    openings = tuple(dict.fromkeys(read_openings(path)))
+    if len(openings) < pairs:
+        raise ValueError(
+            f"{path}: {amount(len(openings), 'opening')}, and each of {pairs} pairs of games takes one of its own; "
+            "ask for fewer games, or give more openings"
+        )
+    return openings
 
 
 def _remarks(output: Path, results: list[Result], names: dict[str, str], total: int) -> list[str]:
@@ -133,7 +157,7 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
     if rules.openings is not None:
         positions = {
             "type": "file",
-            "source": str(rules.openings.absolute()),
+            "source": OPENINGS,
             "flip_policy": "pair_both",
             "selection_policy": "without_replacement",
         }

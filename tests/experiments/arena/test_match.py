@@ -44,7 +44,9 @@ def played(scripted, tmp_path_factory):
     """A match whose first engine has a file among its options and whose second crashes once in four games."""
     place = tmp_path_factory.mktemp("match")
     (place / "mine.bin").write_text("a net")
-    (place / "openings.sfen").write_text("startpos\nstartpos moves 5i5h 5a5b\n")
+    (place / "openings.sfen").write_bytes(
+        b"\xef\xbb\xbf# two\r\nstartpos\r\n\r\nstartpos\r\nposition startpos moves 5i5h 5a5b\r\n"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         patch.setenv("LITESHOGI_DIARY", str(place / "diary"))
@@ -68,6 +70,10 @@ def test_relative_files_reach_the_engine_whole(played):
     assert files == {f"setoption name EvalFile value {Path('mine.bin').absolute()}"}
     assert len([line for line in told if line == "usinewgame"]) == 8
     assert "setoption name NetworkDelay value 0" in told
+
+
+def test_openings_are_given_as_shogiarena_reads_them(played):
+    assert Path("run/openings.sfen").read_text() == "startpos\nstartpos moves 5i5h 5a5b\n"
 
 
 def test_a_crash_is_counted_and_told_and_players_have_names(played):
@@ -209,6 +215,13 @@ def test_what_cannot_be_played_is_refused_before_anything_is_written(scripted, t
         play_match(Match(good, good, second_option=("Nodes=1",), output=run))
     with pytest.raises(FileNotFoundError, match="openings"):
         play_match(Match(good, good, openings=tmp_path / "none.sfen", output=run))
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("startpos\nstartpos moves 7g7f\nstartpos\n")
+    with pytest.raises(ValueError, match="2 openings, and each of 3 pairs of games takes one of its own"):
+        play_match(Match(good, good, games=5, openings=openings, output=run))
+    openings.write_text("startpos\nstartpos moves 7g7c\n")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: move 1, 7g7c, is not legal"):
+        play_match(Match(good, good, games=2, openings=openings, output=run))
     with pytest.raises(ValueError, match="must be at least"):
         play_match(Match(good, good, games=0, output=run))
     assert not run.exists()
