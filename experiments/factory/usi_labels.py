@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +55,8 @@ class EngineLabeller:
         self._engine.stop()
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(Scores i2, moves u2) of hcp codes u1 (n, 32), as `Labeller` says. ValueError if the engine ends."""
+        """(Scores i2, moves u2) of hcp codes u1 (n, 32), as `Labeller` says; 0 for what is no legal move. ValueError if
+        the engine ends."""
         scores, moves = np.full(len(codes), UNLABELLED, np.int16), np.zeros(len(codes), np.uint16)
         pos, board, hands = new_position(), np.zeros(81, np.uint8), np.zeros((2, 7), np.uint8)
         for place, code in enumerate(codes):
@@ -67,7 +69,8 @@ class EngineLabeller:
             if answer.score is None or answer.move in ("resign", "win"):
                 continue
             scores[place] = answer.score
-            move = move_from_usi(answer.move)
-            if is_legal(pos, np.int64(move)):
-                moves[place] = move
+            with contextlib.suppress(ValueError):  # `none`, as some engines say where there is no move
+                move = move_from_usi(answer.move)
+                if is_legal(pos, np.int64(move)):
+                    moves[place] = move
         return scores, moves

@@ -51,7 +51,7 @@ MIXTURE = Mixture(
 )
 STUB = """
 import sys
-silence = 0
+silence, move = 0, "7g7f"
 for line in sys.stdin:
     word = line.split()[0] if line.split() else ""
     if word == "usi":
@@ -60,13 +60,14 @@ for line in sys.stdin:
         print("readyok")
     elif word == "setoption":
         silence = 5 if "value silent" in line else 0
+        move = "none" if "value none" in line else "7g7f"
     elif word == "go":
         if silence:
             silence -= 1
             print("bestmove 7g7f", flush=True)
             continue
         assert line.split()[1:] == ["nodes", "9"], line
-        print("info depth 1 score cp 77 pv 7g7f\\ninfo depth 2 multipv 2 score cp 5\\nbestmove 7g7f")
+        print("info depth 1 score cp 77 pv 7g7f\\ninfo depth 2 multipv 2 score cp 5\\nbestmove", move)
     elif word == "quit":
         break
     sys.stdout.flush()
@@ -75,7 +76,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def stub(tmp_path) -> Path:
-    """An engine: with Style=silent it tells no score of some positions."""
+    """An engine: with Style=silent it tells no score of some positions, with Style=none no move of any."""
     program = tmp_path / "stub"
     program.write_text(f"#!{sys.executable}\n{STUB}")
     program.chmod(0o755)
@@ -347,6 +348,8 @@ def test_an_engine_labels_through_pipes(source, stub, tmp_path, capsys):
     start = np.zeros((1, 32), np.uint8)
     cshogi.Board().to_hcp(start[0])
     scores, moves = labeller.label(start)
+    silent = EngineLabels(str(stub), ("Style=none",), nodes=9).open()
+    assert [found.tolist() for found in silent.label(start)] == [[77], [0]]
     assert (scores.tolist(), cshogi.move_to_usi(cshogi.Board().move_from_move16(int(moves[0])))) == ([77], "7g7f")
 
 
