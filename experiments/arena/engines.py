@@ -52,7 +52,8 @@ class Option:
             return None
         name, kind, rest = found.groups()
         low, high = (re.search(rf" {word} (-?\d+)", rest) for word in ("min", "max"))
-        return cls(name, kind, low and int(low[1]), high and int(high[1]), tuple(re.findall(r" var (\S+)", rest)))
+        choices = tuple(text.strip() for text in re.split(r" var(?= )", rest)[1:])  # which may hold blanks
+        return cls(name, kind, low and int(low[1]), high and int(high[1]), choices)
 
     def check(self, text: str) -> str | int:
         """The value that is to be set; ValueError says what the engine would not take."""

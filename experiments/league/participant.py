@@ -15,7 +15,9 @@ from search.evaluation.shipped import is_shipped
 
 _NAMED = re.compile(r"""([^\s=/\\'"-][^\s=/\\'"]*)=(\S.*)""", re.DOTALL)
 _VALUE = r"""(?:'[^']*'|"[^"]*"|[^\s'"]\S*)?"""
-_OPTIONS = re.compile(rf"(?:\s+[A-Za-z_]\w*={_VALUE})+\s*$")
+_QUOTED = r"""'[A-Za-z_][\w ]*=[^']*'|"[A-Za-z_][\w ]*=[^"]*\""""
+"""An option whose name may hold blanks."""
+_OPTIONS = re.compile(rf"(?:\s+(?:[A-Za-z_]\w*={_VALUE}|{_QUOTED}))+\s*$")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ def parse_participant(text: str) -> Participant:
     """A player of `default`, `mine=mine.safetensors razor_margin=300`, `yo='/my engines/YaneuraOu' Threads=1`.
 
     What exists as a file or folder, or is the name of a shipped network, is no NAME= and has no options. Values that
-    hold blanks are quoted. What the options are is for the player to say.
+    hold blanks are quoted, and so are options whose names do. What the options are is for the player to say. ValueError
+    for quotation marks that are not closed.
     """
     label = ""
     if not _exists(text) and (named := _NAMED.fullmatch(text)):
@@ -53,7 +56,11 @@ def parse_participant(text: str) -> Participant:
     if _exists(text) or not (found := _OPTIONS.search(text)):
         return Participant(label, text)
     told = found[0].replace("\\", "/") if os.name == "nt" else found[0]  # a backslash is shlex's escape
-    return Participant(label, text[: found.start()], tuple(shlex.split(told)))
+    try:
+        options = tuple(shlex.split(told))
+    except ValueError as error:
+        raise ValueError(f"player {text!r}: {error}") from error
+    return Participant(label, text[: found.start()], options)
 
 
 def unique_names(participants: Sequence[Participant]) -> list[str]:

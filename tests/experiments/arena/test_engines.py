@@ -46,6 +46,10 @@ def test_options_are_read_as_engines_declare_them():
         "Black Limit", "spin", -99, 99
     )
     assert Option.parse("option name Rule type combo default A var A var B").choices == ("A", "B")
+    assert Option.parse("option name Style type combo default Very Solid var Very Solid var Off ").choices == (
+        "Very Solid",
+        "Off",
+    )
     assert Option.parse("option name Eval type filename default a type of file") == Option("Eval", "filename")
     assert Option.parse("id name type") is None
 

@@ -31,6 +31,13 @@ from experiments.league.participant import Participant, parse_participant, uniqu
             ("BookFile=no_book", "Threads=1"),
             "yo",
         ),
+        (
+            """e=/e/engine 'Skill Level=3' Threads=1 "Book File=/n/my book" """,
+            "e",
+            "/e/engine",
+            ("Skill Level=3", "Threads=1", "Book File=/n/my book"),
+            "e",
+        ),
         ("liteshogi puct net.onnx", "", "liteshogi puct net.onnx", (), "liteshogi puct net.onnx"),
         ("/usr/bin/env A=b engine", "", "/usr/bin/env A=b engine", (), "env A=b engine"),
         ("engine --net=x", "", "engine --net=x", (), "engine --net=x"),
@@ -40,6 +47,11 @@ def test_a_player_is_a_name_a_command_and_options(text, label, command, options,
     found = parse_participant(text)
     assert (found.label, found.command, found.options) == (label, command, options)
     assert found.name == name
+
+
+def test_a_quotation_that_is_not_closed_is_told_with_its_player():
+    with pytest.raises(ValueError, match='player "engine Style=Wild\'": No closing quotation'):
+        parse_participant("engine Style=Wild'")
 
 
 def test_a_file_is_what_it_is_called(tmp_path, monkeypatch):
