@@ -155,7 +155,7 @@ constexpr double logit(std::int32_t output) { return static_cast<double>(output 
 class Network {
   public:
     // Reads the weights' file; what is wrong with it in words, or nothing.
-    std::string load(const std::string& path) {
+    [[nodiscard]] std::string load(const std::string& path) {
         std::vector<unsigned char> content(FILE_BYTES + 1);
         std::ifstream file(path, std::ios::binary);
         if (!file) return path + ": cannot be opened";
@@ -164,7 +164,8 @@ class Network {
     }
 
     // The same of a file that lies in memory, within the program; `name` is what complaints call it.
-    std::string load(const unsigned char* content, std::size_t size, const std::string& name = "the weights") {
+    [[nodiscard]] std::string load(const unsigned char* content, std::size_t size,
+                                   const std::string& name = "the weights") {
         if (size != FILE_BYTES || checksum(content, size) != FILE_CHECKSUM)
             return name + ": damaged, or not the file that was exported with this header; export both again";
         parts_ = std::make_unique<Parts>();
@@ -176,6 +177,8 @@ class Network {
         take(next, parts_->king_bucket);
         return {};
     }
+
+    bool is_loaded() const { return parts_ != nullptr; }
 
     const std::int16_t* bias() const { return parts_->bias; }
 
@@ -311,6 +314,7 @@ class Accumulator {
 
     // Begin at a position: the root of a search.
     void set_up(const Placement& placement) {
+        assert(network_.is_loaded());  // load comes first, and says what is wrong
         std::memset(codes_, 0, sizeof codes_);
         int men = 0;
         top_ = plies_.data();

@@ -261,20 +261,24 @@ _EARLY = """
 int main(int count, char**) {
     const lite_eval::Network network;
     lite_eval::Accumulator accumulator(network);
-    if (count > 1) accumulator.do_move(lite_eval::Change{});
+    if (count == 2) accumulator.do_move(lite_eval::Change{});
+    if (count == 3) accumulator.set_up(lite_eval::Placement{});
     accumulator.evaluate(0, false);
 }
 """
 
 
 @pytest.mark.skipif(not COMPILER, reason="no C++ compiler")
-@pytest.mark.parametrize("words", [[], ["move"]])
-def test_a_debug_build_asks_for_set_up_first(words: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [([], "top_ != nullptr"), (["move"], "top_ != nullptr"), (["set", "up"], "network_.is_loaded()")],
+)
+def test_a_debug_build_asks_for_load_and_set_up_first(words: list[str], asked: str, tmp_path: Path) -> None:
     write_header(NETWORKS["lite"], "net.safetensors", tmp_path / "lite_eval.h")
     (tmp_path / "early.cpp").write_text(_EARLY)
     subprocess.run([*COMPILER, "-std=c++17", "early.cpp", "-o", "early"], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "early", *words], capture_output=True, text=True)
-    assert "Assertion `top_ != nullptr' failed" in done.stderr
+    assert f"Assertion `{asked}' failed" in done.stderr
 
 
 _INTRIN = """
