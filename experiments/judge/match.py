@@ -77,7 +77,7 @@ def play_judged_match(match: JudgedMatch, judging: Judging) -> dict[str, Any]:
     judge = judging.open()
     task = JudgedTask(first.by_alphabeta, second.by_alphabeta, judge, lines, match.plies, match.seed)
     told: dict[str, Any] = {"openings": len(lines), "nodes": match.nodes, "plies": match.plies, "seed": match.seed}
-    told |= {"first": first.name(True), "second": second.name(True)}
+    told |= {"first": first.name(False), "second": second.name(False)}  # their nets are known by digests
     told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
     nets = {"first": first.net, "second": second.net}
     description = Description(VERB, told, (match.openings,), nets, signature=first.signature)

@@ -133,7 +133,11 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     with pytest.raises(ValueError, match=f"search of signature not recorded, not {SIGNATURE}"):
         play_judged_match(match, judging)
     path.write_text(whole)
+    (tmp_path / "elsewhere").mkdir()
+    net = net.rename(tmp_path / "elsewhere" / net.name)
+    assert play_judged_match(replace(match, second=str(net)), judging)["games"] == 2
     net.write_bytes(network_file("dense-64-16").read_bytes())
+    match = replace(match, second=str(net))
     with pytest.raises(ValueError, match=r"other nets: default .*, net\.safetensors .*, not .*; .* another -o"):
         play_judged_match(match, judging)
 
