@@ -30,5 +30,4 @@ def network_from_config(config: Any) -> ValueNetwork:
     own = {field.name for field in fields(kind)}
     if unknown := set(config) - own - _EVERY_FIELD:
         raise ValueError(f"not a network configuration: {briefly(unknown.pop())} is no part of one")
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in config.items() if name in own}
-    return kind(**values).build()
+    return kind(**{name: value for name, value in config.items() if name in own}).build()

@@ -66,7 +66,7 @@ class DensePieceSquareNetwork(ValueNetwork):
         king: KingName = "none",
         buckets: int = 1,
     ) -> None:
-        super().__init__(DenseConfig(width, tuple(hidden), perspectives, draw, activation, king, buckets), perspectives)
+        super().__init__(DenseConfig(width, hidden, perspectives, draw, activation, king, buckets), perspectives)
         self.activation = activation
         self.table = nn.Parameter(torch.randn(ROWS, width) / 6)
         if self.kings.buckets > 1:

@@ -22,7 +22,7 @@ def check_size(name: str, found: Any, most: int) -> None:
 def check_hidden(found: Any) -> None:
     """Raises ValueError if these are no sizes of hidden layers."""
     if not isinstance(found, tuple) or len(found) >= MAX_LAYERS:
-        raise ValueError(f"hidden {briefly(found)}: at most {MAX_LAYERS - 1} sizes of layers are needed")
+        raise ValueError(f"hidden {briefly(found)}: a tuple of at most {MAX_LAYERS - 1} sizes of layers is needed")
     for size in found:
         check_size("hidden", size, MAX_LAYER)
 

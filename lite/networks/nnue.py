@@ -12,7 +12,6 @@ a gradient; `first_layer()` sums up all of them, and nothing of the factors is l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -234,9 +233,9 @@ class NnueNetwork(ValueNetwork):
     activation = "clipped"
     listed = False
 
-    def __init__(self, features: Features = "half_kp", width: int = 256, hidden: Sequence[int] = (32, 32)) -> None:
+    def __init__(self, features: Features = "half_kp", width: int = 256, hidden: tuple[int, ...] = (32, 32)) -> None:
         config = HalfKpConfig if features == "half_kp" else KpConfig
-        super().__init__(config(width, tuple(hidden)), perspectives=2)
+        super().__init__(config(width, hidden), perspectives=2)
         factored = features == "half_kp"
         sizes = [SQUARES, BONA_END, RELATIVE_ROWS] if factored else [0, 0, 0]
         self.bias = nn.Parameter(torch.full((width,), 0.5))

@@ -9,7 +9,7 @@ folds. The first output is the logit of the mover's win, the second, of a networ
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +43,11 @@ class NetworkConfig:
 
     name: ClassVar[str]
     """The kind, as network files and the command line call it."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # a list, as files have it and Python's users may give it, means a tuple
+            if isinstance(value := getattr(self, field.name), list):
+                object.__setattr__(self, field.name, tuple(value))
 
     def build(self) -> ValueNetwork:
         """The untrained network. Raises ValueError as `check` does."""

@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from lite.networks.build import network_from_config
-from lite.networks.dense import DensePieceSquareNetwork
+from lite.networks.dense import DenseConfig, DensePieceSquareNetwork
 from lite.networks.lite_value import LiteConfig, LiteValueNetwork
+from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedNetwork
 from lite.networks.value_network import ValueNetwork, listed_inputs
 from lite.training.bench import synthetic_batch
@@ -154,7 +155,15 @@ def test_mistakes_are_told_in_words():
         LiteValueNetwork(layout="square")
     with pytest.raises(ValueError, match="dims: channels 0: choose a whole number from 1"):
         LiteConfig(dims=(16, 0, 32)).build()
+    for config in (DenseConfig, HalfKpConfig):
+        with pytest.raises(ValueError, match="hidden 16: a tuple of at most 3 sizes"):
+            config(hidden=16).build()
     with pytest.raises(ValueError, match="network None: choose one of lite, untied"):
         network_from_config({"width": 3})
     with pytest.raises(ValueError, match="configuration: 'colour' is no part of one"):
         network_from_config({"network": "lite", "colour": 1})
+
+
+def test_lists_mean_tuples():
+    assert LiteConfig(dims=[4, 2, 8], lines=["blocks"]) == LiteConfig(dims=(4, 2, 8), lines=("blocks",))
+    assert KpConfig(width=32, hidden=[8]).build().config["hidden"] == (8,)
