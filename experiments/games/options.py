@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from search.evaluation.network_file import load_network
 from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import network_file
 from search.machine.bounds import MOST_MEGABYTES
+from search.machine.paths import PathLike
 from search.usi.alphabeta import DEFAULT_FV_SCALE
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 
@@ -79,10 +81,11 @@ def plays_in_process(command: str) -> bool:
     return program == "liteshogi" or is_missing_network
 
 
-def read_player(command: str, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
+def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: int, flag: str) -> NamedPlayer:
     """A player of a network's file, `default` or `liteshogi`, with NAME=VALUE options; `flag` is what gives those.
 
     Raises OSError or ValueError in words, also for another engine."""
+    command = os.fspath(command)
     program, settings = as_player(command)
     if program.startswith("liteshogi puct") and Path(command).is_file():
         return _puct_player(Path(command), options, nodes, depth, flag)

@@ -377,6 +377,7 @@ def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
         ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
         ({"second_option": ("FV_SCALE=24",)}, "--second-option FV_SCALE=24: default is no nn.bin, and has a scale"),
         ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),
+        ({"first": Path("missing.safetensors")}, "missing.safetensors: there is no such network"),
         ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; liteshogi match plays it by the clock"),
         ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; liteshogi match plays it by the clock"),
         ({"openings": Path("missing.sfen")}, "missing.sfen"),
