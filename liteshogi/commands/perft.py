@@ -16,8 +16,8 @@ from search.rules.perft import bench_perft, timed_perft
 class Command:
     """Count the lines of legal moves of a length, or measure how fast they are counted."""
 
-    sfen: tyro.conf.Positional[str] = "startpos"
-    """Position: an SFEN in quotes, or `startpos`."""
+    position: tyro.conf.Positional[str] = "startpos"
+    """Position in quotes: an SFEN or `startpos`, perhaps with `moves 7g7f ...`."""
     depth: tyro.conf.Positional[int] = 4
     """Length of the lines."""
     divide: bool = False
@@ -30,7 +30,7 @@ class Command:
         if self.bench:
             self._bench()
             return
-        nodes, seconds, below = timed_perft(self.sfen, self.depth, self.divide)
+        nodes, seconds, below = timed_perft(self.position, self.depth, self.divide)
         if self.json:
             print(json.dumps({"nodes": nodes, "seconds": round(seconds, 6)} | ({"divide": below} if below else {})))
             return

@@ -14,8 +14,9 @@ import numpy as np
 
 from search.machine.jit import jit
 from search.rules.movegen import MAX_MOVES, legal_moves, list_moves
-from search.rules.position import do_move, undo_move
-from search.rules.sfen import move_to_usi, position_from_sfen
+from search.rules.play import set_game, split_moves
+from search.rules.position import STACK, do_move, new_position, undo_move
+from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
 from search.rules.sliders import METHOD
 
@@ -58,19 +59,28 @@ def make_leaves(pos, depth, buffers):
     return total
 
 
-def perft(sfen: str, depth: int) -> int:
-    """Number of lines of `depth` legal moves from a position; depth 0 has one, the empty line."""
+def perft(position: str, depth: int) -> int:
+    """Number of lines of `depth` legal moves from a position; depth 0 has one, the empty line.
+
+    position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there. ValueError if it is none.
+    """
     if not 0 <= depth <= MAX_DEPTH:
         raise ValueError(f"perft depth {depth}: choose 0 to {MAX_DEPTH}")
-    pos = position_from_sfen(sfen)
+    pos = _set_up(position)
     if depth == 0:
         return 1
     return int(count_leaves(pos, np.int64(depth), np.zeros((depth + 1, MAX_MOVES), np.uint16)))
 
 
+def _set_up(position: str) -> np.void:
+    pos = new_position()
+    set_game(pos, *split_moves(position), longest=STACK - 1 - MAX_DEPTH)
+    return pos
+
+
 def _rate(function, sfen: str, depth: int, runs: int) -> float:
     """Median leaves a second over some runs, by this thread's CPU time."""
-    pos, buffers, rates = position_from_sfen(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16), []
+    pos, buffers, rates = _set_up(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16), []
     function(pos, np.int64(1), buffers)
     for _ in range(runs):
         start = time.thread_time()
@@ -79,18 +89,18 @@ def _rate(function, sfen: str, depth: int, runs: int) -> float:
     return statistics.median(rates)
 
 
-def timed_perft(sfen: str, depth: int, divided: bool = False) -> tuple[int, float, dict[str, int]]:
+def timed_perft(position: str, depth: int, divided: bool = False) -> tuple[int, float, dict[str, int]]:
     """Number of lines, seconds without compiling, and, if `divided`, the numbers below each first move in USI."""
-    perft(sfen, min(depth, 1))  # loads what is compiled
+    perft(position, min(depth, 1))  # loads what is compiled
     begun = time.perf_counter()
-    below = divide(sfen, depth) if divided and depth >= 1 else {}
-    nodes = sum(below.values()) if below else perft(sfen, depth)
+    below = divide(position, depth) if divided and depth >= 1 else {}
+    nodes = sum(below.values()) if below else perft(position, depth)
     return nodes, time.perf_counter() - begun, below
 
 
-def divide(sfen: str, depth: int) -> dict[str, int]:
+def divide(position: str, depth: int) -> dict[str, int]:
     """`perft` below each first move, which USI names; depth at least 1."""
-    pos, buffers = position_from_sfen(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16)
+    pos, buffers = _set_up(position), np.zeros((depth + 1, MAX_MOVES), np.uint16)
     below = {}
     for move in list_moves(pos):
         do_move(pos, np.int64(move))

@@ -203,6 +203,7 @@ def test_stages_partition_the_moves(play_random, roots):
             assert INFERIOR == 4
 
 
+AFTER_7G7F = "lnsgkgsnl/1r5b1/ppppppppp/9/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL w - 2"
 PERFT = {
     "startpos": (30, 900, 25470, 719731),
     "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1": (207, 28684, 4809015),
@@ -226,6 +227,14 @@ def test_perft_is_timed_without_compiling(monkeypatch):
     nodes, _, below = timed_perft("startpos", 2, divided=True)
     assert nodes == sum(below.values()) == 900
     assert below["7g7f"] == 30
+
+
+def test_perft_counts_behind_moves():
+    assert timed_perft("startpos moves 7g7f", 1, divided=True)[::2] == timed_perft(AFTER_7G7F, 1, divided=True)[::2]
+    kings = ("5i5h", "5a5b", "5h5i", "5b5a") * 500  # more moves than a record has room for
+    assert perft(f"position startpos moves {' '.join(kings)}", 2) == 900
+    with pytest.raises(ValueError, match="move 1, 7g7c, is not legal"):
+        perft("startpos moves 7g7c", 1)
 
 
 def test_perft_reference_counts():
