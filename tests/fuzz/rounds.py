@@ -2,8 +2,8 @@
 
     python -m tests.fuzz.rounds ledger.jsonl --corpora corpora --seconds 3600
 
-The same command goes on with what the ledger holds; Ctrl-C ends it after the loss of a run. A reader with a finding is
-left alone from then on. `--table` prints what the ledger tells.
+The same command goes on with what the ledger holds; Ctrl-C, or a request to end, ends it with the loss of a run. A
+reader with a finding is left alone from then on. `--table` prints what the ledger tells.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+from search.machine.interrupt import ends_as_interrupts
 from tests.fuzz.ledger import Run, bounds_checked, seconds_of, table
 from tests.fuzz.readers import READERS
 from tests.json_lines import append, read
@@ -37,6 +38,24 @@ def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
     return process.returncode == 0 and not found
 
 
+def go_round(readers: list[str], seconds: float, run_seconds: float, corpora: Path, ledger: Path) -> None:
+    """Runs of `run_seconds` at the most, until each reader has had so many seconds or found something."""
+    stopped: set[str] = set()
+    while True:
+        had = seconds_of(read(ledger, Run), bounds_checked())
+        left = {reader: had[reader] for reader in readers if had[reader] < seconds and reader not in stopped}
+        if not left:
+            return
+        reader = min(left, key=lambda name: left[name])
+        corpus = corpora / reader
+        corpus.mkdir(parents=True, exist_ok=True)
+        begun = time.monotonic()
+        if not fuzz(reader, min(run_seconds, seconds - had[reader]), corpus, ledger):
+            stopped.add(reader)
+        words = "stopped: see its log" if reader in stopped else f"{had[reader] / 60:.0f} minutes before"
+        print(f"{reader}: {time.monotonic() - begun:.0f} s, {words}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.rounds", description="All readers under atheris.")
     parser.add_argument("ledger", type=Path, help="JSON lines, added to")
@@ -51,20 +70,8 @@ def main() -> None:
         return
     if told.corpora is None:
         parser.error("--corpora is needed")
-    stopped: set[str] = set()
-    while True:
-        had = seconds_of(read(told.ledger, Run), bounds_checked())
-        left = {reader: had[reader] for reader in told.readers if had[reader] < told.seconds and reader not in stopped}
-        if not left:
-            return
-        reader = min(left, key=lambda name: left[name])
-        corpus = told.corpora / reader
-        corpus.mkdir(parents=True, exist_ok=True)
-        begun = time.monotonic()
-        if not fuzz(reader, min(told.slice, told.seconds - had[reader]), corpus, told.ledger):
-            stopped.add(reader)
-        words = "stopped: see its log" if reader in stopped else f"{had[reader] / 60:.0f} minutes before"
-        print(f"{reader}: {time.monotonic() - begun:.0f} s, {words}", flush=True)
+    with ends_as_interrupts():  # else the reader under way would outlive this
+        go_round(told.readers, told.seconds, told.slice, told.corpora, told.ledger)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from tests.fuzz.ledger import Run, seconds_of, table
 from tests.fuzz.readers import READERS
@@ -29,3 +35,23 @@ def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
     assert "| `kif` | 1.5 | 1,500 | 0.1 min, 10 |  |" in rows
     assert "| `csa` | 0.2 | 70 |  | 1 |" in rows
     assert len(rows) == 2 + len(READERS)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
+def test_a_request_to_end_ends_the_reader_under_way(tmp_path: Path) -> None:
+    reader = tmp_path / "python"
+    reader.write_text(
+        f"#!/bin/sh\necho $$ > '{tmp_path}/part' && mv '{tmp_path}/part' '{tmp_path}/number'\nexec sleep 60\n"
+    )
+    reader.chmod(0o755)
+    program = f"import sys; sys.executable = {str(reader)!r}; from tests.fuzz.rounds import main; main()"
+    command = [sys.executable, "-c", program, tmp_path / "ledger.jsonl", "--corpora", tmp_path, "--readers", "kif"]
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL) as rounds:
+        end = time.monotonic() + 60
+        while not (tmp_path / "number").exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        rounds.terminate()
+        rounds.wait(60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "number").read_text()), 0)
