@@ -9,6 +9,7 @@ import difflib
 import os
 import re
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from experiments.installed import installed_program
 USIOK_SECONDS = 60.0
 READY_SECONDS = 900.0
 """Until `readyok`: an engine that compiles itself takes minutes where its cache is empty."""
+PATIENCE_SECONDS = 60.0
+"""ShogiArena's, at the least: for `readyok`, and for `bestmove` once the time of a move was up."""
 NO_DELAY = {"NetworkDelay": 0, "NetworkDelay2": 0}
 """No network lies between these engines and the clock: what is set where the user sets nothing else."""
 _PASSED_ON = {
@@ -88,10 +91,16 @@ class Engine:
     """What is set: names as declared, files absolute."""
     chosen: list[str]
     """The user's part of it, NAME=VALUE."""
+    ready_seconds: float
+    """From `isready` to `readyok`."""
 
-    def description(self) -> dict[str, Any]:
+    def description(self, at_once: int) -> dict[str, Any]:
         """The engine's file for ShogiArena, which runs what a link leads to: that is another program where the link's
-        place matters, as that of a virtual environment's python does, so that one is run by a shell."""
+        place matters, as that of a virtual environment's python does, so that one is run by a shell.
+
+        at_once: games at a time. One setting of ShogiArena says for how long it waits for an engine to be ready, and
+        for one that has gone silent in a game, so it is no longer than all of them may take that get ready together.
+        """
         command = [str(self.program), *self.arguments]
         if self.program.is_symlink() and os.name == "posix":
             command = [*BY_SHELL, *command]
@@ -100,7 +109,7 @@ class Engine:
             "engine_args": command[1:],
             "working_directory": str(self.directory),
             "options": {self._key(option): value for option, value in self.options.items()},
-            "handshake_timeout": READY_SECONDS,
+            "handshake_timeout": min(READY_SECONDS, PATIENCE_SECONDS + 4 * at_once * self.ready_seconds),
             "environment": self.environment,
         }
 
@@ -147,7 +156,10 @@ def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[
         for option, value in options.items():
             dialogue.send(f"setoption name {option} value {value}")
         dialogue.send("isready")
-        for line in dialogue.until("readyok", READY_SECONDS):
+        begun = time.monotonic()
+        lines = dialogue.until("readyok", READY_SECONDS)
+        ready_seconds = time.monotonic() - begun
+        for line in lines:
             # LiteShogi plays on with what it has where an option fails, which in a match would be another player.
             if name.startswith("LiteShogi") and line.startswith(tuple(f"info string {option}: " for option in chosen)):
                 raise ValueError(f"{command}: {line.removeprefix('info string ')}")
@@ -160,6 +172,7 @@ def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[
         declared,
         options,
         [f"{option}={value}" for option, value in chosen.items()],
+        ready_seconds,
     )
 
 

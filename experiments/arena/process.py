@@ -26,9 +26,9 @@ LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
 GAMES = "games"
 """ShogiArena's own part of that directory."""
-_NOT_COMPARED = ("tournament.game_order", "rules.initial_positions.source")
-"""Of a run's description: its games may come in the order that it was begun with, and its openings are known by the
-digest of the user's file."""
+_NOT_COMPARED = ("tournament.game_order", "rules.initial_positions.source", "handshake_timeout")
+"""Of a run's description: its games may come in the order that it was begun with, its openings are known by the digest
+of the user's file, and how long an engine takes to be ready differs from start to start."""
 WATCH_SECONDS = 0.5
 NOT_ON_PYTHON_3_14 = "1.3.2"
 """A ShogiArena that does not start there: its tables name types which Python 3.14 looks for in vain."""

@@ -95,7 +95,7 @@ def play_engines(
         raise ValueError(f"{rules.output}: holds a match in process; use another --output")
     openings = _read_openings(rules.openings, total // rules.games * math.ceil(rules.games / 2))
     engines = dict(zip(seat_names(len(players)), (ask_engine(*one) for one in players), strict=True))
-    descriptions = {f"{seat}.yaml": engine.description() for seat, engine in engines.items()}
+    descriptions = {f"{seat}.yaml": engine.description(rules.parallel) for seat, engine in engines.items()}
     files = [file for engine in engines.values() for file in engine.files()]
     files += [rules.openings] if rules.openings else []
     names = dict(zip(engines, call(list(engines.values())), strict=True))

@@ -54,6 +54,13 @@ def test_options_are_read_as_engines_declare_them():
     assert Option.parse("id name type") is None
 
 
+def test_shogiarena_waits_for_as_long_as_an_engine_takes_to_be_ready(scripted):
+    engine = ask_engine(scripted.command())
+    assert 60 < engine.description(1)["handshake_timeout"] < 300
+    slow = replace(engine, ready_seconds=50.0)
+    assert [slow.description(at_once)["handshake_timeout"] for at_once in (1, 2, 8)] == [260.0, 460.0, 900.0]
+
+
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
@@ -87,7 +94,7 @@ def test_the_engine_decides_which_options_are_files(scripted, tmp_path, monkeypa
         "Style": "Slow",
     }
     assert engine.files() == [scripted.program, tmp_path / "mine.bin", tmp_path / "books" / "one.db"]
-    assert list(engine.description()["options"]) == ["NetworkDelay", "EvalFile|", "Book Dir|", "Style|"]
+    assert list(engine.description(1)["options"]) == ["NetworkDelay", "EvalFile|", "Book Dir|", "Style|"]
     assert engine.id_name == "Scripted"
     assert ask_engine(scripted.command()).options == {"NetworkDelay": 0}
     # A file that is not here may be the engine's own: what is found where it runs is left to it.
@@ -112,7 +119,7 @@ def test_the_engine_has_this_projects_environment_and_what_programs_need(scripte
         "isready",
         "quit",
     ]
-    assert engine.description()["environment"]["LITESHOGI_KERNEL"] == "plain"
+    assert engine.description(1)["environment"]["LITESHOGI_KERNEL"] == "plain"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -127,8 +128,11 @@ def test_a_directory_of_another_match_is_left_alone(played, scripted):
 
 
 def test_a_run_keeps_the_environment_of_its_start(tmp_path):
+    starts = itertools.count(61.5)  # how long an engine takes to be ready tells no runs apart
+
     def describe(**environment):
-        with described_run(tmp_path, {"first.yaml": {"options": {"Hash": 1}, "environment": environment}}, ()):
+        told = {"options": {"Hash": 1}, "handshake_timeout": next(starts), "environment": environment}
+        with described_run(tmp_path, {"first.yaml": told}, ()):
             pass
 
     describe(HOME="/a", LITESHOGI_KERNEL="plain")
