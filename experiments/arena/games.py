@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from rsshogi.core import Move
 from rsshogi.record import GameResult
 
+from lite.amounts import amount
 from lite.notation.game import (
     BLACK_WON,
     DRAWN,
@@ -28,11 +30,15 @@ from lite.notation.game import (
     GameError,
 )
 from lite.notation.kif_writer import PLAYER, kif_text, score_comment
+from lite.records.formats import WHITE_WINS, WINNER_MASK
 from search.machine.files import write_atomically
 from search.rules.declaration import RULE_27, can_declare
+from search.rules.repetition import WIN, fourfold
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import BLACK
 
+CLAIMED = "入玉宣言"
+"""The end of a game that an engine has declared won where the rules do not say so."""
 _GAMES = """select game.id, start_date, initial_position_sfen, game_result, black.player_name, white.player_name
 from game join player black on black.id = black_player_id join player white on white.id = white_player_id
 order by game.id"""
@@ -78,8 +84,8 @@ def _replayed(builder: GameBuilder, result: GameResult, rows: Iterator[Any]) -> 
 
 
 def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
-    """KIF's word and what it means here. ShogiArena calls every win a win: who wins when to move has declared, or saw
-    the opponent break a rule (perpetual check)."""
+    """KIF's word and what it means here. ShogiArena calls every win a win: who wins when to move has declared, which it
+    takes an engine's word for, or saw the opponent break a rule (perpetual check)."""
     if result.is_draw():
         by = {"DRAW_BY_REPETITION": ("千日手", REPETITION), "DRAW_BY_MAX_PLIES": ("最大手数", MOVES_USED_UP)}
         return by.get(result.name, ("持将棋", DRAWN))
@@ -91,17 +97,23 @@ def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
         return "切れ負け" if result.name.endswith("TIMEOUT") else "投了", MOVER_LOSES
     if result.is_win_by_declaration() or can_declare(builder.pos, np.int64(RULE_27)):
         return "入玉勝ち", MOVER_DECLARES
+    if result.name.endswith("_WIN") and fourfold(builder.pos) != WIN:
+        return CLAIMED, MOVER_DECLARES
     return "反則勝ち", BLACK_WON if result.is_black_win() else WHITE_WON
 
 
-def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> int:
-    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns how many."""
+def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> list[str]:
+    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on how they ended."""
     directory.mkdir(parents=True, exist_ok=True)
-    count = 0
+    declared: Counter[str] = Counter()
     for number, game in enumerate(read_games(database, names), 1):
         if isinstance(game, GameError):
             print(f"warning: cannot be told in KIF: {game}", file=sys.stderr)
             continue
         write_atomically(directory / f"{number:04}.kifu", kif_text(game).encode())
-        count += 1
-    return count
+        if game.ending == CLAIMED:
+            declared[game.names[game.result & WINNER_MASK == WHITE_WINS]] += 1
+    return [
+        f"{name} declared {amount(count, 'win')} that the rule of 27 points does not give, counted as won"
+        for name, count in declared.items()
+    ]

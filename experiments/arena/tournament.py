@@ -107,7 +107,7 @@ def play_engines(
             run_arena(rules.output, "run", "tournament", str(rules.output / "match.yaml"), watch=progress.show)
         results = read_results(rules.output)
         remarks = _remarks(rules.output, results, names, total)
-        write_games(rules.output / GAMES / "game.db", rules.output / "kif", names)
+        remarks += write_games(rules.output / GAMES / "game.db", rules.output / "kif", names)
     return list(names.values()), results, remarks
 
 

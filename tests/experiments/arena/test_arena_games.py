@@ -36,7 +36,8 @@ def test_a_match_leaves_its_games_as_kif(played):
         parsed = cshogi.KIF.Parser.parse_str(file.read_text(encoding="utf-8"))
         assert len(parsed.moves) > 4
         assert "評価値" in file.read_text(encoding="utf-8")
-    assert write_games(played / "games" / "game.db", played / "again", {}) == 2
+    assert write_games(played / "games" / "game.db", played / "again", {}) == []
+    assert len(list((played / "again").iterdir())) == 2
 
 
 def _database(path, ending, moves, sfen=PERPETUAL):
@@ -59,7 +60,8 @@ def _database(path, ending, moves, sfen=PERPETUAL):
 def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
     for name, ending, sfen, moves, told in (
         ("mated", "BLACK_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "投了"),
-        ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h"], "反則勝ち"),
+        ("perpetual check", "WHITE_WIN", PERPETUAL, ["4h5h", "5a4a", "5h4h", "4a5a"] * 3 + ["4h5h"], "反則勝ち"),
+        ("claimed", "WHITE_WIN", PERPETUAL, ["4h5h"], "入玉宣言"),
         ("declared", "WHITE_WIN", DECLARABLE, ["1i2i"], "入玉勝ち"),
         ("declared by its rules", "WHITE_WIN_BY_DECLARATION", PERPETUAL, ["4h5h"], "入玉勝ち"),
         ("late", "BLACK_WIN_BY_TIMEOUT", PERPETUAL, ["4h5h"], "切れ負け"),
@@ -77,9 +79,16 @@ def test_wins_of_the_side_to_move_are_told_apart(tmp_path):
         assert again.times.tolist()[:-1] == [0] * len(moves)
 
 
+def test_a_win_that_is_none_by_the_rules_is_told(tmp_path):
+    database = _database(tmp_path / "game.db", "WHITE_WIN", ["4h5h"])
+    told = "LiteShogi declared 1 win that the rule of 27 points does not give, counted as won"
+    assert write_games(database, tmp_path / "kif", {"b": "LiteShogi"}) == [told]
+
+
 def test_a_game_that_kif_cannot_tell_does_not_keep_the_others_back(tmp_path, capsys):
     database = _database(tmp_path / "game.db", "WHITE_WIN_BY_DECLARATION", ["4h5h", "5a4a"])  # black is to move
-    assert write_games(database, tmp_path / "kif", {}) == 0
+    assert write_games(database, tmp_path / "kif", {}) == []
+    assert not list((tmp_path / "kif").iterdir())
     assert "cannot be told in KIF" in capsys.readouterr().err
 
 
