@@ -46,7 +46,7 @@ class Dialogue:
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
-                self._lines.put(line.decode("utf-8", "replace").strip())
+                self._lines.put(" ".join(line.decode("utf-8", "replace").split()))  # some align their figures
         self._lines.put(None)
 
     def send(self, line: str) -> None:

@@ -115,6 +115,6 @@ def read_score(lines: list[str]) -> int | None:
         if kind == "cp":
             return max(-MATE_SCORE + 1, min(MATE_SCORE - 1, int(number)))
         plies = int(number) if number not in ("", "+", "-") else 1
-        sign = -1 if number.startswith("-") else 1
+        sign = -1 if number.startswith("-") or plies == 0 else 1  # 0: the mover is mated
         return sign * (MATE - min(abs(plies), 1000))
     return None

@@ -18,6 +18,8 @@ from search.score import MATE
         (["info score mate 5", "bestmove x"], MATE - 5),
         (["info score mate -6", "bestmove x"], -(MATE - 6)),
         (["info score mate +", "bestmove x"], MATE - 1),
+        (["info depth 0 score mate 0", "bestmove (none)"], -MATE),
+        (["info depth 0 score mate -0", "bestmove resign"], -MATE),
         (["info score mate -", "bestmove x"], -(MATE - 1)),
         (["info score cp 99999", "bestmove x"], 29_999),
         (["info score cp 10", "info score cp 90 lowerbound", "info multipv 2 score cp 3", "bestmove x"], 10),
@@ -27,6 +29,16 @@ from search.score import MATE
 )
 def test_scores_are_read_as_engines_write_them(lines, score):
     assert read_score(lines) == score
+
+
+def test_words_are_parted_by_any_blanks(tmp_path):
+    program = tmp_path / "aligned"
+    answers = {"usi": "usiok", "isready": "readyok", "go nodes 1": " info  score   cp  -7\nbestmove\t7g7f"}
+    talk = f"answers = {answers!r}\nfor line in iter(input, 'quit'):\n    print(answers.get(line, ''), flush=True)\n"
+    program.write_text(f"#!{sys.executable}\n{talk}")
+    program.chmod(0o755)
+    answer = Searcher(ask_engine(str(program))).search("startpos", "nodes 1")
+    assert (answer.move, answer.score) == ("7g7f", -7)
 
 
 def test_the_last_number_told_is_read():
