@@ -41,7 +41,8 @@ def deepen(pos, thread, accumulators, network, last):
 
     A `last` of 0 is quiescence alone: the score in `thread.score`, its line in `pv[0]`, and no depth.
 
-    It is one function, for whatever calls the search is compiled together with all of it.
+    It is one program, which games and labels in compiled code call by its address (single_search.py): whatever else
+    called the search would be compiled together with all of it.
     """
     is_short = 0 < thread.node_limit <= SHORT_NODES
     thread.parameters = thread.numbers.short if is_short else thread.numbers.long
