@@ -24,7 +24,7 @@ from search.evaluation.nnue_file import is_nnue
 from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
 from search.machine.bounds import MOST_AT_ONCE, check_number
-from search.machine.files import check_output, require_file
+from search.machine.files import check_output, require_file, require_utf8
 from search.machine.paths import PathLike, as_paths
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES
@@ -70,6 +70,7 @@ def kind_of(net: str) -> Kind:
         raise FileNotFoundError(f"{net}: holds no {NETWORK_NAME}: it is no directory of a training run")
     if path.suffix == ".safetensors" and path.is_file():
         require_file(path)
+        require_utf8(path)
         try:
             with safe_open(path, "numpy") as file:
                 return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)

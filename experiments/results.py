@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from lite.datasets.provenance import describe_data, digest_of, program, sha256_of
-from search.machine.metadata import parse_json
+from search.machine.metadata import json_bytes, parse_json
 
 Line = dict[str, Any]
 
@@ -57,7 +56,7 @@ class Results:
     def add(self, kind: str, name: str, seed: int, figures: Line) -> None:
         """Keep a line, on the disk when this returns."""
         line = {"kind": kind, "name": name, "seed": seed, **figures}
-        text = (json.dumps(line, ensure_ascii=False) + "\n").encode()
+        text = json_bytes(line) + b"\n"
         with self.path.open("ab") as file:
             file.truncate(self._good)
             file.write(text)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from search.machine.files import WholeFile
+from search.machine.files import WholeFile, require_utf8
 from search.puct.onnx_file import first_line, open_session
 
 OPSET = 18
@@ -31,6 +31,7 @@ def write_onnx(
         import onnxscript  # noqa: F401  (torch's exporter needs it and says so less plainly)
     except ImportError as missing:
         raise ValueError(f"ONNX export needs {missing.name}: pip install 'liteshogi[export]'") from None
+    require_utf8(path)
     with WholeFile(path) as file:
         try:
             file.write(_serialised(module, inputs, outputs))

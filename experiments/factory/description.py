@@ -16,6 +16,7 @@ from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_descrip
 from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
+from search.machine.metadata import json_bytes
 
 GROUPS = ("ending", "labels", "mixture", "variety")
 """Options that the command line has one by one."""
@@ -92,14 +93,14 @@ class Description:
             "totals": dict(totals),
             "per_second": {name: round(value / max(seconds, 1e-9), 3) for name, value in totals.items()},
         }
-        write_atomically(self._path, (json.dumps(self._written, ensure_ascii=False, indent=1) + "\n").encode())
+        write_atomically(self._path, json_bytes(self._written, 1) + b"\n")
 
     def _tell_files(self, folder: Path) -> None:
         """Where nets, engines and sources lie stands apart, for networks carry the description of what they have
         learnt from wherever they go."""
         inside = f"{folder.absolute()}{os.sep}"
         files = {name.removeprefix(inside): digest for name, digest in self._files.items()}
-        write_atomically(folder / FILES, (json.dumps(files, ensure_ascii=False, indent=1) + "\n").encode())
+        write_atomically(folder / FILES, json_bytes(files, 1) + b"\n")
 
 
 def _has_ledger(folder: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from experiments.league.table import standings
 from experiments.nets import as_player
 from experiments.pictures import draw_ratings
 from search.machine.files import write_atomically
+from search.machine.metadata import json_bytes
 
 PICTURE, STANDINGS = "ratings.png", "league.json"
 """In the folder of the run; the latter is the report, and the `names` of all players by their numbers."""
@@ -35,7 +35,7 @@ def play_league(
     else:
         meetings, remarks = _play_through_arena(rules, participants, names, gauntlet)
     report = standings(names, meetings)
-    write_atomically(rules.output / STANDINGS, json.dumps({"names": names, **report}, ensure_ascii=False).encode())
+    write_atomically(rules.output / STANDINGS, json_bytes({"names": names, **report}))
     draw_ratings(report["players"], rules.output / PICTURE)
     return {**report, "remarks": report["remarks"] + remarks, "folder": str(rules.output)}
 

@@ -88,7 +88,7 @@ def write_report(report: Report) -> dict[str, Any]:
         write_atomically(path, draw_png(chart))
     title = f"LiteShogi: {', '.join(section.title.lower() for section in sections)}"
     page = as_page(title, sections, {number: path.name for number, path in enumerate(pictures)})
-    write_atomically(report.output, page.encode())
+    write_atomically(report.output, page.encode(errors="backslashreplace"))
     return {
         "page": str(report.output),
         "runs": [str(path) for path in names],

@@ -22,7 +22,7 @@ from lite.networks.build import network_from_config
 from lite.networks.shapes import shapes_alone
 from lite.networks.value_network import ValueNetwork
 from lite.training.folder import NETWORK_NAME
-from search.machine.files import require_file, write_atomically
+from search.machine.files import require_file, require_utf8, write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
 
 NETWORK = "liteshogi network"
@@ -37,6 +37,7 @@ Module = TypeVar("Module", bound=torch.nn.Module)
 def file_format(path: Path) -> str:
     """What a safetensors file says it is; empty where it says nothing. Raises OSError or ValueError."""
     require_file(path)
+    require_utf8(path)
     try:
         with safe_open(path, "pt") as file:
             return str((file.metadata() or {}).get("format", ""))

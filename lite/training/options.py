@@ -16,6 +16,7 @@ from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.machine.files import require_utf8
 from search.machine.paths import take_paths
 from search.score import CP_PER_LOGIT
 
@@ -94,6 +95,7 @@ class TrainingOptions:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
         if both := _read_from(self.data) & _read_from(self.valid):
             raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
+        require_utf8(self.output)
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")
         if self.fit_scale and self.cp_per_logit != CP_PER_LOGIT:

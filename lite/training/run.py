@@ -45,6 +45,7 @@ from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
 from search.machine.files import write_atomically
 from search.machine.interrupt import interrupt_flag
+from search.machine.metadata import json_bytes
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""
@@ -257,7 +258,7 @@ class Run:
         data |= {"best": self.best, "held_out": self.held_out}
         save_state(self.folder.state, parts, json_safe(data))
         made = self._made | {"init_from": self.initial, "network": sha256_of(self.folder.network)}
-        write_atomically(self.folder.provenance, (json.dumps(made, ensure_ascii=False, indent=1) + "\n").encode())
+        write_atomically(self.folder.provenance, json_bytes(made, 1) + b"\n")
 
     def _restore(self) -> None:
         parts, data = load_state(self.folder.state)

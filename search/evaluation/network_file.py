@@ -18,7 +18,7 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
-from search.machine.files import require_file, write_atomically
+from search.machine.files import require_file, require_utf8, write_atomically
 from search.machine.metadata import parse_json, quoted, sort_header
 from search.machine.paths import PathLike
 
@@ -131,6 +131,7 @@ def load_network(path: PathLike = "default", fv_scale: int | None = None) -> Eva
     require_file(path, f"if it is a training run, `liteshogi fold {path} -o NET`")
     if is_nnue(path):
         return read_nnue(path, fv_scale)
+    require_utf8(path)
     try:
         return _build(*_read(path))
     except ValueError as error:

@@ -92,6 +92,15 @@ def require_file(path: Path, directory: str = "name a file in it") -> None:
         pass
 
 
+def require_utf8(path: Path) -> None:
+    """Raises ValueError in words for a path in other bytes than UTF-8, as of a folder that was unpacked under the name
+    it had in Shift JIS: what reads and writes networks takes none."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{path}: a network's path must be UTF-8, and this is not; rename it") from None
+
+
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, with or without a byte order mark. Raises OSError, or ValueError that names it."""
     try:

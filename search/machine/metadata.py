@@ -19,6 +19,12 @@ def parse_json(text: str) -> Any:
         raise ValueError("its JSON is nested too deeply") from None
 
 
+def json_bytes(value: Any, indent: int | None = None) -> bytes:
+    """A value as JSON in UTF-8, its letters as they are. A file's name in other bytes than UTF-8, which Python has as
+    lone surrogates, becomes their escapes, and `parse_json` gives that name again."""
+    return json.dumps(value, ensure_ascii=False, indent=indent).encode(errors="backslashreplace")
+
+
 def quoted(text: object) -> str:
     """What a header says, as a complaint repeats it: in a line, and short."""
     return textwrap.shorten(str(text), 80)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from search.machine.files import require_file
+from search.machine.files import require_file, require_utf8
 
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 1, 7, 11
@@ -34,6 +34,7 @@ def open_session(path: Path) -> Any:
         import onnxruntime
     except ImportError:
         raise ValueError(f"{path}: an ONNX file needs onnxruntime: pip install 'liteshogi[export]'") from None
+    require_utf8(path)
     operator = _operator_with_graph(path)
     if operator is not None:
         raise ValueError(

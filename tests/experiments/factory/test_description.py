@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,13 @@ def test_another_verb_s_data_keep_their_description(tmp_path):
 def test_what_lies_in_its_folder_is_told_from_there(tmp_path, source):
     begun(tmp_path, Description("relabel", {}, [source]))
     assert list(json.loads((tmp_path / FILES).read_text(encoding="utf-8"))) == [source.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems of others take Unicode alone")
+def test_a_source_may_lie_where_no_utf8_leads(tmp_path, source):
+    moved = source.rename(tmp_path / os.fsdecode("日本.hcpe".encode("shift_jis")))
+    begun(tmp_path / "made", Description("relabel", {}, [moved]))
+    assert list(json.loads((tmp_path / "made" / FILES).read_text(encoding="utf-8"))) == [str(moved)]
 
 
 def test_a_source_that_was_made_too_tells_of_itself(tmp_path, source):

@@ -358,6 +358,13 @@ def test_a_training_tested_on_drawn_games_alone_tells_no_accuracy(training: Path
     assert section.tables[0].lines[0][3:] == ["0.5000", "", "0.6000", "0.2000", "0.0100"]
 
 
+def test_a_page_tells_of_files_whose_names_are_no_utf8(training: Path, tmp_path: Path) -> None:
+    config = training / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"data": ["\udc93\udcfa.hcpe"]}))
+    write_report(Report((training,), tmp_path / "page.html"))
+    assert r"\udc93\udcfa.hcpe" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_pictures_lie_beside_the_page_and_are_linked(match: Path, training: Path, tmp_path: Path) -> None:
     report = write_report(Report((match,), tmp_path / "page #1 50%.html", png=True))
     (picture,) = map(Path, report["pictures"])

@@ -466,3 +466,19 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert load_model(cut.output)[1]["extended"] == [{"step": 33, "epochs": 3}]
     with pytest.raises(ValueError, match="begun with epochs 5, not 4"):
         train_value(dataclasses.replace(cut, resume=True, epochs=4))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file systems of others take Unicode alone")
+def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
+    """In a folder that was unpacked under the name it had in Shift JIS; networks are refused such a place at once."""
+    folder = tmp_path / os.fsdecode("日本".encode("shift_jis"))
+    folder.mkdir()
+    data = Path(shutil.copy(records, folder))
+    train_value(options(data, tmp_path / "run", max_steps=1))
+    assert train_value(options(data, tmp_path / "run", resume=True))["step"] == 33
+    assert json.loads((tmp_path / "run" / "made.json").read_text(encoding="utf-8"))["data"][0]["path"] == str(data)
+    with pytest.raises(ValueError, match="path must be UTF-8, and this is not; rename"):
+        train_value(options(data, folder / "run"))
+    with pytest.raises(ValueError, match="path must be UTF-8, and this is not; rename"):
+        load_model(Path(shutil.copy(tmp_path / "run" / "network.safetensors", folder)))
+    assert {path.suffix for path in folder.iterdir()} == {".hcpe", ".safetensors"}
