@@ -6,23 +6,52 @@ import codecs
 import os
 import stat
 import sys
-from io import TextIOWrapper
-from typing import TextIO
+from io import BufferedWriter, RawIOBase, TextIOWrapper
+from typing import Any, TextIO
+
+
+class _Heard(RawIOBase):
+    """A stream whose reader may go away: what cannot be written is not heard, and nobody is told."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return int(self._stream.fileno())
+
+    def isatty(self) -> bool:
+        return bool(self._stream.isatty())
+
+    def write(self, text: Any, /) -> int:
+        try:
+            written = self._stream.write(text)
+        except OSError:
+            written = None
+        return len(text) if written is None else int(written)
 
 
 def complete_streams() -> None:
-    """Have all three standard streams there, and standard output able to write whatever text there is.
+    """Have all three standard streams there, standard output able to write whatever text there is, and standard error
+    one that ends no work.
 
     Where one was closed (`2>&-`), the next file to be opened has its number, and what a library complains of is written
     into that file; and `print` takes standard output for a standard error that is missing. A character that an encoding
     lacks, as a Western Windows or ASCII lacks those of Japanese names, is written `\\u65e5`: a report at the end of
-    long work is no place to fail.
+    long work is no place to fail. Nor is a line of progress that a reader (`2>&1 | head`) or a terminal that has gone
+    hears no more: a training would lose what it has learnt since it last saved.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # an open takes the lowest number there is
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (open to the end)
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
+    if sys.stderr is sys.__stderr__ and isinstance(sys.stderr, TextIOWrapper):
+        heard = _Heard(getattr(sys.stderr.buffer, "raw", sys.stderr.buffer))  # `python -u` has no buffer
+        encoding, errors = sys.stderr.encoding, sys.stderr.errors
+        sys.stderr = TextIOWrapper(BufferedWriter(heard), encoding, errors, line_buffering=True)
     if not isinstance(sys.stdout, TextIOWrapper):
         return
     is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"

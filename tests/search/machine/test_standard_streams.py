@@ -41,3 +41,20 @@ def test_standard_output_takes_whatever_text_there_is(encoding, written):
     env = os.environ | {"PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=env)
     assert done.stdout.strip() == written
+
+
+def test_work_does_not_end_where_standard_error_is_heard_no_more():
+    code = """
+import os, sys
+from search.machine.standard_streams import complete_streams
+complete_streams()
+reading, writing = os.pipe()
+os.dup2(writing, 2)
+print("甲", file=sys.stderr)
+assert os.read(reading, 9).decode().strip() == "甲"
+os.close(reading)
+print("乙", file=sys.stderr, flush=True)
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, check=True)
+    assert done.stdout.split() == [b"done"]
