@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
+from search.machine.files import files_below, leads_to_file
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def choose(paths: Sequence[Path], number: int | None, output: Path | None) -> It
     files = [(path, path.parent) for path in paths if not path.is_dir()]
     for folder in paths:
         if folder.is_dir():
-            files += [(path, folder) for path in sorted(folder.rglob("*")) if path.is_file() and is_game_name(path)]
+            files += [(path, folder) for path in files_below(folder) if is_game_name(path) and leads_to_file(path)]
     if not files:
         raise ValueError(f"{', '.join(map(str, paths)) or 'no folder'}: holds no .kif, .kifu, .ki2, .csa or .usi file")
     places: set[Path] = set()

@@ -24,6 +24,7 @@ from lite.records.formats import (
     record_files,
     record_format,
 )
+from search.machine.files import files_below, leads_to_file
 
 GAMES_A_CHUNK = 256
 _FEW = 4
@@ -67,8 +68,8 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            below = (entry for entry in path.rglob("*") if entry.is_file())
-            inside = sorted(entry for entry in below if is_record_name(entry) or is_game_name(entry))
+            named = (entry for entry in files_below(path) if is_record_name(entry) or is_game_name(entry))
+            inside = [entry for entry in named if leads_to_file(entry)]
             if not inside:
                 raise RecordError(f"{path}: no game or record files below this directory")
             files += inside

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from search.machine.files import leads_to_file
+
 HCPE, HCPE3, PSV = "hcpe", "hcpe3", "psv"
 RECORD_FORMATS = (HCPE, HCPE3, PSV)
 
@@ -105,7 +107,7 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and entry.is_file())
+            inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and leads_to_file(entry))
             if not inside:
                 raise RecordError(f"{path}: no record files (.hcpe, .hcpe3, .psv) in this directory")
             files += inside

@@ -92,6 +92,35 @@ def require_file(path: Path, directory: str = "name a file in it") -> None:
         pass
 
 
+def files_below(folder: Path) -> list[Path]:
+    """Whatever lies at any depth below a folder and is none, in the order of the paths. A link to a folder counts as
+    one, but no folder is entered twice. Raises OSError for one that may not be read."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    found: list[Path] = []
+    entered: set[str] = set()
+    starts = [folder]
+    for start in starts:  # links last: what lies below the folder anyway keeps its own name
+        for place, folders, names in os.walk(start, onerror=refuse):
+            if (real := os.path.realpath(place)) in entered:
+                folders.clear()
+                continue
+            entered.add(real)
+            starts += [path for name in sorted(folders) if (path := Path(place, name)).is_symlink()]
+            found += [Path(place, name) for name in names]
+    return sorted(found)
+
+
+def leads_to_file(path: Path) -> bool:
+    """Whether what was found in a folder is a file, or a link to one. Raises FileNotFoundError for a link to nothing,
+    as to a disk that is not there: passed over, the rest of the folder would be taken for all of it."""
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(f"{path}: there is nothing where this link leads; bring that back, or remove the link")
+    return path.is_file()
+
+
 def require_utf8(path: Path) -> None:
     """Raises ValueError in words for a path in other bytes than UTF-8, as of a folder that was unpacked under the name
     it had in Shift JIS: what reads and writes networks takes none."""

@@ -348,6 +348,11 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(RecordError, match="no record files"):
         read_all([tmp_path / "empty"])
+    (tmp_path / "empty" / "a.hcpe").write_bytes(hcpe().tobytes())
+    (tmp_path / "empty" / "b.hcpe").symlink_to(tmp_path / "unmounted" / "b.hcpe")
+    for read in (read_all, lambda paths: data_files(tuple(paths))):  # half of the data is not all of it
+        with pytest.raises(FileNotFoundError, match=r"b\.hcpe: there is nothing where this link leads"):
+            read([tmp_path / "empty"])
 
 
 def test_noise_behind_records_is_read_or_refused(tmp_path: Path) -> None:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from search.machine.files import WholeFile, check_output, refuse_unwritable, require_file, write_atomically
+from search.machine.files import (
+    WholeFile,
+    check_output,
+    files_below,
+    refuse_unwritable,
+    require_file,
+    write_atomically,
+)
 
 
 @contextlib.contextmanager
@@ -155,3 +162,23 @@ def test_only_a_file_that_can_be_read_is_one_to_open(tmp_path):
     if not os.access(file, os.R_OK):  # root may read everything
         with pytest.raises(PermissionError, match=r"net\.bin"):
             require_file(file)
+
+
+def test_a_link_to_a_folder_is_one_and_none_is_entered_twice(tmp_path, monkeypatch):
+    folder, elsewhere = tmp_path / "games", tmp_path / "elsewhere"
+    for path in (folder / "b" / "1.csa", folder / "2.csa", elsewhere / "deep" / "3.csa"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for name, target in (("a", folder / "b"), ("c", elsewhere), ("b/up", folder)):
+        (folder / name).symlink_to(target)
+    (elsewhere / "deep" / "self").symlink_to(elsewhere)
+    assert [str(path.relative_to(folder)) for path in files_below(folder)] == ["2.csa", "b/1.csa", "c/deep/3.csa"]
+
+    def scandir(place, scan=os.scandir):
+        if str(place).endswith("deep"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+        return scan(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(PermissionError, match="deep"):
+        files_below(folder)
