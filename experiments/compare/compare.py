@@ -45,7 +45,7 @@ from experiments.nets import network_path
 from experiments.pictures import draw_comparison
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
-from lite.datasets.provenance import libraries, program, sha256_of
+from lite.datasets.provenance import learnt_and_judged, libraries, program, sha256_of
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
@@ -134,9 +134,8 @@ class Comparison:
         check_numbers(self, "positions", "valid_positions", "epochs", "value_epochs")
         check_numbers(self, "batch_size", "value_batch_size", "time_rounds")
         check_numbers(self, "threads", most=MOST_AT_ONCE)
-        learnt, judged = ({path.resolve() for path in record_files(files)} for files in (self.data, self.valid))
-        if learnt & judged:
-            raise ValueError(f"{self.valid[0]}: both to learn from and to judge on; a judgement would say nothing")
+        if both := learnt_and_judged(record_files(self.data), record_files(self.valid)):
+            raise ValueError(f"{both}: both to learn from and to judge on (or a copy); a judgement would say nothing")
         own = [(self, name) for name in ("value_epochs", "value_batch_size", "yardstick")]
         for options, name in (*own, (self.play, "nodes")):
             if getattr(options, name) != getattr(type(options), name) and self.preset != "nets":

@@ -6,14 +6,14 @@ from __future__ import annotations
 import hashlib
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from lite.datasets.description import describe_source
-from lite.records.formats import record_files
+from lite.records.formats import is_record_name, record_files
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.jit import KERNEL
 from search.machine.target import cpu_name
@@ -49,6 +49,23 @@ def digest_of(path: Path) -> str:
     if not path.is_dir():
         return sha256_of(path)
     return hashlib.sha256("".join(map(sha256_of, _read_of(path))).encode()).hexdigest()
+
+
+def learnt_and_judged(learnt: Sequence[Path], judged: Sequence[Path]) -> Path | None:
+    """A record file among `judged`, folders being their record files, that is among `learnt` too, there or as a copy;
+    None if there is none. What does not exist is in neither. Raises OSError."""
+    known, asked = ({path.resolve(): path.stat().st_size for path in _files_there(paths)} for paths in (learnt, judged))
+    if both := known.keys() & asked.keys():
+        return min(both)
+    sizes = {*known.values()} & {*asked.values()}  # few have the size of another, and only these need be read
+    digests = {sha256_of(path) for path, size in known.items() if size in sizes}
+    return next((path for path, size in asked.items() if size in sizes and sha256_of(path) in digests), None)
+
+
+def _files_there(paths: Sequence[Path]) -> list[Path]:
+    folders = [path for path in paths if path.is_dir()]
+    inside = [entry for folder in folders for entry in folder.iterdir() if is_record_name(entry)]
+    return [path for path in (*inside, *paths) if path.is_file()]
 
 
 def _read_of(path: Path) -> list[Path]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+from lite.datasets.provenance import learnt_and_judged
 from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
-from lite.records.formats import is_record_name
 from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import OptimiserConfig
@@ -19,13 +18,6 @@ from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import require_utf8
 from search.machine.paths import take_paths
 from search.score import CP_PER_LOGIT
-
-
-def _read_from(paths: Iterable[Path]) -> set[Path]:
-    """Where the files lie that are read of these, folders replaced by theirs; what is not there is told by reading."""
-    folders = {path for path in paths if path.is_dir()}
-    inside = {entry for folder in folders for entry in folder.iterdir() if is_record_name(entry)}
-    return {path.resolve() for path in inside | (set(paths) - folders)}
 
 
 def difference(name: str, before: Any, value: Any) -> str:
@@ -93,8 +85,8 @@ class TrainingOptions:
         """Raises ValueError in words for options that make no sense."""
         if not self.data:
             raise ValueError("no data: name at least one hcpe, hcpe3 or psv file")
-        if both := _read_from(self.data) & _read_from(self.valid):
-            raise ValueError(f"{both.pop()}: both to learn from and held out; a test on it would say nothing")
+        if both := learnt_and_judged(self.data, self.valid):
+            raise ValueError(f"{both}: both to learn from and held out (or a copy); a test on it would say nothing")
         require_utf8(self.output)
         if self.resume and self.overwrite:
             raise ValueError("--resume goes on with a run and --overwrite removes it: choose one")

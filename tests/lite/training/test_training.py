@@ -234,16 +234,27 @@ def test_senseless_options_are_refused(options, records, tmp_path, change, words
 
 @pytest.mark.parametrize(
     ("data", "valid"),
-    [("folder", "folder/a.hcpe"), ("folder/a.hcpe", "folder"), ("folder", "folder"), ("folder", "link.hcpe")],
+    [
+        ("folder", "folder/a.hcpe"),
+        ("folder/a.hcpe", "folder"),
+        ("folder", "folder"),
+        ("folder", "link.hcpe"),
+        ("folder", "copy_of_a.hcpe"),
+        ("copy_of_a.hcpe", "folder"),
+    ],
 )
-def test_what_is_held_out_is_found_in_folders_too(options, records, tmp_path, data, valid):
+def test_what_is_held_out_is_found_in_folders_too(options, records, held_out, tmp_path, data, valid):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.hcpe").write_bytes(records.read_bytes())
+    (tmp_path / "copy_of_a.hcpe").write_bytes(records.read_bytes())
     (tmp_path / "link.hcpe").symlink_to(tmp_path / "folder" / "a.hcpe")
     run = options(tmp_path / data, tmp_path / "run", valid=(tmp_path / valid,))
     with pytest.raises(ValueError, match=r"a\.hcpe: both to learn from and held out"):
         run.check()
-    dataclasses.replace(run, valid=(records,)).check()
+    other = bytearray(records.read_bytes())
+    other[32] ^= 1  # of as many bytes
+    (tmp_path / "other.hcpe").write_bytes(other)
+    dataclasses.replace(run, valid=(held_out, tmp_path / "other.hcpe")).check()
     dataclasses.replace(run, data=(tmp_path / "not there yet",)).check()
 
 
