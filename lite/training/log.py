@@ -11,7 +11,7 @@ from typing import IO, Any, Self
 
 from lite.training.folder import RunFolder
 from search.machine.files import complaints_about, write_atomically
-from search.machine.metadata import parse_json
+from search.machine.metadata import parse_json, quoted
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0
@@ -39,6 +39,10 @@ class RunLog:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             return  # logs without TensorBoard are complete too
+        except Exception as error:  # protobuf has a TypeError for a TensorBoard of another age
+            why = f"{type(error).__name__}: {quoted(error)}"
+            print(f"warning: no log for TensorBoard, which does not start: {why}", file=sys.stderr)
+            return
         purge = None if resumed_step is None else resumed_step + 1
         self._writer = SummaryWriter(str(folder.tensorboard), purge_step=purge)  # type: ignore[no-untyped-call]
 

@@ -468,6 +468,18 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
         train_value(dataclasses.replace(cut, resume=True, epochs=4))
 
 
+def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
+    class Broken:
+        def __getattr__(self, _: str) -> None:
+            raise TypeError("Descriptors cannot be created directly.\nIf this call came")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", Broken())
+    assert train_value(options(records, tmp_path / "run", max_steps=2))["step"] == 2
+    assert [line["step"] for line in read_log(tmp_path / "run" / "log.jsonl")] == [0]
+    told = "warning: no log for TensorBoard, which does not start: TypeError: Descriptors cannot be created"
+    assert told in capfd.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="file systems of others take Unicode alone")
 def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
     """In a folder that was unpacked under the name it had in Shift JIS; networks are refused such a place at once."""
