@@ -46,7 +46,7 @@ def test_the_scale_behind_the_results_is_found(scale):
     rng = np.random.default_rng(1)
     score = rng.normal(0, scale, 40000).astype(np.int16)
     result = (rng.random(40000) < win_rate(score, scale)).astype(np.float32)
-    score[:100], result[:100] = 32000, 0  # found mates are no evidence
+    score[:50], score[50:100], result[:100] = 32000, 30000, 0  # found mates are no evidence
     assert fit_cp_per_logit(score, result) == pytest.approx(scale, rel=0.05)
 
 
@@ -167,6 +167,22 @@ def test_report_puts_every_position_into_one_band_of_each_kind():
     assert unknown == 2 * int((batch.ply < 0).sum())
     assert report["material_accuracy"] == pytest.approx((batch.result == 1).sum() / (batch.result != 0.5).sum())
     assert "log loss" in as_text(report)
+
+
+def test_even_material_is_right_half_of_the_time():
+    batch = SimpleNamespace(
+        pieces=np.full((2, 81), 28, np.uint8),
+        hands=np.zeros((2, 14), np.uint8),
+        score=np.zeros(2, np.int16),
+        scored=np.ones(2, bool),
+        kind_of_result=np.zeros(2, np.uint8),
+        result=np.ones(2, np.float32),
+        ply=np.zeros(2, np.int16),
+    )
+    batch.pieces[0, 0] = 5  # ahead in one
+    metrics = Metrics()
+    metrics.add(np.zeros(2), batch)
+    assert metrics.report()["material_accuracy"] == 0.75
 
 
 def test_positions_without_a_game_are_passed_over():

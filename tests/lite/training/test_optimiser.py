@@ -71,6 +71,7 @@ def test_one_cycle_is_pytorchs(warm_up, steps):
     config = OptimiserConfig("source", 0.1, "one_cycle", warm_up)
     rates = [rate_at(config, step, steps) for step in range(steps)]
     assert all(0 < rate <= 0.1 for rate in rates)
+    assert warm_up != 0 or rates[0] == 0.1
     share = 0.3 if warm_up is None else warm_up
     if share * steps > 1 and share < 1:
         sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
@@ -89,6 +90,13 @@ def test_vectors_do_not_decay():
     assert all(p.ndim > 1 for p in decayed["params"])
     assert free["weight_decay"] == 0
     assert len(free["params"]) == 6
+
+
+def test_presets_are_those_of_their_documents():
+    net = LiteValueNetwork((4, 2, 8))
+    adamw, source = make_optimiser(OptimiserConfig(), net), make_optimiser(OptimiserConfig("source"), net)
+    assert (adamw.defaults["betas"], adamw.param_groups[0]["weight_decay"]) == ((0.9, 0.999), 0.01)
+    assert (source.defaults["momentum"], source.param_groups[0]["weight_decay"]) == (0.9, 1e-4)
 
 
 @pytest.mark.parametrize("average", ["ema", "swa", "none"])
@@ -110,6 +118,16 @@ def test_averages_of_weights_and_statistics(average):
     assert float(kept.model.l3.weight[0, 0]) == pytest.approx(expected)
     assert float(kept.model.bn2_1.running_mean[0]) == pytest.approx(expected)
     assert int(kept.model.bn2_1.num_batches_tracked) == 10
+
+
+def test_a_mean_that_begins_again_forgets_the_one_before():
+    """As that of a run that is extended when it had begun."""
+    model = LiteValueNetwork((4, 2, 8))
+    kept = WeightAverage(OptimiserConfig(average="swa", swa_start=0.5), model)
+    for value, progress in ((1, 0.8), (2, 1.0), (3, 0.5), (4, 0.75), (6, 1.0)):
+        torch.nn.init.constant_(model.l3.weight, value)
+        kept.update(model, progress)
+    assert float(kept.model.l3.weight[0, 0]) == pytest.approx(5)
 
 
 def test_the_mean_of_weights_begins_at_its_share_of_the_run(options, records, tmp_path):
