@@ -96,11 +96,12 @@ def test_the_best_epoch_is_kept_beside_the_last(options, records, held_out, tmp_
 @pytest.mark.parametrize("told", [True, False])
 def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_path, monkeypatch, capfd, told):
     """The games that come later give larger losses. Older states do not tell what was held out."""
-    loss = {held_out: 0.1, records: 0.5}
+    other = tmp_path / "other.hcpe"
+    other.write_bytes(held_out.read_bytes()[hcpe_dtype.itemsize :])
+    loss = {held_out: 0.1, other: 0.5}
     monkeypatch.setattr(ValueRun, "test", lambda self: {"loss": loss[self.options.valid[0]], "accuracy": 0.5})
     monkeypatch.setattr(ValueRun, "in_short", lambda self, figures: "")
-    (tmp_path / "data.hcpe").write_bytes(records.read_bytes())
-    run = options(tmp_path / "data.hcpe", tmp_path / "run", valid=(held_out,), epochs=5, max_steps=11, resume=True)
+    run = options(records, tmp_path / "run", valid=(held_out,), epochs=5, max_steps=11, resume=True)
     train_value(dataclasses.replace(run, resume=False))
     train_value(dataclasses.replace(run, valid=()))  # is compared with later epochs
     renamed = tmp_path / "renamed.hcpe"
@@ -113,7 +114,7 @@ def test_the_best_on_other_games_is_forgotten(options, records, held_out, tmp_pa
         state, described = read_tensors(run.output / "state.safetensors", STATE)
         del described["held_out"]
         write_tensors(run.output / "state.safetensors", STATE, state, described)
-    train_value(dataclasses.replace(run, valid=(records,)))
+    train_value(dataclasses.replace(run, valid=(other,)))
     assert load_model(run.output / "best.safetensors")[1]["step"] == (44 if told else 11)
     assert ("best.safetensors: the best on other held-out games than these" in capfd.readouterr().err) == told
 
@@ -127,10 +128,9 @@ def test_held_out_figures_are_of_the_network_that_they_stand_with(options, recor
     assert kept["loss"] == tested["loss"]
     again = dataclasses.replace(run, resume=True)
     assert train_value(again) == train_value(dataclasses.replace(again, valid=())) == tested
-    assert train_value(dataclasses.replace(again, valid=(records,), data=(_copy(records, tmp_path),))) == {
-        "step": 90,
-        "steps": 90,
-    }
+    other = tmp_path / "other.hcpe"
+    other.write_bytes(held_out.read_bytes()[hcpe_dtype.itemsize :])
+    assert train_value(dataclasses.replace(again, valid=(other,))) == {"step": 90, "steps": 90}
     more = dataclasses.replace(again, epochs=4, max_steps=95)
     assert train_value(more) == {"step": 185, "steps": 360}
     assert load_model(run.output)[1]["valid"] == {}
@@ -152,10 +152,6 @@ def test_figures_without_their_step_are_no_network_s(options, records, held_out,
     valid = train_value(run)
     change_state(run.output, valid={name: value for name, value in valid.items() if name != "step"})
     assert train_value(dataclasses.replace(run, resume=True)) == {"step": 33, "steps": 33}
-
-
-def _copy(file: Path, folder: Path) -> Path:
-    return Path(shutil.copy(file, folder / "copy.hcpe"))
 
 
 @pytest.mark.parametrize("beside", ["", "games.csa", "old/b.hcpe"])
