@@ -139,7 +139,8 @@ class Unmet:
     def recall(self) -> None:
         """Remember what the folder holds."""
         for path in sorted(self._folder.glob(f"shard_*.{HCPE3}*")):  # the one under way, too
-            raw, at = np.memmap(path, np.uint8, "r"), 0
+            # Numba compiles anew for what may not be written to; nothing is, and the file would not see it.
+            raw, at = np.memmap(path, np.uint8, "c"), 0
             while at < len(raw):
                 stop, games, positions, _ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
                 self._seen.add(position_hashes(_decoded(raw[at:stop], games, positions).positions))
@@ -147,7 +148,7 @@ class Unmet:
 
     def __call__(self, product: Product) -> Product:
         """The games of a product without candidates where a position was met, and without games that were met whole."""
-        raw = np.frombuffer(product.content, np.uint8)
+        raw = np.frombuffer(product.content, np.uint8).copy()  # as in `recall`
         games = int(product.counts["games"])
         decoded = _decoded(raw, games, int(product.counts["positions"]))
         keep = self._seen.add(position_hashes(decoded.positions))

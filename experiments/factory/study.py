@@ -172,7 +172,7 @@ class Studio:
         return self._run(codes, SEARCH, nodes, 0, False, gap, seed)[3]
 
     def _run(self, codes: np.ndarray, how: int, nodes: int, depth: int, leaves: bool, gap: int, seed: int) -> Any:
-        codes = np.ascontiguousarray(codes)
+        codes = np.require(codes, requirements=["C", "W"])  # one that may not be written to is another type to Numba
         study, thread, count = self._study, self._thread, len(codes)
         study["how"], study["nodes"], study["depth"], study["leaves"] = how, nodes, depth, leaves
         study["sample_gap"] = gap
