@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from search.machine.metadata import quoted
 from search.puct.onnx_file import first_line, open_session
 from search.puct.planes import LABELS, PLANES1, PLANES2, make_planes
 from search.rules.sfen import position_from_sfen
@@ -59,10 +60,11 @@ class OnnxNetwork:
             if missing := set(wanted) - set(found):
                 raise ValueError(
                     f"{path}: not a policy-value network of dlshogi's format: no {what} {min(missing)}, it has "
-                    f"{', '.join(found) or 'none'}; export it with these names"
+                    f"{quoted(', '.join(found)) or 'none'}; export it with these names"
                 )
             if what == "input" and (extra := set(found) - set(wanted)):
-                raise ValueError(f"{path}: it asks for an input {min(extra)} that dlshogi's format does not have")
+                name = quoted(min(extra))
+                raise ValueError(f"{path}: it asks for an input {name} that dlshogi's format does not have")
             for name, shape in wanted.items():
                 _check_tensor(path, found[name], shape)
 
@@ -96,7 +98,7 @@ def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:
     ):
         raise ValueError(
             f"{path}: {found.name} must be (positions, {', '.join(map(str, shape))}), is "
-            f"({', '.join(map(str, found.shape))}): made for other features or moves"
+            f"({', '.join(quoted(size) for size in found.shape)}): made for other features or moves"
         )
     if isinstance(found.shape[0], int):
         raise ValueError(

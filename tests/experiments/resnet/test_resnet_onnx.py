@@ -110,10 +110,13 @@ def test_a_file_from_elsewhere_is_loaded(tmp_path: Path) -> None:
     ("changes", "words"),
     [
         ({"inputs": {"x1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9]}}, "no input input1, it has x1, input2"),
+        ({"inputs": {"x\n1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9]}}, "no input input1, it has x 1, input2;"),
         ({"inputs": {"input1": ["n", 62, 9, 9]}}, "no input input2"),
         ({"inputs": {"input1": ["n", 119, 9, 9], "input2": ["n", 57, 9, 9]}}, r"must be \(positions, 62, 9, 9\)"),
         ({"inputs": {"input1": [1, 62, 9, 9], "input2": [1, 57, 9, 9]}}, "dynamic batch axis"),
         ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "more": ["n"]}}, "asks for an input more"),
+        ({"inputs": {"input1": ["n", 62, 9, 9], "input2": ["n", 57, 9, 9], "x\n": ["n"]}}, "asks for an input x that"),
+        ({"inputs": {"input1": ["n\n", 9, 9, 9], "input2": ["n", 57, 9, 9]}}, r"is \(n, 9, 9, 9\): made for other"),
         ({"outputs": {"output_policy": (2187, 0.0)}}, "no output output_value"),
         ({"outputs": {"output_policy": (1496, 0.0), "output_value": (1, 0.5)}}, r"is \(n, 1496\)"),
         ({"outputs": {"output_policy": (2187, 0.0), "output_value": (1, 3.0)}}, "must be a rate from 0 to 1, is 3"),
@@ -127,6 +130,7 @@ def test_what_is_not_of_the_format_is_refused(changes: dict, words: str, tmp_pat
     with pytest.raises(ValueError, match=words) as refused:
         OnnxNetwork(path)
     assert str(refused.value).startswith(str(path))
+    assert "\n" not in str(refused.value)
 
 
 def test_broken_files_are_refused(trained: tuple[PolicyValueNetwork, Path], tmp_path: Path) -> None:
