@@ -80,11 +80,11 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     if (x * (y - 0.5) > 0).all():  # the steeper, the better, without end
         raise ValueError("each score foretells its result, so no scale fits: give --cp-per-logit, not --fit-scale")
     slope = 0.0
-    for _ in range(100):
+    for _ in range(100):  # from 0 no step overshoots: with all x made positive the gradient is convex beyond it
         rate = sigmoid(slope * x)
         curvature = float(np.sum(x * x * rate * (1 - rate))) + 1e-12
         change = float(np.sum(x * (y - rate))) / curvature
-        slope += np.clip(change, -2, 2)
+        slope += change
         if abs(change) < 1e-10:
             break
     least, most = FITTED_SCALES

@@ -60,7 +60,8 @@ def test_equal_networks_give_equal_files(config: NetworkConfig, tmp_path: Path) 
     for number in range(4):
         save_model(tmp_path / f"{number}", model, {"b": 1, "a": "一"})
         contents.add((tmp_path / f"{number}").read_bytes())
-    assert len(contents) == 1
+    save_model(tmp_path / "other order", model, {"a": "一", "b": 1})
+    assert contents == {(tmp_path / "other order").read_bytes()}
     loaded, training = load_model(tmp_path / "0")
     assert training == {"a": "一", "b": 1}
     assert all(torch.equal(loaded.state_dict()[name], tensor) for name, tensor in model.state_dict().items())
@@ -106,6 +107,22 @@ def test_a_description_without_its_parts_is_refused(data: Any, words: str, tmp_p
     write_tensors(tmp_path / "net", NETWORK, LiteConfig().build().state_dict(), data)
     with pytest.raises(ValueError, match=words):
         load_model(tmp_path / "net")
+
+
+@pytest.mark.parametrize("scale", [True, 0, -1.0, float("inf"), float("nan"), None, [600.0]])
+def test_a_scale_that_is_none_is_refused(scale: Any, tmp_path: Path, model: LiteValueNetwork) -> None:
+    save_model(tmp_path / "net", model, {"cp_per_logit": scale})
+    with pytest.raises(ValueError, match=r"net: .*cp_per_logit .* is not a positive number"):
+        load_model(tmp_path / "net")
+
+
+def test_what_is_read_stays_whatever_becomes_of_the_file(tmp_path: Path, model: LiteValueNetwork) -> None:
+    path = tmp_path / "net.safetensors"
+    save_model(path, model, {})
+    tensors, _ = read_tensors(path, NETWORK)
+    with path.open("r+b") as file:
+        file.write(bytes(path.stat().st_size))
+    assert all(torch.equal(tensor, model.state_dict()[name]) for name, tensor in tensors.items())
 
 
 def test_a_description_without_bottom_is_refused(tmp_path: Path) -> None:
