@@ -404,7 +404,8 @@ class Run:
                 trained += self.positions_learnt(batch)
                 rate = self.optimiser.param_groups[0]["lr"]
                 loss = np.mean([losses["loss"] for losses in recent])
-                place_in_run = f"epoch {epoch + 1}/{options.epochs}  {place}/{self.steps_an_epoch}"
+                in_epoch = place or self.steps_an_epoch
+                place_in_run = f"epoch {epoch + (place > 0)}/{options.epochs}  {in_epoch}/{self.steps_an_epoch}"
                 waiting = self.waited / progress.seconds()
                 shown = f"{place_in_run}  loss {loss:.4f}  rate {rate:.2g}  waiting {100 * waiting:.0f} %"
                 progress.show(self.step, trained, shown)

@@ -142,6 +142,13 @@ def test_training_learns_and_tells_it(options, records, held_out, tmp_path, monk
     assert " % of the time waiting for records" in said
 
 
+def test_an_epochs_last_step_is_shown_as_its_own(options, records, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr("lite.training.log.PLAIN_SECONDS", 0.0)
+    train_value(options(records, tmp_path / "run"))
+    shown = re.findall(r"epoch (\d+)/3  (\d+)/11 ", capfd.readouterr().err)
+    assert shown == [(str(epoch), str(step)) for epoch in range(1, 4) for step in range(1, 12)]
+
+
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_path, monkeypatch, capfd, quiet):
     """Of a set smaller than a batch, and of a run that is cut and goes on."""
