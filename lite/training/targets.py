@@ -80,7 +80,8 @@ def fit_cp_per_logit(score: np.ndarray, result: np.ndarray) -> float:
     if (x * (y - 0.5) > 0).all():  # the steeper, the better, without end
         raise ValueError("each score foretells its result, so no scale fits: give --cp-per-logit, not --fit-scale")
     slope = 0.0
-    for _ in range(100):  # from 0 no step overshoots: with all x made positive the gradient is convex beyond it
+    # From 0 no step overshoots: with all x made positive the gradient is convex above 0 and concave below.
+    for _ in range(100):
         rate = sigmoid(slope * x)
         curvature = float(np.sum(x * x * rate * (1 - rate))) + 1e-12
         change = float(np.sum(x * (y - rate))) / curvature
