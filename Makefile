@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BOUNDS := $(VENV)-bounds/bin
+ENGINE := $(VENV)/engine
 INSTALLED := $(VENV)/installed
 # Python keeps what it has compiled, even where the environment (of a container, often) forbids it: else every process
 # compiles PyTorch's sources anew, which takes seconds.
@@ -12,10 +13,15 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+# The engine alone is there soon, and compiles (`make --jobs 2 warm lint`) while the rest is fetched.
+$(ENGINE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	# Of most modules' bytecode nobody has need; what is imported is compiled then.
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
+	touch $@
+
+$(INSTALLED): $(ENGINE)
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[all]'
 	touch $@
@@ -23,10 +29,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/liteshogi demo
 
-warm: $(INSTALLED)
-	$(BIN)/liteshogi warmup
+# Not by the command, which is gone for a moment where the rest is installed meanwhile.
+warm: $(ENGINE)
+	$(BIN)/python -m liteshogi warmup
 
-test: warm
+test: $(INSTALLED) warm
 	# A file's tests in one process: what its fixtures make is made once. Many wait for others, so three keep two cores busy.
 	$(BIN)/python -m pytest -q --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
