@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,20 +36,39 @@ NOT_ON_PYTHON_3_14 = "1.3.2"
 
 
 def find_arena() -> Path:
-    """ShogiArena's program; ModuleNotFoundError if it is not installed."""
-    program = installed_program("shogiarena")
-    if importlib.util.find_spec("shogiarena") is None or program is None:
-        raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
-    return program
+    """ShogiArena's program: the one in this Python's environment, else one on PATH that has its own.
+
+    ModuleNotFoundError if there is none, ValueError if there is none on Python 3.12, where it cannot be installed here.
+    """
+    if _is_installed_here():
+        program = installed_program("shogiarena")
+    else:
+        elsewhere = shutil.which("shogiarena")
+        program = None if elsewhere is None else Path(elsewhere)
+    if program is not None:
+        return program
+    if sys.version_info[:2] == (3, 12):
+        raise ValueError(
+            "on Python 3.12 ShogiArena, which plays this match, needs an environment of its own, for it wants NumPy 2 "
+            "and cshogi NumPy 1: pipx install shogiarena"
+        )
+    raise ModuleNotFoundError("shogiarena is not installed", name="shogiarena")
+
+
+def _is_installed_here() -> bool:
+    return importlib.util.find_spec("shogiarena") is not None
 
 
 def check_arena() -> None:
-    """Raise ModuleNotFoundError if ShogiArena is not installed, ValueError if it is known not to start."""
+    """Raise what `find_arena` does, and ValueError if what it finds is known not to start."""
     find_arena()
+    if not _is_installed_here():
+        return
     if sys.version_info >= (3, 14) and importlib.metadata.version("shogiarena") == NOT_ON_PYTHON_3_14:
         raise ValueError(
-            f"ShogiArena {NOT_ON_PYTHON_3_14} does not start on Python 3.14: "
-            "play matches between programs with Python 3.11 to 3.13, or with a later ShogiArena"
+            f"ShogiArena {NOT_ON_PYTHON_3_14} does not start on Python 3.14: play matches between programs with "
+            "Python 3.11 to 3.13, with a later ShogiArena, or with one of an environment of its own: "
+            "pip uninstall shogiarena; pipx install --python python3.13 shogiarena"
         )
 
 

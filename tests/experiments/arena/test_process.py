@@ -14,7 +14,8 @@ from experiments.arena import process as arena
 
 
 def test_a_shogiarena_that_does_not_start_is_refused_with_the_remedy(monkeypatch):
-    monkeypatch.setattr(arena, "find_arena", lambda: Path("shogiarena"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: "found")
+    monkeypatch.setattr(arena, "installed_program", Path)
     versions = {(3, 14): "1.3.2", (3, 13): "1.3.2", (3, 15): "1.4.0"}
     for python, version in versions.items():
         monkeypatch.setattr(sys, "version_info", (*python, 1))
@@ -24,6 +25,20 @@ def test_a_shogiarena_that_does_not_start_is_refused_with_the_remedy(monkeypatch
                 arena.check_arena()
         else:
             arena.check_arena()
+
+
+def test_a_shogiarena_with_an_environment_of_its_own_is_found(monkeypatch, tmp_path):
+    program = tmp_path / ("shogiarena.exe" if sys.platform == "win32" else "shogiarena")
+    program.touch(mode=0o755)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    for python, error, words in (((3, 12), ValueError, "pipx install shogiarena"), ((3, 13), ImportError, "not inst")):
+        monkeypatch.setattr(sys, "version_info", (*python, 1))
+        monkeypatch.setenv("PATH", str(tmp_path.parent))
+        with pytest.raises(error, match=words):
+            arena.check_arena()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        arena.check_arena()
+        assert arena.find_arena() == program
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
