@@ -54,9 +54,9 @@ def test_a_request_to_end_reaches_shogiarena(tmp_path, name):
     program.chmod(0o755)
     script = (
         f"import sys; sys.path.insert(0, {str(Path(arena.__file__).parents[2])!r})\n"
-        "from pathlib import Path; from experiments.arena.process import run_arena\n"
-        f"sys.executable = {str(tmp_path / 'python')!r}\n"
-        "try: run_arena(Path(), 'run')\nexcept KeyboardInterrupt: sys.exit(130)\n"
+        "from pathlib import Path; from experiments.arena import process\n"
+        f"process.find_arena = lambda: Path({str(program)!r})\n"
+        "try: process.run_arena(Path(), 'run')\nexcept KeyboardInterrupt: sys.exit(130)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path) as process:
         end = time.monotonic() + 60
