@@ -16,7 +16,8 @@ setup: $(INSTALLED)
 # The engine alone is there soon, and compiles (`make --jobs 2 warm lint`) while the rest is fetched.
 $(ENGINE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	# One that was cut, or made where ensurepip is missing (Debian without python3-venv), has no pip: it is completed.
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
 	# Of most modules' bytecode nobody has need; what is imported is compiled then.
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
 	touch $@
