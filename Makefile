@@ -9,6 +9,9 @@ INSTALLED := $(VENV)/installed
 # compiles PyTorch's sources anew, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
+# One that was cut, or made where ensurepip is missing (Debian without python3-venv), has no pip: it is completed.
+environment = $(1)/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(1)
+
 .PHONY: setup demo warm test slow lint docs bench release bounds clean
 
 setup: $(INSTALLED)
@@ -16,8 +19,7 @@ setup: $(INSTALLED)
 # The engine alone is there soon, and compiles (`make --jobs 2 warm lint`) while the rest is fetched.
 $(ENGINE): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.11")'
-	# One that was cut, or made where ensurepip is missing (Debian without python3-venv), has no pip: it is completed.
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(call environment,$(VENV))
 	# Of most modules' bytecode nobody has need; what is imported is compiled then.
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
 	touch $@
@@ -68,7 +70,7 @@ release: $(INSTALLED)
 
 # The oldest versions that pyproject.toml allows, in an environment of their own: does all still work with them?
 bounds:
-	test -x $(BOUNDS)/python || $(PYTHON) -m venv $(VENV)-bounds
+	$(call environment,$(VENV)-bounds)
 	$(BOUNDS)/python -m pip install --quiet uv
 	$(BOUNDS)/uv pip install --python $(BOUNDS)/python --resolution lowest-direct --editable '.[all]'
 	$(BOUNDS)/python -m pytest -q

@@ -62,9 +62,8 @@ def _is_installed_here() -> bool:
 def check_arena() -> None:
     """Raise what `find_arena` does, and ValueError if what it finds is known not to start."""
     find_arena()
-    if not _is_installed_here():
-        return
-    if sys.version_info >= (3, 14) and importlib.metadata.version("shogiarena") == NOT_ON_PYTHON_3_14:
+    known = _is_installed_here() and importlib.metadata.version("shogiarena") == NOT_ON_PYTHON_3_14
+    if known and sys.version_info >= (3, 14):
         raise ValueError(
             f"ShogiArena {NOT_ON_PYTHON_3_14} does not start on Python 3.14: play matches between programs with "
             "Python 3.11 to 3.13, with a later ShogiArena, or with one of an environment of its own: "
