@@ -63,9 +63,15 @@ ALONE = Workers()
 @cache
 def join_workers() -> Workers:
     """The processes that this one was started with, by the variables of the environment that `torchrun` sets; alone
-    where there are none. Waits until all are there; raises ConnectionError if they cannot meet."""
-    size = int(os.environ.get("WORLD_SIZE", "1"))
-    if size == 1:
+    where there are none. Waits until all are there; raises ConnectionError if they cannot meet, ValueError if the
+    variables are not such as `torchrun` sets."""
+    size = os.environ.get("WORLD_SIZE", "1")
+    if not size.isdecimal() or (size != "1" and "RANK" not in os.environ):
+        raise ValueError(
+            f"WORLD_SIZE={size} of the environment, with RANK={os.environ.get('RANK', '')}, is not what torchrun sets: "
+            "unset it to train in one process"
+        )
+    if size == "1":
         return ALONE
     with _connection_errors():
         on_gpus = torch.cuda.is_available()
@@ -73,7 +79,7 @@ def join_workers() -> Workers:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
     atexit.register(_leave)
-    return Workers(distributed.get_rank(), size)
+    return Workers(distributed.get_rank(), distributed.get_world_size())
 
 
 def _leave() -> None:

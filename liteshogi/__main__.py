@@ -64,12 +64,13 @@ RESPELLED = {
 }
 """Options of older versions, and how the same is said."""
 EXTRAS = {
+    **dict.fromkeys(("numba", "llvmlite", "numpy", "safetensors", "tyro"), ""),
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard"), "train"),
     **dict.fromkeys(("onnx", "onnxruntime", "onnxscript"), "export"),
     **dict.fromkeys(("shogiarena", "rsshogi", "vl_convert", "optuna", "psutil"), "experiments"),
     "ray": "cluster",
 }
-"""Which extra brings a missing module."""
+"""Which extra brings a missing module; what is here without having been installed may miss those of none."""
 
 
 def main() -> None:
@@ -116,21 +117,24 @@ def _run(arguments: list[str]) -> int:
     if verb in ("-h", "--help", "help"):
         print(_overview())
         return 0
-    if verb == "--version":
-        return _tell_version()
     if verb in VERBS and VERBS[verb] and rest[:1] in (["-h"], ["--help"]):
         print(_overview(verb))
         return 0
-    if reason := _misspelled(verb, rest):
+    if verb != "--version" and (reason := _misspelled(verb, rest)):
         print(f"error: {reason}", file=sys.stderr)
         return 2
     try:
-        parse(verb, rest).run()
+        if verb == "--version":
+            _tell_version()
+        else:
+            parse(verb, rest).run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in EXTRAS:
             raise
-        print(f"error: this needs {missing}: pip install 'liteshogi[{EXTRAS[missing]}]'", file=sys.stderr)
+        extra = EXTRAS[missing]
+        what = f"'liteshogi[{extra}]'" if extra else "liteshogi"
+        print(f"error: this needs {missing}: pip install {what}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MemoryError, OverflowError) as error:
         if isinstance(error, BrokenPipeError):
@@ -161,7 +165,7 @@ def parse(verb: str, rest: list[str]) -> Any:
     return tyro.cli(command, args=rest, prog=f"liteshogi {' '.join(words)}", default=given)
 
 
-def _tell_version() -> int:
+def _tell_version() -> None:
     """What a report of an error should begin with; whatever comes of the rest, the version is told."""
     from liteshogi import __version__
 
@@ -172,16 +176,12 @@ def _tell_version() -> int:
     import numpy
 
     print(f"Python {platform.python_version()}, numba {numba.__version__}, NumPy {numpy.__version__}", flush=True)
-    try:
-        from search.machine.jit import CACHE_DIRECTORY, KERNEL, RELEASED_DIRECTORY
-        from search.machine.target import cpu_name
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    from search.machine.jit import CACHE_DIRECTORY, KERNEL, RELEASED_DIRECTORY
+    from search.machine.target import cpu_name
+
     print(f"CPU {cpu_name()}, kernel {KERNEL}")
     came = f" beside what came with the package, {RELEASED_DIRECTORY}" if RELEASED_DIRECTORY.is_dir() else ""
     print(f"compiled code {CACHE_DIRECTORY}{came}")
-    return 0
 
 
 def _in_words(error: Exception) -> str:

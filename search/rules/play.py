@@ -19,8 +19,11 @@ _NO_MOVE = 0
 def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
     """The start and the moves of `startpos moves 7g7f 3c3d` or `[sfen] SFEN moves ...`, perhaps behind `position`, as
     GUIs copy it; there may be no moves."""
-    start, _, moves = f"{text.strip().removeprefix('position ')} ".partition(" moves ")
-    return start.strip(), tuple(moves.split())
+    words = text.split()
+    if words[:1] == ["position"]:
+        del words[0]
+    end = words.index("moves") if "moves" in words else len(words)
+    return " ".join(words[:end]), tuple(words[end + 1 :])
 
 
 @jit

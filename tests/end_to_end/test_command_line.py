@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -33,6 +34,15 @@ def test_a_missing_library_names_the_extra_that_brings_it(module, verb, rest, ex
         pytest.skip(f"{verb} needs {module} only when it runs")
     assert done.returncode == 1
     assert done.stderr.strip() == f"error: this needs {module}: pip install 'liteshogi[{extra}]'"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["perft", "startpos", "1"], ["eval", "default", "startpos"]])
+def test_what_is_not_installed_at_all_says_so(arguments):
+    missing = ("numba", "llvmlite", "numpy", "safetensors", "tyro")
+    script = BARE.format(missing=missing, arguments=arguments, main=MAIN)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: this needs (numba|tyro): pip install liteshogi\n", done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from lite.training.checkpoint import load_model, load_state
 from lite.training.log import read_log
-from lite.workers import Workers
+from lite.workers import Workers, join_workers
 from liteshogi.__main__ import _run
 from tests.lite.training.write_losses import RUNS, STEPS
 
@@ -36,6 +36,14 @@ def test_shares_are_the_whole(count: int, size: int) -> None:
     parts = [list(range(count))[Workers(rank, size).share(count)] for rank in range(size)]
     assert [one for part in parts for one in part] == list(range(count))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize("size", ["", "two", "-1", "2"])
+def test_variables_that_torchrun_does_not_set_are_refused(monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    monkeypatch.setenv("WORLD_SIZE", size)
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(ValueError, match=f"^WORLD_SIZE={size} .* unset it to train in one process$"):
+        join_workers.__wrapped__()
 
 
 @pytest.fixture(scope="module")

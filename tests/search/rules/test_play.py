@@ -17,6 +17,7 @@ from search.rules.shogi import START_SFEN
         ("startpos", "startpos", ()),
         (" startpos moves 7g7f  3c3d ", "startpos", ("7g7f", "3c3d")),
         ("startpos moves", "startpos", ()),
+        ("position\tstartpos\tmoves\t7g7f\r\n", "startpos", ("7g7f",)),
         (f"sfen {START_SFEN} moves 7g7f", f"sfen {START_SFEN}", ("7g7f",)),
         (f"position sfen {START_SFEN} moves 7g7f", f"sfen {START_SFEN}", ("7g7f",)),
         (START_SFEN, START_SFEN, ()),
