@@ -50,6 +50,7 @@ RESPELLED = {
         "--resnet": "liteshogi export NET, which sees what the file is",
         "--onnx": "-o NAME.onnx",
         "--nnue": "-o NAME.bin",
+        "--cpp": "-o NAME.h",
     },
     "warmup": {"--puct": "liteshogi warmup, which compiles PUCT too"},
     "bench": {
@@ -62,7 +63,7 @@ RESPELLED = {
     },
     "analyse": {"--eval-file": "liteshogi analyse NET GAME"},
 }
-"""Options of older versions, and how the same is said."""
+"""Options of older versions, or such as one would look for, and how the same is said."""
 EXTRAS = {
     **dict.fromkeys(("numba", "llvmlite", "numpy", "safetensors", "tyro"), ""),
     **dict.fromkeys(("torch", "cshogi", "matplotlib", "tensorboard"), "train"),

@@ -109,6 +109,7 @@ def test_a_kind_that_is_nearly_right_is_guessed(typed, meant, capsys):
         ("test --resnet runs/senet DATA", "test NET DATA"),
         ("export --resnet runs/senet -o senet.onnx", "export NET"),
         ("export --nnue halfkp.safetensors -o nn.bin", "-o NAME.bin"),
+        ("export --cpp NET -o lite_eval.h", "-o NAME.h"),
         ("export runs/mine --onnx -o net.onnx", "-o NAME.onnx"),
         ("warmup --puct", "warmup"),
         ("bench --eval", "bench evaluation"),

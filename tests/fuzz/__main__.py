@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -76,6 +77,7 @@ def main() -> None:
             sys.stdout.flush()
             if told.ledger is not None:
                 append(told.ledger, Run(told.reader, round(taken, 1), executions))
+            shutil.rmtree(folder, ignore_errors=True)
             os._exit(0)
 
     clock = (f"-timeout={HANG_SECONDS}", f"-report_slow_units={HANG_SECONDS}")
