@@ -149,7 +149,7 @@ def _games(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
     for index in range(len(lines) + 1):
-        if index == len(lines) or lines[index] == "/":
+        if index == len(lines) or lines[index].rstrip() == "/":
             part = lines[first:index]
             first = index + 1
             if any(line.strip() for line in part):

@@ -117,7 +117,7 @@ def _decoded_as(raw: bytes, encoding: str) -> str | None:
 
 
 def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:
-    """One game a line: `startpos moves ...`, `sfen ... moves ...`, with or without a leading `position`."""
+    """One game a line: `startpos moves ...`, `[sfen] SFEN moves ...`, with or without a leading `position`."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -137,8 +137,10 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     start = START_SFEN
     if words[:1] == ["startpos"]:
         words = words[1:]
-    elif words[:1] == ["sfen"]:
-        start, words = " ".join(words[1:5]), words[5:]
+    elif words and (words[0] == "sfen" or "/" in words[0]):
+        words = words[words[0] == "sfen" :]
+        end = words.index("moves") if "moves" in words else 4  # the number may be missing
+        start, words = " ".join(words[:end]), words[end:]
     builder = GameBuilder(place, start)
     if words[:1] == ["moves"]:
         words = words[1:]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cshogi
 import pytest
 
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
+from lite.notation.games import read_games
 from lite.notation.kif import read_ki2, read_kif
 from search.rules.sfen import move_to_usi
+from search.rules.shogi import START_SFEN
 
 
 @pytest.mark.parametrize(("written", "read"), [(" *", "*"), ("* ", "*"), ("* \n", "*.\n")])
@@ -18,6 +22,20 @@ def test_csa_boards_that_lost_blanks_are_the_same(written: str, read: str) -> No
     game = next(read_csa(board.csa_pos().replace(written, read) + "+9888HI\n%TORYO", "a.csa"))
     assert isinstance(game, Game)
     assert game.start_sfen.split()[:3] == board.sfen().split()[:3]
+
+
+@pytest.mark.parametrize("start", ["sfen {} 1", "{} 1", "sfen {}", "{}", "position sfen {}"])
+def test_usi_lines_whose_position_lacks_its_word_or_its_number(start: str, tmp_path: Path) -> None:
+    placed = " ".join(START_SFEN.split()[:3])
+    (tmp_path / "a.usi").write_text(f"{start.format(placed)} moves 7g7f 3c3d resign\n")
+    (game,) = read_games(tmp_path / "a.usi")
+    assert isinstance(game, Game)
+    assert (len(game.moves), game.result, game.first_ply) == (2, 2, 0)
+
+
+def test_csa_games_parted_by_a_line_with_blanks() -> None:
+    games = list(read_csa("PI\n+\n+7776FU\n%TORYO\n/ \nPI\n+\n+2726FU\n%TORYO\n", "a.csa"))
+    assert [game.result for game in games if isinstance(game, Game)] == [1, 1]
 
 
 @pytest.mark.parametrize(
