@@ -34,10 +34,11 @@ VECTORS = DOCUMENT.parent / "network_vectors"
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The document's reader as a file."""
-    (source,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    """The document's reader as a file: itself, NNUE's rows, what compares it with vectors."""
+    parts = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert [sum(map(bool, part.split("\n"))) for part in parts] == [60, 9, 8]  # as the document says
     path = tmp_path_factory.mktemp("reader") / "reader.py"
-    path.write_text(source, encoding="utf-8")
+    path.write_text("\n\n".join(parts), encoding="utf-8")
     return path
 
 
@@ -100,7 +101,7 @@ def test_the_documents_reader_agrees_on_every_feature_set(
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     net = evaluate.read(tmp_path / "net.safetensors")
-    sums = [found for sfen in POSITIONS for found in evaluate.views(net, sfen, False)[1]]
+    sums = [found for sfen in POSITIONS for found in evaluate.sums(net, sfen, False)[1]]
     assert len({tuple(found) for found in sums}) > len(POSITIONS) // 2
 
 
