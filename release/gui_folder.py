@@ -31,7 +31,7 @@ def fill_folder(folder: Path, wheels: Sequence[Path]) -> None:
         made.write_text(text, encoding=encoding, newline=newline)
         made.chmod(0o755 if part.suffix == ".sh" else 0o644)
     shutil.copy(CHECKOUT / "LICENSE", folder)
-    shutil.copytree(CHECKOUT / "search" / "networks", folder / "networks")
+    shutil.copytree(CHECKOUT / "search" / "networks", folder / "networks", ignore=shutil.ignore_patterns("*.json"))
     (folder / "wheels").mkdir()
     versions = f"numba=={numba.__version__}\nnumpy=={numpy.__version__}\n"
     (folder / "wheels" / "compiled-with.txt").write_text(versions, encoding="ascii")

@@ -168,6 +168,7 @@ def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, flo
         }
         for round_number in range(rounds + 1):
             for name, run in runs.items():
+                run.step = 0  # a run may have fewer steps than there are rounds
                 begun = time.process_time()
                 run.take_step(batches[name])
                 if round_number:  # the first warms up

@@ -29,7 +29,6 @@ from search.rules.shogi import HAND_KINDS, SQUARES
 from search.rules.view import view_position
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "network_file.md"
-VECTORS = DOCUMENT.parent / "network_vectors"
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +48,26 @@ def evaluate(reader: Path) -> SimpleNamespace:
     return SimpleNamespace(**names)
 
 
+def vectors_of(name: str) -> Path:
+    """A shipped network's, beside it."""
+    return network_file(name).with_suffix(".vectors.json")
+
+
 def test_every_shipped_network_has_its_vectors() -> None:
-    assert {path.stem for path in VECTORS.iterdir()} == set(shipped_names())
+    written = network_file("default").parent.glob("*.vectors.json")
+    assert {path.name for path in written} == {vectors_of(name).name for name in shipped_names()}
 
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_the_vectors_are_what_the_command_writes(name: str, tmp_path: Path) -> None:
     Export(name, tmp_path / "vectors.json").run()
-    written, kept = (tmp_path / "vectors.json").read_text(), (VECTORS / f"{name}.json").read_text()
-    assert written == kept, f"liteshogi export {name} -o docs/network_vectors/{name}.json --overwrite"
+    written, kept = (tmp_path / "vectors.json").read_text(), vectors_of(name).read_text()
+    assert written == kept, f"liteshogi export {name} -o {vectors_of(name)} --overwrite"
 
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_the_documents_reader_agrees_with_the_vectors(name: str, reader: Path) -> None:
-    arguments = [sys.executable, "-I", reader, network_file(name), VECTORS / f"{name}.json"]
+    arguments = [sys.executable, "-I", reader, network_file(name), vectors_of(name)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("agrees: ") == len(POSITIONS)
@@ -143,7 +148,7 @@ def test_the_documents_reader_refuses_damage(evaluate: SimpleNamespace, tmp_path
 
 
 def test_vectors_cover_what_the_document_says() -> None:
-    vectors = json.loads((VECTORS / "default.json").read_text())["positions"]
+    vectors = json.loads(vectors_of("default").read_text())["positions"]
     assert [vector["sfen"] for vector in vectors] == list(POSITIONS)
     movers = {(" w " in vector["sfen"], vector["in_check"]) for vector in vectors}
     assert len(movers) == 4

@@ -15,7 +15,7 @@ import torch
 
 from experiments.compare import variants
 from experiments.compare.compare import SAMPLE, Comparison
-from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, summarise_runs
+from experiments.compare.comparison import choose_positions, finish_run, mean_and_error, measure_steps, summarise_runs
 from experiments.compare.games import GameOptions
 from experiments.compare.table import as_markdown, bands_as_markdown
 from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
@@ -85,6 +85,12 @@ def test_a_comparison_is_written_shared_and_resumed(
     assert "no positions with declaration in the data: left out" in said.err
     with pytest.raises(ValueError, match="of a run with other options or data"):
         tiny("draw", tmp_path, epochs=3).run()
+
+
+def test_steps_of_runs_that_have_but_one_are_timed(tmp_path: Path) -> None:
+    choose_positions((VALID,), 200, tmp_path / "few.hcpe3")
+    options = ValueTraining((tmp_path / "few.hcpe3",), tmp_path / "run", batch_size=1024, epochs=1)
+    assert measure_steps([ValueVariant("one", options)], rounds=2)["one"] > 0
 
 
 def test_a_run_that_was_cut_goes_on_to_the_same_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,67 @@
+"""The commands that README and documents give, block by block."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/**/*.md"), *ROOT.glob("tests/**/*.md")]
+)
+PROGRAM = "liteshogi"
+_BLOCK = re.compile(r"(?:^<!-- (run|not run:)(.*?)-->\n)?^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Commands, and what stands in a comment above them.
+
+    `<!-- run -->`: a test runs them as they stand. `<!-- run WORD=>"OTHER WORDS" ... -->`: with these words in place of
+    those, for files that are there, and less work. `<!-- not run: why -->`: a test cannot.
+    """
+
+    mark: str | None
+    """`run` or `not run:`."""
+    words: str
+    """Behind the mark."""
+    script: str
+
+    def commands(self) -> Iterator[list[str]]:
+        """The words of each, without comments and the shell's own signs; variables filled in."""
+        text = self.script
+        for name, quoted, bare in re.findall(r'(?:^|;\s*)([A-Z]\w*)=(?:"([^"]*)"|([^\s;]*))', text, re.MULTILINE):
+            text = re.sub(rf"\${name}\b", (quoted or bare).replace("\\", "\\\\"), text)
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line.replace("\\", "\\\\"), comments=True)
+            command: list[str] = []
+            for word in [*words, "&&"]:
+                if word in ("&&", "||", "|", ";", "&"):
+                    while command and re.fullmatch(r"[A-Z]\w*=.*", command[0]):
+                        del command[0]
+                    if command:
+                        yield command
+                    command = []
+                else:
+                    command += [word.rstrip(";")] if word.rstrip(";") else []
+
+    def to_run(self) -> Iterator[list[str]]:
+        """The same with the words that the mark has in place of some."""
+        instead = dict(one.split("=>", 1) for one in shlex.split(self.words))
+        for program, *words in self.commands():
+            yield [program, *(new for word in words for new in shlex.split(instead.get(word, shlex.quote(word))))]
+
+
+def blocks_of(path: Path) -> list[Block]:
+    """A document's."""
+    return [
+        Block(mark or None, words, script) for mark, words, script in _BLOCK.findall(path.read_text(encoding="utf-8"))
+    ]
+
+
+def named(path: Path) -> str:
+    """As tests name a document."""
+    return path.relative_to(ROOT).as_posix()
