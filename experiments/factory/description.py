@@ -20,6 +20,8 @@ from search.machine.metadata import json_bytes
 
 GROUPS = ("ending", "labels", "mixture", "variety")
 """Options that the command line has one by one."""
+PLAYERS = "players"
+"""Of a league, each one's own options, which stand behind its name."""
 
 
 class Description:
@@ -113,9 +115,11 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
     if kept["verb"] != wanted["verb"]:
         return f"liteshogi {kept['verb']}, not {wanted['verb']}"
     was, given = kept["options"], wanted["options"]
+    if (PLAYERS in was) != (PLAYERS in given):
+        return "a league, not a match of two" if PLAYERS in was else "a match of two, not a league"
     for name in {**given, **was}:
         before, here = was.get(name), given.get(name)
-        if before != here:
+        if before != here and name != PLAYERS:
             if name in GROUPS and isinstance(before, dict) and isinstance(here, dict):
                 name = next(one for one in {**here, **before} if before.get(one) != here.get(one))
                 before, here = before.get(name), here.get(name)
@@ -126,6 +130,9 @@ def _difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:
         was, given = ([(one.get("role"), one.get("sha256")) for one in side[name]] for side in (kept, wanted))
         if was != given:
             return f"other {name}: {_named(kept[name])}, not {_named(wanted[name])}"
+    before, here = (json.dumps(one["options"].get(PLAYERS)) for one in (kept, wanted))
+    if before != here:
+        return f"players' options {before}, not {here}"
     before, here = (one.get("signature", UNKNOWN) for one in (kept, wanted))
     if before != here:
         return f"a search of signature {before}, not {here}"

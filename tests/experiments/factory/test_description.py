@@ -151,6 +151,10 @@ def other_net(tmp_path: Path) -> Path:
         ({"options": {"seed": 1, "nodes": [1, 3]}}, r"--nodes \[1, 2\], not \[1, 3\]"),
         ({"options": {"seed": 1}}, r"--nodes \[1, 2\], not null"),
         ({"options": {"seed": 1, "nodes": [1, 2], "new_one": "a"}}, '--new-one null, not "a"'),
+        (
+            {"options": {"seed": 1, "nodes": [1, 2], "players": [{}]}, "nets": {}},
+            "a match of two, not a league",
+        ),
         ({"nets": {}}, r"other nets: default \(sha256 [0-9a-f]{12}\), not none"),
         (
             {"nets": {"player": "other.safetensors"}},
