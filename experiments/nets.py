@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from experiments.progress import Progress
 from lite.training.folder import NETWORK_NAME
 from search.evaluation.network import EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
@@ -291,9 +292,20 @@ def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[
     that no engine here plays."""
     kind = kind_of(net)
     if kind is Kind.FOLDED:
-        from search.alphabeta.bench import DEPTH, signature
+        from search.alphabeta.bench import DEPTH, POSITIONS, signature
 
-        return signature(net, DEPTH if depth is None else depth, nodes)
+        done = 0
+
+        def measure() -> tuple[int, str]:
+            return done, f"{done} of {len(POSITIONS)} positions"
+
+        def searched(number: int) -> None:
+            nonlocal done
+            done = number
+            progress.show()
+
+        with Progress(len(POSITIONS), measure) as progress:
+            return signature(net, DEPTH if depth is None else depth, nodes, searched)
     if kind is not Kind.POLICY_VALUE_ONNX:
         raise ValueError(_unplayable(net, kind))
     for name, limit in (("depth", depth), ("nodes", nodes)):

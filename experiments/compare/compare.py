@@ -189,16 +189,16 @@ class Comparison:
                 print(f"{variant.name}, seed {seed} ({seeded.options.output})", file=sys.stderr, flush=True)
                 results[variant.name].append(finish_run(seeded))
         for variant in variants if self.yardstick else ():
-            print(f"{variant.name}: d1-RMSE", file=sys.stderr, flush=True)
             for seed, result in zip(self.seeds, results[variant.name], strict=True):
                 if isinstance(seeded := self._run(variant, seed), ValueVariant):
+                    print(f"{variant.name}, seed {seed}: d1-RMSE", file=sys.stderr, flush=True)
                     result["figures"] |= seeded.distance(self.yardstick)
         return results
 
     def _measure(self, variants: Sequence[Variant], results: Results) -> list[dict[str, Any]]:
         """A row for each variant: its games, what it costs, and of its runs what is told beside the table's figures."""
         played = {variant.name: self._games(self._run(variant, self.seeds[0])) for variant in variants}
-        print("measuring times", file=sys.stderr, flush=True)
+        print("times of training steps", file=sys.stderr, flush=True)
         variants = [variant.as_trained(results[variant.name][0]["figures"]) for variant in variants]
         steps = measure_steps(variants, self.time_rounds)
         baseline = steps[variants[0].name]
@@ -206,6 +206,7 @@ class Comparison:
         for variant in variants:
             runs, step = results[variant.name], steps[variant.name]
             first = runs[0]["figures"]
+            print(f"{variant.name}: times of evaluation and search", file=sys.stderr, flush=True)
             rows.append(
                 {
                     "variant": variant.name,

@@ -7,6 +7,7 @@ the search alone must leave it alone; one that changes the search must change it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -33,12 +34,18 @@ SIGNATURE = 634562
 HASH_MB = 16
 
 
-def signature(network: str = "default", depth: int = DEPTH, limit: int | None = None) -> dict[str, Any]:
+def signature(
+    network: str = "default",
+    depth: int = DEPTH,
+    limit: int | None = None,
+    searched: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
     """{signature, nodes, seconds, nps} of a fresh engine on every position, by this process's CPU time;
     nps is 0 where the system counted none (Windows counts in 64ths of a second).
 
     depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1; with
-    one there is no signature, it is None. Raises ValueError for others.
+    one there is no signature, it is None. searched: told how many
+    positions are, after each. Raises ValueError for others.
     """
     if not 1 <= depth <= 60:
         raise ValueError(f"--depth {depth}: choose 1 to 60")
@@ -48,11 +55,13 @@ def signature(network: str = "default", depth: int = DEPTH, limit: int | None = 
     engine = AlphaBetaEngine(network, HASH_MB)
     engine.analyse("startpos", depth=4)
     nodes, seconds = 0, 0.0
-    for sfen in POSITIONS:
+    for number, sfen in enumerate(POSITIONS, 1):
         engine.new_game()
         begun = time.process_time()
         nodes += engine.analyse(sfen, depth=depth, nodes=limit).nodes
         seconds += time.process_time() - begun
+        if searched is not None:
+            searched(number)
     nps = round(nodes / seconds) if seconds else 0
     known = nodes if limit is None else None
     return {"signature": known, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}

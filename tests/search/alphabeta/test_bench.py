@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from search.alphabeta.bench import SIGNATURE, signature
+from search.alphabeta.bench import POSITIONS, SIGNATURE, signature
 
 
 def test_the_signature_is_what_the_sources_say():
@@ -17,3 +17,9 @@ def test_limited_searches_have_a_speed_and_no_signature():
     assert 12 * 1000 < found["nodes"] < 12 * 6000
     with pytest.raises(ValueError, match="--nodes 0"):
         signature(limit=0)
+
+
+def test_who_waits_is_told_how_far_it_is():
+    told: list[int] = []
+    signature("default", 2, searched=told.append)
+    assert told == list(range(1, len(POSITIONS) + 1))
