@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -128,6 +129,9 @@ def test_every_block_says_whether_its_commands_run(path: Path) -> None:
     for block in blocks_of(path):
         assert block.mark is not None, f"<!-- run --> or <!-- not run: why --> is missing above\n{block.script}"
         assert block.mark == "run" or block.words.strip(), f"<!-- not run: why -->, of\n{block.script}"
+    prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    hidden = re.search(r"^ {4}(liteshogi|make|pip|python|pytest) .*", prose, re.MULTILINE)
+    assert hidden is None, f"commands stand in blocks of ```sh, or no test sees them: {hidden}"
 
 
 RUNNING = [path for path in DOCUMENTS if any(block.mark == "run" for block in blocks_of(path))]

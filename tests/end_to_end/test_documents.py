@@ -16,8 +16,9 @@ from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, name
 
 NAMES_OF_FORMATS = ("liteshogi evaluation network",)
 INLINE = re.compile(r"`(liteshogi [a-z][^`]*)`")
-OTHERS = {"make", "py", ".venv\\Scripts\\pip", "pip", "python", "pyftsubset", "torchrun", "git", "npm", "cmake", "c++",
-          "g++", "curl", "sudo", "apt", "docker", "cd", "ray", "tensorboard", "tar", "sha256sum", "export"}  # fmt: skip
+OTHERS = {"make", "py", ".venv\\Scripts\\pip", "pip", "python", "pyftsubset", "torchrun", "git", "npm",
+          "cmake", "c++", "g++", "curl", "sudo", "apt", "apt-get", "pytest", "ruby", "docker", "cd", "ray",
+          "tensorboard", "tar", "sha256sum", "export"}  # fmt: skip
 """Programs that documents call besides; what of them exists is not looked at."""
 
 
