@@ -48,11 +48,15 @@ class Block:
                 else:
                     command += [word.rstrip(";")] if word.rstrip(";") else []
 
+    @property
+    def instead(self) -> dict[str, str]:
+        """What a test runs in place of words."""
+        return dict(one.split("=>", 1) for one in shlex.split(self.words))
+
     def to_run(self) -> Iterator[list[str]]:
-        """The same with the words that the mark has in place of some."""
-        instead = dict(one.split("=>", 1) for one in shlex.split(self.words))
+        """The commands with those words in their place."""
         for program, *words in self.commands():
-            yield [program, *(new for word in words for new in shlex.split(instead.get(word, shlex.quote(word))))]
+            yield [program, *(new for word in words for new in shlex.split(self.instead.get(word, shlex.quote(word))))]
 
 
 def blocks_of(path: Path) -> list[Block]:

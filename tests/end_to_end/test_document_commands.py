@@ -115,7 +115,7 @@ def granted(tmp_path_factory: pytest.TempPathFactory, nnue_content: Callable[...
     for source, name in (
         ("sample.test.hcpe3", "games.hcpe3"),
         ("all.test.hcpe3", "valid.hcpe3"),
-        *((("all.train.hcpe3", name)) for name in ("train.hcpe3", "train-00.hcpe3", "teacher-300k.hcpe3")),
+        *(("all.train.hcpe3", name) for name in ("train.hcpe3", "train-00.hcpe3", "teacher-300k.hcpe3")),
     ):
         shutil.copy(folder / "there" / source, folder / name)
     (folder / "FOLDER").mkdir()
@@ -129,6 +129,8 @@ def test_every_block_says_whether_its_commands_run(path: Path) -> None:
     for block in blocks_of(path):
         assert block.mark is not None, f"<!-- run --> or <!-- not run: why --> is missing above\n{block.script}"
         assert block.mark == "run" or block.words.strip(), f"<!-- not run: why -->, of\n{block.script}"
+        there = {word for command in block.commands() for word in command}
+        assert block.mark != "run" or set(block.instead) <= there, f"no such word in\n{block.script}"
     prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     hidden = re.search(r"^ {4}(liteshogi|make|pip|python|pytest) .*", prose, re.MULTILINE)
     assert hidden is None, f"commands stand in blocks of ```sh, or no test sees them: {hidden}"
