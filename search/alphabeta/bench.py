@@ -44,8 +44,8 @@ def signature(
     nps is 0 where the system counted none (Windows counts in 64ths of a second).
 
     depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1; with
-    one there is no signature, it is None. searched: told how many
-    positions are, after each. Raises ValueError for others.
+    one there is no signature, it is None. searched: told after
+    each position how many are done. Raises ValueError for others.
     """
     if not 1 <= depth <= 60:
         raise ValueError(f"--depth {depth}: choose 1 to 60")

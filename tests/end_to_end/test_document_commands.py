@@ -63,8 +63,6 @@ shape = "small"
 data = ["some.hcpe"]
 """
 PAGE = "# A page\n\n<!-- table batches -->\n<!-- end -->\n"
-
-
 MAIN = """
 from experiments import timing
 timing.MOST_NODES, timing.MOST_RUNS = 2_000, 1
