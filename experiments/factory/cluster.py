@@ -1,12 +1,14 @@
 """Jobs on a Ray cluster: each asks for one CPU, and those of a node that is lost are done again on another.
 
-The machines need nothing but Ray and this program, of the same version as here; the task goes to each once, and its
-worker stays open between jobs. Products come back to this machine, which alone writes.
+The machines need nothing but Ray and this program, with the same sources as here, which each of them compares; the task
+goes to each once, and its worker stays open between jobs. Products come back to this machine, which alone writes.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import re
 import signal
 import socket
 import sys
@@ -14,11 +16,13 @@ import threading
 import time
 from collections import deque
 from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass, field
 from typing import Any
 
 import ray
 
 from experiments.factory.jobs import Failure, Product, Task, Worker, error_in_words
+from search.machine.source_digest import program_digest
 
 LOSSES = 20
 """A job whose process or node is lost so often is lost by its own fault."""
@@ -35,6 +39,7 @@ class Cluster:
         # Ray tells of lost nodes on stdout, where figures go.
         self._joined.enter_context(redirect_stdout(sys.stderr))
         before = signal.getsignal(signal.SIGTERM)
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # those of jobs that nobody waits for any more
         try:
             _knock(address)
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
@@ -49,6 +54,7 @@ class Cluster:
             signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
         # Within a tuple, for what is passed by itself is sent along with every job.
         self._task = (ray.put(task),)
+        self._program = _Program()
         self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
         self._numbers: dict[Any, int] = {}
         self._back: deque[tuple[int, Product | Failure]] = deque()
@@ -62,7 +68,7 @@ class Cluster:
         return self._capacity
 
     def submit(self, number: int, job: Any) -> None:
-        self._numbers[self._do.remote(self._task, job)] = number
+        self._numbers[self._do.remote(self._task, self._program, job)] = number
 
     def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
         if not self._back:
@@ -87,7 +93,17 @@ class Cluster:
             try:
                 self._back.append((number, ray.get(reference)))
             except ray.exceptions.RayError as error:
-                self._back.append((number, Failure(str(error).strip().partition("\n")[0])))
+                self._back.append((number, Failure(_in_words(error))))
+
+
+def _in_words(error: ray.exceptions.RayError) -> str:
+    """A line of what Ray says in many. What a job raises comes back as a Failure: a traceback tells of a process that
+    cannot even read the job."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
+    if not isinstance(error, ray.exceptions.RayTaskError):
+        return lines[0]
+    node = re.search(r"ip=([^,)\s]+)", lines[0])
+    return f"{node[1] if node else 'a node'}: {lines[-1].strip()}; is the same LiteShogi installed there?"
 
 
 def _knock(address: str) -> None:
@@ -97,11 +113,23 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-def _do(task: tuple[Any], job: Any) -> Product | Failure:
+@dataclass(frozen=True)
+class _Program:
+    """A machine and what it has of this program: with other sources it might make other records without a word."""
+
+    host: str = field(default_factory=socket.gethostname)
+    digest: str = field(default_factory=program_digest)
+
+
+def _do(task: tuple[Any], program: _Program, job: Any) -> Product | Failure:
     """Do a job in a process of the cluster."""
     key = task[0].hex()
     try:
         if key not in _opened:
+            here = _Program()
+            if here.digest != program.digest:
+                words = f"{here.host} has other sources of LiteShogi than {program.host}: install the same on both"
+                return Failure(words)
             _opened.clear()
             _opened[key] = ray.get(task[0]).open()
         return _opened[key].run(job)

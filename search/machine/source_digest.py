@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 _PACKAGES = ("search", "lite", "export", "experiments", "liteshogi")
 _HERE = os.path.realpath(__file__)
@@ -102,6 +103,14 @@ def reach(file: str) -> set[str]:
             reached.add(source)
             waiting += _scan(source)[1] - reached
     return reached
+
+
+def program_digest() -> str:
+    """Of all sources of this program's packages: equal on machines that have the same of it."""
+    folders = (Path(_CHECKOUT, package) for package in _PACKAGES)
+    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()} {_shared_name(str(path))}\n" for path in files)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 _named: dict[str, tuple[object, str]] = {}

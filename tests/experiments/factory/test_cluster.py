@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import signal
@@ -119,6 +120,30 @@ def test_a_job_that_always_kills_its_process_is_named(cluster, tmp_path, monkeyp
 def test_a_failure_names_the_job_and_its_place(cluster):
     with pytest.raises(JobError, match=r"job 3: IndexError: no board -7 \(.*toy\.py, line \d+\)$"):
         list(run_jobs(ToyTask(), enumerate([0, 1, 2, -7]), 1, cluster.address))
+
+
+def test_a_machine_with_other_sources_makes_nothing(cluster, monkeypatch):
+    """As the machine that collects would see it, had its own sources another digest than the node's."""
+    module = pytest.importorskip("experiments.factory.cluster")
+    here = module._Program(digest="of another version")
+    monkeypatch.setattr(module, "_Program", lambda: here)
+    with pytest.raises(
+        JobError, match=r"job 0: \S+ has other sources of LiteShogi than \S+: install the same on both$"
+    ):
+        list(run_jobs(ToyTask(), enumerate(range(3)), 1, cluster.address))
+
+
+def test_a_machine_that_cannot_read_a_job_is_named(cluster, monkeypatch, tmp_path, capfd):
+    """As one sees it that has nothing of this program."""
+    (tmp_path / "not_there.py").write_text("class Job: pass")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    job = importlib.import_module("not_there").Job()
+    wanted = (
+        r"job \d: [\d.]+: ModuleNotFoundError: No module named 'not_there'; is the same LiteShogi installed there\?$"
+    )
+    with pytest.raises(JobError, match=wanted):
+        list(run_jobs(ToyTask(), enumerate([job] * 3), 1, cluster.address))
+    assert capfd.readouterr().err == ""
 
 
 def test_an_endless_supply_is_drawn_as_it_is_used(cluster, node):

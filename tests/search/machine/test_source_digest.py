@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from search.machine import source_digest
-from search.machine.source_digest import code_name, reach
+from search.machine.source_digest import code_name, program_digest, reach
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -97,3 +97,22 @@ def test_what_nothing_jitted_imports_is_in_no_reach():
     usi = str(CHECKOUT / "search" / "usi" / "session.py")
     assert usi not in reach(str(CHECKOUT / "search" / "alphabeta" / "search.py"))
     assert usi not in reach(str(CHECKOUT / "lite" / "records" / "decode.py"))
+
+
+def test_the_program_is_the_same_where_its_sources_are(tmp_path, monkeypatch):
+    def digest_in(place: str) -> str:
+        monkeypatch.setattr("search.machine.source_digest._CHECKOUT", str(tmp_path / place))
+        return program_digest()
+
+    for place in ("one", "other"):
+        (tmp_path / place / "lite" / "deep").mkdir(parents=True)
+        (tmp_path / place / "lite" / "deep" / "a.py").write_text("A = 1\n")
+        (tmp_path / place / "unrelated.py").write_text(place)
+    alike = digest_in("one")
+    assert digest_in("other") == alike
+    changed = tmp_path / "other" / "lite" / "deep" / "a.py"
+    changed.write_text("A = 2\n")
+    assert digest_in("other") != alike
+    changed.write_text("A = 1\n")
+    changed.rename(changed.with_name("b.py"))
+    assert digest_in("other") != alike
