@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,9 @@ def introduction(run: Run) -> Iterator[str]:
     if run.lost.refused:
         more = run.lost.refused - len(run.lost.named)
         yield f"left out: {'; '.join(run.lost.named)}" + (f"; and {more:,} more" if more else "")
+    for path, times in Counter(file.path.resolve() for file in run.reader.files).items():
+        if times > 1:
+            yield f"{path}: is named {times} times (by itself or with its folder), so its positions count {times} times"
     if run.reader.unscored and (options.lambda_ or options.lambda_end):
         share = run.reader.unscored
         which = "no position has a" if share == 1 else f"about {100 * share:.0f} % of the positions have no"

@@ -379,6 +379,19 @@ def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, t
     )
 
 
+def test_data_that_is_named_twice_is_told(options, records, tmp_path, monkeypatch, capfd):
+    """It may be meant."""
+    monkeypatch.chdir(records.parent)
+    train_value(options(records, tmp_path / "run", data=(records, Path(records.name)), max_steps=1))
+    said = capfd.readouterr().err
+    assert (
+        f"{records.resolve()}: is named 2 times (by itself or with its folder), so its positions count 2 times\n"
+        in said
+    )
+    train_value(options(records, tmp_path / "other", max_steps=1))
+    assert "is named" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("steps", [None, 11])
 def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_path, capfd, steps):
     """However many epochs are read, also by a run that is cut."""
