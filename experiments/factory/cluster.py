@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections import deque
-from contextlib import ExitStack, redirect_stdout
+from contextlib import ExitStack, redirect_stdout, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,7 @@ class Cluster:
             signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
         # Within a tuple, for what is passed by itself is sent along with every job.
         self._task = (ray.put(task),)
-        self._program = _Program()
+        self._here = _Place()
         self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
         self._numbers: dict[Any, int] = {}
         self._back: deque[tuple[int, Product | Failure]] = deque()
@@ -68,7 +68,7 @@ class Cluster:
         return self._capacity
 
     def submit(self, number: int, job: Any) -> None:
-        self._numbers[self._do.remote(self._task, self._program, job)] = number
+        self._numbers[self._do.remote(self._task, self._here, job)] = number
 
     def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
         if not self._back:
@@ -114,22 +114,25 @@ def _knock(address: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Program:
-    """A machine and what it has of this program: with other sources it might make other records without a word."""
+class _Place:
+    """Where a process works: with other sources of this program it might make other records without a word."""
 
     host: str = field(default_factory=socket.gethostname)
     digest: str = field(default_factory=program_digest)
+    directory: str = field(default_factory=os.getcwd)
 
 
-def _do(task: tuple[Any], program: _Program, job: Any) -> Product | Failure:
+def _do(task: tuple[Any], asked: _Place, job: Any) -> Product | Failure:
     """Do a job in a process of the cluster."""
     key = task[0].hex()
     try:
         if key not in _opened:
-            here = _Program()
-            if here.digest != program.digest:
-                words = f"{here.host} has other sources of LiteShogi than {program.host}: install the same on both"
+            here = _Place()
+            if here.digest != asked.digest:
+                words = f"{here.host} has other sources of LiteShogi than {asked.host}: install the same on both"
                 return Failure(words)
+            with suppress(OSError):  # where machines see the same files, they have the same names
+                os.chdir(asked.directory)
             _opened.clear()
             _opened[key] = ray.get(task[0]).open()
         return _opened[key].run(job)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,12 @@ class SweepTask:
     measures: Measures
 
     def open(self) -> SweepWorker:
-        """A worker of this machine."""
+        """A worker of this machine. FileNotFoundError where it does not see the sweep's folder."""
+        if not self.folder.is_dir():
+            raise FileNotFoundError(
+                f"{socket.gethostname()} does not see {self.folder.absolute()}: all machines of a sweep need the same "
+                "files by the same names"
+            )
         return SweepWorker(self)
 
 

@@ -16,9 +16,10 @@ import pytest
 from experiments import verb
 from experiments.factory.jobs import Stopped
 from experiments.results import Results
-from experiments.sweep.configuration import Configuration, Point, read_configuration
+from experiments.sweep.configuration import Configuration, Measures, Point, read_configuration
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
+from experiments.sweep.work import SweepTask
 from experiments.verb import Verbs
 from lite.datasets.provenance import sha256_of
 from liteshogi.commands.sweep import Command
@@ -376,14 +377,25 @@ def test_a_stopped_training_saves_its_state_and_goes_on(tmp_path: Path, yardstic
     assert line["resumed"]
 
 
+def test_a_machine_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+    task = SweepTask(tmp_path / "out", Measures((), ()))
+    with pytest.raises(
+        FileNotFoundError, match=r"^\S+ does not see /.*/out: all machines of a sweep need the same files"
+    ):
+        task.open()
+
+
 @pytest.mark.slow
-def test_a_cluster_does_points_too(tmp_path: Path) -> None:
+def test_a_cluster_does_points_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = pytest.importorskip("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    text = '[train]\nkind = "lite"\ndata = ["none.hcpe"]\n' + MEASURE + "[[space]]\ndims = [[4, 2, 8], [4, 2]]\n"
+    measure = MEASURE.replace("v.hcpe3", str(SAMPLE / "valid_sample.hcpe3"))
+    text = '[train]\nkind = "lite"\ndata = ["none.hcpe"]\n' + measure + "[[space]]\ndims = [[4, 2, 8], [4, 2]]\n"
     try:
-        report = run_sweep(Sweep(described(tmp_path, text), tmp_path / "out", ray=cluster.address))
+        monkeypatch.chdir(tmp_path)
+        report = run_sweep(Sweep(described(tmp_path, text), Path("out"), ray=cluster.address))
     finally:
         cluster.shutdown()
     first, second = (report["failed"][f"lite dims {dims}"] for dims in ("4,2,8", "4,2"))
     assert "none.hcpe: no such file" in first
+    assert list(tmp_path.glob("out/points/*/options.json")), "where the sweep is, not where the cluster was started"
     assert "dims" in second
