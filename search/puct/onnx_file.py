@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from search.machine.files import require_file, require_utf8
+from search.machine.metadata import quoted
 
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 1, 7, 11
@@ -38,15 +39,17 @@ def open_session(path: Path) -> Any:
     operator = _operator_with_graph(path)
     if operator is not None:
         raise ValueError(
-            f"{path}: its operator {operator} has a graph inside, which may run without end: export it without loops "
-            f"and branches"
+            f"{path}: its operator {quoted(operator)} has a graph inside, which may run without end: export it without "
+            "loops and branches"
         )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
+    # As a fallback it would try the same once more, and say so on stdout.
+    how = {"providers": ["CPUExecutionProvider"], "enable_fallback": 0}
     try:
-        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, **how)
     except Exception as error:  # onnxruntime raises classes of its own that it does not export
         raise ValueError(f"{path}: onnxruntime cannot read it: {first_line(error)}") from None
     try:
@@ -72,7 +75,7 @@ def _operator_with_graph(path: Path) -> str | None:
                     return "of a function"
                 for node in _messages(part, nodes):
                     if _has_graph(node, _NODE_ATTRIBUTE):
-                        return b"".join(_messages(node, _NODE_OPERATOR)).decode("utf-8", "replace")[:40]
+                        return b"".join(_messages(node, _NODE_OPERATOR)).decode("utf-8", "replace")
     except (IndexError, ValueError):
         raise ValueError(f"{path}: not an ONNX file, or only a part of one; copy or export it again") from None
     return None
