@@ -90,7 +90,7 @@ def main() -> None:
 
         speak_usi()
         return
-    from search.machine.standard_streams import complete_streams
+    from search.machine.standard_streams import complete_streams, has_no_reader
 
     complete_streams()
     try:
@@ -100,7 +100,7 @@ def main() -> None:
             sys.stdout.flush()  # here rather than at exit, where a closed pipe could only be complained about
     except OSError as error:
         code = 0
-        if not isinstance(error, BrokenPipeError):
+        if not has_no_reader(error):
             print(f"error: {_in_words(error)}", file=sys.stderr)
             code = 1
         # The reader of our output has seen enough, or it is full; what is still buffered goes nowhere.
@@ -114,6 +114,8 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    from search.machine.standard_streams import has_no_reader
+
     verb, rest = arguments[0], arguments[1:]
     if verb in ("-h", "--help", "help"):
         print(_overview())
@@ -138,7 +140,7 @@ def _run(arguments: list[str]) -> int:
         print(f"error: this needs {missing}: pip install {what}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MemoryError, OverflowError) as error:
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, OSError) and has_no_reader(error):
             raise
         print("error: " + (_in_words(error) or "not enough memory"), file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import stat
 import sys
@@ -57,6 +58,12 @@ def complete_streams() -> None:
     is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"
     if sys.stdout.errors == "strict" or (sys.stdout.errors == "surrogateescape" and not is_utf8):  # the C locale's
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def has_no_reader(error: OSError) -> bool:
+    """Whether something was for a pipe whose reader has gone, which to Windows is an invalid argument."""
+    unread = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError) or unread
 
 
 def leave_terminal() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 
 import pytest
+
+from search.machine.standard_streams import has_no_reader
 
 LISTEN = """
 import os
@@ -58,3 +61,23 @@ print("done")
 """
     done = subprocess.run([sys.executable, "-X", "utf8", "-c", code], capture_output=True, check=True)
     assert done.stdout.split() == [b"done"]
+
+
+@pytest.mark.parametrize(
+    ("system", "error", "unread"),
+    [
+        ("posix", BrokenPipeError(errno.EPIPE, "Broken pipe"), True),
+        ("posix", OSError(errno.EINVAL, "Invalid argument"), False),
+        ("posix", OSError(errno.ENOSPC, "No space left on device"), False),
+        ("nt", BrokenPipeError(errno.EPIPE, "Broken pipe"), True),
+        ("nt", OSError(errno.EINVAL, "Invalid argument"), True),
+        ("nt", OSError(errno.EINVAL, "Invalid argument", "a:b.hcpe"), False),
+        ("nt", OSError(errno.ENOSPC, "No space left on device"), False),
+    ],
+)
+def test_a_pipe_without_a_reader_is_known(system, error, unread, monkeypatch):
+    """On Windows by what CPython 3.11 raises there."""
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "name", system)
+        found = has_no_reader(error)
+    assert found == unread
