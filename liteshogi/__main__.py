@@ -114,8 +114,6 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    from search.machine.standard_streams import has_no_reader
-
     verb, rest = arguments[0], arguments[1:]
     if verb in ("-h", "--help", "help"):
         print(_overview())
@@ -140,6 +138,8 @@ def _run(arguments: list[str]) -> int:
         print(f"error: this needs {missing}: pip install {what}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MemoryError, OverflowError) as error:
+        from search.machine.standard_streams import has_no_reader
+
         if isinstance(error, OSError) and has_no_reader(error):
             raise
         print("error: " + (_in_words(error) or "not enough memory"), file=sys.stderr)
