@@ -54,7 +54,7 @@ class Cluster:
             signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
         # Within a tuple, for what is passed by itself is sent along with every job.
         self._task = (ray.put(task),)
-        self._here = _Place()
+        self._here = _Site()
         self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
         self._numbers: dict[Any, int] = {}
         self._back: deque[tuple[int, Product | Failure]] = deque()
@@ -114,7 +114,7 @@ def _knock(address: str) -> None:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Site:
     """Where a process works: with other sources of this program it might make other records without a word."""
 
     host: str = field(default_factory=socket.gethostname)
@@ -122,12 +122,12 @@ class _Place:
     directory: str = field(default_factory=os.getcwd)
 
 
-def _do(task: tuple[Any], asked: _Place, job: Any) -> Product | Failure:
+def _do(task: tuple[Any], asked: _Site, job: Any) -> Product | Failure:
     """Do a job in a process of the cluster."""
     key = task[0].hex()
     try:
         if key not in _opened:
-            here = _Place()
+            here = _Site()
             if here.digest != asked.digest:
                 words = f"{here.host} has other sources of LiteShogi than {asked.host}: install the same on both"
                 return Failure(words)

@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _PACKAGES = ("search", "lite", "export", "experiments", "liteshogi")
@@ -90,8 +90,7 @@ def _scan(file: str) -> tuple[bytes, frozenset[str]]:
     """The hash of a source and of its name, and the sources that it imports."""
     with open(file, "rb") as opened:
         raw = opened.read()
-    digest = hashlib.sha256(_shared_name(file).encode() + b"\0" + raw).digest()
-    return digest, frozenset(_imported(file, raw.decode("utf-8", "replace")))
+    return _digest(file, raw), frozenset(_imported(file, raw.decode("utf-8", "replace")))
 
 
 def reach(file: str) -> set[str]:
@@ -108,9 +107,16 @@ def reach(file: str) -> set[str]:
 def program_digest() -> str:
     """Of all sources of this program's packages: equal on machines that have the same of it."""
     folders = (Path(_CHECKOUT, package) for package in _PACKAGES)
-    files = sorted(path for folder in folders for path in folder.rglob("*.py"))
-    lines = (f"{hashlib.sha256(path.read_bytes()).hexdigest()} {_shared_name(str(path))}\n" for path in files)
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    return _joined(_digest(str(path), path.read_bytes()) for folder in folders for path in folder.rglob("*.py"))
+
+
+def _digest(file: str, raw: bytes) -> bytes:
+    """Of a source and of its name."""
+    return hashlib.sha256(_shared_name(file).encode() + b"\0" + raw).digest()
+
+
+def _joined(digests: Iterable[bytes]) -> str:
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 _named: dict[str, tuple[object, str]] = {}
@@ -127,7 +133,7 @@ def code_name(file: str, loaded: object) -> str:
     if known is not None:
         for remembered in (_scan, _sources, _is_package):
             remembered.cache_clear()
-    digest = hashlib.sha256(b"".join(sorted(_scan(source)[0] for source in reach(file)))).hexdigest()
+    digest = _joined(_scan(source)[0] for source in reach(file))
     shared = _shared_name(os.path.realpath(file))
     stem = os.path.basename(shared) if os.path.isabs(shared) else shared.replace("/", ".")
     name = f"{stem.removesuffix('.py')}-{digest[:16]}"

@@ -46,10 +46,9 @@ def open_session(path: Path) -> Any:
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
-    # As a fallback it would try the same once more, and say so on stdout.
-    how = {"providers": ["CPUExecutionProvider"], "enable_fallback": 0}
     try:
-        session = onnxruntime.InferenceSession(str(path), options, **how)
+        # As a fallback it would try the same once more, and say so on stdout.
+        session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # onnxruntime raises classes of its own that it does not export
         raise ValueError(f"{path}: onnxruntime cannot read it: {first_line(error)}") from None
     try:

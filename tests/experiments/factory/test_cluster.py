@@ -125,8 +125,8 @@ def test_a_failure_names_the_job_and_its_place(cluster):
 def test_a_machine_with_other_sources_makes_nothing(cluster, monkeypatch):
     """As the machine that collects would see it, had its own sources another digest than the node's."""
     module = pytest.importorskip("experiments.factory.cluster")
-    here = module._Place(digest="of another version")
-    monkeypatch.setattr(module, "_Place", lambda: here)
+    here = module._Site(digest="of another version")
+    monkeypatch.setattr(module, "_Site", lambda: here)
     with pytest.raises(
         JobError, match=r"job 0: \S+ has other sources of LiteShogi than \S+: install the same on both$"
     ):

@@ -1,4 +1,4 @@
-"""What a run keeps, whom it lets into its directory, and what it says of itself."""
+"""What a run keeps, and whom it lets into its directory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +25,7 @@ from hypothesis import strategies as st
 from lite.datasets.provenance import digest_of, sha256_of
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig
-from lite.records.formats import NO_SCORE, hcpe_dtype
+from lite.records.formats import hcpe_dtype
 from lite.training import memory
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
 from lite.training.folder import RunFolder
@@ -352,101 +351,6 @@ def test_sizes_beyond_memory_are_refused_before_anything_is_built(options, recor
     with pytest.raises(ValueError, match=r"a network of these sizes takes 0\.2 GiB to train, and there are 0\.1 GiB"):
         train_value(options(records, tmp_path / "run", network=HalfKpConfig(width=64)))
     assert not (tmp_path / "run").exists()
-
-
-def test_few_steps_are_told_with_the_remedy(options, records, held_out, tmp_path, capfd):
-    train_value(options(records, tmp_path / "a", valid=(held_out,), batch_size=1024, epochs=6))
-    said = capfd.readouterr().err
-    assert "warning: 6 steps can teach little; held-out accuracy " in said
-    assert " %, where a coin has 50 %. Take more games, or --batch-size 32, which makes 270 steps\n" in said
-    train_value(options(records, tmp_path / "b", batch_size=32, epochs=1))
-    assert "warning: 45 steps can teach little. Take more games, or --epochs 23\n" in capfd.readouterr().err
-    train_value(options(records, tmp_path / "c", batch_size=100_000, epochs=1))
-    assert "warning: 1 step can teach little. Take more games, or --batch-size 32, which makes 45 steps\n" in (
-        capfd.readouterr().err
-    )
-
-
-def test_a_last_game_that_is_cut_short_is_told(options, records, sample_games, tmp_path, capfd):
-    cut, valid = tmp_path / "cut.hcpe3", tmp_path / "valid.hcpe"
-    cut.write_bytes(sample_games.read_bytes()[:-20])
-    valid.write_bytes(records.read_bytes() + b"rest")
-    train_value(options(cut, tmp_path / "run", valid=(valid,), max_steps=1))
-    assert re.search(
-        r"left out: \S*cut\.hcpe3 game 300 at byte \d+ \(\d+ bytes\): the file ends inside it; "
-        r"\S*valid\.hcpe record \d+: the file ends inside it\n",
-        capfd.readouterr().err,
-    )
-
-
-def test_data_that_is_named_twice_is_told(options, records, tmp_path, monkeypatch, capfd):
-    """It may be meant."""
-    monkeypatch.chdir(records.parent)
-    train_value(options(records, tmp_path / "run", data=(records, Path(records.name)), max_steps=1))
-    said = capfd.readouterr().err
-    assert (
-        f"{records.resolve()}: is named 2 times (by itself or with its folder), so its positions count 2 times\n"
-        in said
-    )
-    train_value(options(records, tmp_path / "other", max_steps=1))
-    assert "is named" not in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("steps", [None, 11])
-def test_what_is_refused_while_it_is_read_is_told_once(options, records, tmp_path, capfd, steps):
-    """However many epochs are read, also by a run that is cut."""
-    bad = tmp_path / "bad.hcpe"
-    raw = bytearray(records.read_bytes())
-    for record in (3, 400):
-        raw[38 * record] |= 0xFE  # a king off the board
-    bad.write_bytes(bytes(raw) + b"rest")
-    train_value(options(bad, tmp_path / "run", max_steps=steps))
-    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    end, king = len(raw) // 38 + 1, "a king off the board, missing, or two on a square"
-    assert said == [
-        f"left out: {bad} record {end}: the file ends inside it",
-        f"left out: {end:,} records read, 3 refused (2 {king}, 1 the file ends inside it); first: {bad} record {end}: "
-        f"the file ends inside it; {bad} record 4: {king}; {bad} record 401: {king}",
-    ]
-
-
-def test_what_is_refused_of_held_out_records_is_told_once(options, records, tmp_path, capfd):
-    bad, raw = tmp_path / "valid.hcpe", bytearray(records.read_bytes())
-    raw[38 * 3] |= 0xFE  # a king off the board
-    bad.write_bytes(raw)
-    train_value(options(records, tmp_path / "run", valid=(bad,), epochs=2))
-    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("left out")]
-    king = "a king off the board, missing, or two on a square"
-    assert said == [f"left out: {len(raw) // 38:,} records read, 1 refused (1 {king}); first: {bad} record 4: {king}"]
-
-
-def test_nothing_learnt_is_told(options, records, held_out, tmp_path, capfd, monkeypatch):
-    figures = {"loss": 0.69, "accuracy": 0.496, "log_loss": 0.69}
-    monkeypatch.setattr(ValueRun, "test", lambda self: figures)
-    train_value(options(records, tmp_path / "run", valid=(held_out,), batch_size=32, epochs=7))
-    said = capfd.readouterr().err
-    assert "warning: nothing was learnt; held-out accuracy 49.6 %, where a coin has 50 %. Lower --learning-rate" in said
-
-
-def test_games_without_scores_teach_by_their_results(options, records, held_out, tmp_path, capfd):
-    """All scores gone, lambda 0.7 learns what lambda 0 learns, and says why; no scale can be fitted."""
-    blank, half = tmp_path / "blank.hcpe", tmp_path / "half.hcpe"
-    content = np.fromfile(records, hcpe_dtype)
-    every_other = content.copy()
-    every_other["score"][::2], every_other["padding"][::2] = 0, NO_SCORE
-    every_other.tofile(half)
-    content["score"] = 0
-    content.tofile(blank)
-    train_value(options(blank, tmp_path / "a"))
-    assert "no position has a score: they learn from their games' results alone" in capfd.readouterr().err
-    train_value(options(blank, tmp_path / "b", lambda_=0.0))
-    first, second = (load_model(tmp_path / name)[0].state_dict() for name in "ab")
-    assert all(torch.equal(first[name], second[name]) for name in first)
-    with pytest.raises(ValueError, match=r"blank\.hcpe: no scores to fit a scale to: leave --fit-scale out"):
-        train_value(options(blank, tmp_path / "c", fit_scale=True))
-    train_value(options(half, tmp_path / "d", fit_scale=True, valid=(blank,)))
-    said = capfd.readouterr().err
-    assert "about 50 % of the positions have no score: they learn from their games' results alone" in said
 
 
 @pytest.mark.parametrize("average", ["ema", "swa"])
