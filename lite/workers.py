@@ -74,10 +74,12 @@ def join_workers() -> Workers:
     if size == "1":
         return ALONE
     with _connection_errors():
-        on_gpus = torch.cuda.is_available()
-        if on_gpus:
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
-        distributed.init_process_group("cpu:gloo,cuda:nccl" if on_gpus else "gloo")
+        gpus, rank = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", "0"))
+        if gpus:
+            torch.cuda.set_device(rank % gpus)
+        # NCCL, the faster one, refuses two processes on one GPU.
+        each_has_one = 0 < int(os.environ.get("LOCAL_WORLD_SIZE", size)) <= gpus
+        distributed.init_process_group("cpu:gloo,cuda:nccl" if each_has_one else "gloo")
     atexit.register(_leave)
     return Workers(distributed.get_rank(), distributed.get_world_size())
 

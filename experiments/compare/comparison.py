@@ -159,7 +159,7 @@ def measure_steps(variants: Sequence[Variant], rounds: int = 5) -> dict[str, flo
     taken: dict[str, list[float]] = {variant.name: [] for variant in variants}
     with tempfile.TemporaryDirectory() as folder:
         runs = {
-            variant.name: variant.with_options(output=Path(folder) / variant.name, threads=1).begin()
+            variant.name: variant.with_options(output=Path(folder) / variant.name, threads=1, device="cpu").begin()
             for variant in variants
         }
         batches = {

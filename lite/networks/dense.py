@@ -94,7 +94,7 @@ class DensePieceSquareNetwork(ValueNetwork):
         table = torch.cat((table, table.new_zeros(1, table.shape[1])))
         x1, bucket = self.kings.of_boards(x1)
         offset = (bucket * PIECE_SQUARE_ROWS)[:, None]
-        board = torch.where(x1 == EMPTY, none, x1 * SQUARES + torch.arange(SQUARES) + offset)
+        board = torch.where(x1 == EMPTY, none, x1 * SQUARES + torch.arange(SQUARES, device=x1.device) + offset)
         held = torch.where(x2 < HAND_PADDING - 1, x2 + HAND_CODES + offset, x2 - (HAND_PADDING - 1) + checks)
         rows = torch.cat((board, held), 1)
         if exporting():

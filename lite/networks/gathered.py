@@ -24,6 +24,9 @@ from search.evaluation.feature_sets import (
 )
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, NO_CODE, SQUARES
 
+MOST_ROWS = MEN + 3
+"""Rows that a position can make active: one for each man of a set, the two kings among them, and "in check"."""
+
 
 @cache
 def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tensor]:
@@ -43,10 +46,11 @@ def _tables(features: FeatureSet, device: torch.device) -> dict[str, torch.Tenso
 def gather_active_rows(
     features: FeatureSet, pieces: torch.Tensor, hands: torch.Tensor, in_check: torch.Tensor, perspective: int
 ) -> torch.Tensor:
-    """The rows int64 (B, columns) of a feature set's active features, filled up with the number of all rows.
+    """The rows int64 (B, MOST_ROWS) of a feature set's active features, filled up with the number of all rows.
 
     `FeatureSet.active_rows` on a device, with the check row: pieces u1 (B, 81), hands u1 (B, 14) and in_check bool
-    (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's.
+    (B,) are the mover's view, as in `Batch`; perspective 0 is the mover's, 1 the opponent's. No more men than a set has
+    may be there, which the readers of records see to.
     """
     tables = _tables(features, pieces.device)
     pieces, hands = pieces.long(), hands.long()
@@ -65,7 +69,15 @@ def gather_active_rows(
         rows.append(torch.where(tables["man"] < (MEN - men)[:, None], features.missing_row + offset, none))
     if features.check_row is not None:
         rows.append(torch.where(in_check[:, None] & (perspective == 0), features.check_row, none))
-    return torch.cat(rows, 1)
+    return _side_by_side(torch.cat(rows, 1), none)
+
+
+def _side_by_side(rows: torch.Tensor, none: torch.Tensor) -> torch.Tensor:
+    """The same without most of the columns that say none: PyTorch adds up what one row is told of a batch one by one,
+    so a hundred of them for every position would take nine tenths of a step."""
+    there = rows != none
+    column = torch.where(there, there.cumsum(1) - 1, MOST_ROWS)
+    return none.repeat(len(rows), MOST_ROWS + 1).scatter_(1, column, rows)[:, :MOST_ROWS]
 
 
 def gather_sums(table: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:

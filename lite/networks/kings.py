@@ -61,7 +61,7 @@ class Kings:
             return x1, torch.zeros_like(x1[:, 0])
         own = x1 == KING
         square = torch.where(own.any(1), own.int().argmax(1), NO_KING)
-        bucket = torch.from_numpy(self.feature_set.king_bucket.astype(np.int64))[square]
+        bucket = torch.from_numpy(self.feature_set.king_bucket.astype(np.int64)).to(x1.device)[square]
         if not self.mirrored:
             return x1, bucket
         reversed_ = x1[:, torch.from_numpy(MIRRORED_SQUARE)]

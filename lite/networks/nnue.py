@@ -303,18 +303,21 @@ class NnueNetwork(ValueNetwork):
         if not len(self.king):
             return sums
         # What numbers all rows of the table, for none, becomes what numbers all kings, and all of the other factors.
-        king, piece = rows // BONA_END, torch.where(rows == len(self.table), BONA_END, rows % BONA_END)
+        there = rows != len(self.table)
+        king, piece = rows // BONA_END, torch.where(there, rows % BONA_END, BONA_END)
         plane, square = (piece - _BOARD_START) // SQUARES, (piece - _BOARD_START) % SQUARES
         file, rank = square // 9 - king // 9 + 8, square % 9 - king % 9 + 8
         on_board = (piece >= _BOARD_START) & (piece < BONA_END)
         near = torch.where(on_board, (plane * _SPAN + file) * _SPAN + rank, RELATIVE_ROWS)
-        factors = ((self.king, king), (self.piece, piece), (self.relative, near))
-        return sums + sum(gather_sums(table, numbers) for table, numbers in factors)
+        # All rows of a sample are of one king.
+        of_kings = there.sum(1, keepdim=True) * gather_sums(self.king, king.amin(1, keepdim=True))
+        return sums + of_kings + gather_sums(self.piece, piece) + gather_sums(self.relative, near)
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N], the factors summed in, and bias f8 [N]."""
         table, king, piece, relative, bias = (
-            part.detach().double().numpy() for part in (self.table, self.king, self.piece, self.relative, self.bias)
+            part.detach().cpu().double().numpy()
+            for part in (self.table, self.king, self.piece, self.relative, self.bias)
         )
         if not len(king):
             return table, bias
@@ -324,6 +327,9 @@ class NnueNetwork(ValueNetwork):
 
     def layers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         return [
-            (layer.weight.detach().double().clamp(-limit, limit).numpy(), layer.bias.detach().double().numpy())
+            (
+                layer.weight.detach().cpu().double().clamp(-limit, limit).numpy(),
+                layer.bias.detach().cpu().double().numpy(),
+            )
             for layer, limit in zip(self.hidden_layers(), self._limits(), strict=True)
         ]

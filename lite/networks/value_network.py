@@ -218,7 +218,7 @@ class ValueNetwork(nn.Module):
 
     def first_layer(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows f8 [features, N] and bias f8 [N] before the activation, batch normalisation folded in."""
-        exact = copy.deepcopy(self).double()
+        exact = copy.deepcopy(self).cpu().double()
         with torch.no_grad():
             rows, base = exact.rows()
         scales, shifts = [], []
@@ -239,7 +239,7 @@ class ValueNetwork(nn.Module):
         activation the clipped N of a view stand before their squares.
         """
         return [
-            (layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy())
+            (layer.weight.detach().cpu().double().numpy(), layer.bias.detach().cpu().double().numpy())
             for layer in self.hidden_layers()
         ]
 

@@ -1,10 +1,11 @@
-"""Positions a second of training, by the fused step and by the module in plain PyTorch."""
+"""Positions a second of training, by the fused step, by the module in plain PyTorch, and on a GPU."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import torch
@@ -57,11 +58,20 @@ MEASURED: dict[str, NetworkConfig] = {
 }
 
 
-def _make_steps(config: NetworkConfig, batch: Batch, listed: bool) -> Callable[[int, int], float]:
+Way = Literal["fused", "module", "cuda"]
+
+
+def _make_steps(config: NetworkConfig, batch: Batch, way: Way) -> Callable[[int, int], float]:
     """A function from a number of whole steps, as the trainer takes them, and of threads to the seconds for one."""
-    net, options = config.build(), OptimiserConfig()
+    device = "cuda" if way == "cuda" else "cpu"
+    net, options = config.build().to(device), OptimiserConfig()
     arrays = (batch.pieces, batch.hands, batch.in_check)
-    inputs, target = listed_inputs(*arrays), torch.from_numpy(batch.result)
+    inputs = listed_inputs(*arrays)
+    outputs: dict[Way, Callable[[], torch.Tensor]] = {
+        "fused": lambda: net.outputs(*arrays),
+        "module": lambda: net(*inputs),
+        "cuda": lambda: net.gathered_outputs(*(torch.from_numpy(array).to(device) for array in arrays)),
+    }
     optimiser, average = make_optimiser(options, net), WeightAverage(options, net)
 
     def take(steps: int, threads: int) -> float:
@@ -69,11 +79,13 @@ def _make_steps(config: NetworkConfig, batch: Batch, listed: bool) -> Callable[[
         begun = time.perf_counter()
         for _ in range(steps):
             optimiser.zero_grad(set_to_none=True)
-            logits = net(*inputs).squeeze(1) if listed else net.logits(*arrays)
-            nn.functional.binary_cross_entropy_with_logits(logits, target).backward()
+            target = torch.from_numpy(batch.result).to(device)
+            loss = nn.functional.binary_cross_entropy_with_logits(outputs[way]()[:, 0], target)
+            loss.backward()
             nn.utils.clip_grad_norm_(net.parameters(), options.clip)
             optimiser.step()
             average.update(net, 0.5)
+            loss.item()  # waits for a GPU, as the trainer does
         return (time.perf_counter() - begun) / steps
 
     return take
@@ -84,18 +96,20 @@ def bench_training(
 ) -> dict[str, float]:
     """Positions a second by kind of network, medians over rounds in turn, of whole steps on the same decoded batch.
 
-    The fused step starts from the batch's bytes, on one thread and on two. The plain PyTorch module, on one, gets its
-    index tensors ready-made; NNUE has none.
+    The fused step starts from the batch's bytes, on one thread and on two, and so does a GPU where there is one. The
+    plain PyTorch module, on one thread, gets its index tensors ready-made; NNUE has none.
     """
     keep_freed_memory()
     batch = synthetic_batch(batch_size)
     ways: dict[str, tuple[Callable[[int, int], float], int, int]] = {}
     for kind, config in kinds.items():
-        fused = _make_steps(config, batch, listed=False)
+        fused = _make_steps(config, batch, "fused")
         ways[f"{kind}_positions_per_s"] = fused, 1, 10
         ways[f"{kind}_two_threads_positions_per_s"] = fused, 2, 10
         if not isinstance(config, NnueConfig):
-            ways[f"{kind}_module_positions_per_s"] = _make_steps(config, batch, listed=True), 1, 1
+            ways[f"{kind}_module_positions_per_s"] = _make_steps(config, batch, "module"), 1, 1
+        if torch.cuda.is_available():
+            ways[f"{kind}_gpu_positions_per_s"] = _make_steps(config, batch, "cuda"), 1, 10
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     seconds: dict[str, list[float]] = {name: [] for name in ways}

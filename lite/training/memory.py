@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import torch
 from torch import nn
 
 STATE_BYTES = 5 * 4
@@ -46,6 +49,18 @@ def refuse_beyond_memory(network: int, step: int, batch_size: int, memory: int |
             f"--batch-size {batch_size}: a step takes at least {_gib(network + step)}, and there are {_gib(memory)}: "
             "choose a smaller one"
         )
+
+
+@contextmanager
+def full_gpu_in_words(batch_size: int) -> Iterator[None]:
+    """MemoryError, in a line with the remedy, where a GPU has no room for what is done."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        asked = str(error).removeprefix("CUDA out of memory. ").split(". ")[0]
+        raise MemoryError(
+            f"--batch-size {batch_size}: the GPU is full ({asked}): choose a smaller one, or end what else uses it"
+        ) from None
 
 
 def _gib(number: int) -> str:

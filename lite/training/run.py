@@ -37,7 +37,13 @@ from lite.training.checkpoint import (
 from lite.training.folder import NETWORK_NAME, RunFolder
 from lite.training.log import Progress, RunLog
 from lite.training.made import describe_training
-from lite.training.memory import keep_freed_memory, machine_memory, network_bytes, refuse_beyond_memory
+from lite.training.memory import (
+    full_gpu_in_words,
+    keep_freed_memory,
+    machine_memory,
+    network_bytes,
+    refuse_beyond_memory,
+)
 from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
 from lite.training.options import TrainingOptions, difference
 from lite.training.remarks import conclusion, how_to_resume, introduction, refused_while_reading
@@ -74,7 +80,8 @@ class Run:
         if self.workers.first:
             self.folder.lock()
         try:
-            self._begin()
+            with full_gpu_in_words(options.batch_size):
+                self._begin()
         except BaseException:
             self.folder.abandon()
             raise
@@ -378,7 +385,8 @@ class Run:
                     f"{self.options.epochs} goes on from here"
                 )
             else:
-                self._loop()
+                with full_gpu_in_words(self.options.batch_size):
+                    self._loop()
                 self.workers.meet()  # what the first one writes is there before any other reads it
         finally:
             self.folder.release()

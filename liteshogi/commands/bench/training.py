@@ -1,4 +1,4 @@
-"""`liteshogi bench training`: positions a second of a training step, by the fused step and by plain PyTorch."""
+"""`liteshogi bench training`: positions a second of a training step, by the fused step, by plain PyTorch, on a GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from liteshogi.commands.arguments import Json
 
 @dataclass(frozen=True)
 class Command:
-    """Measure training: positions a second of each kind of network on one core and two, plain PyTorch beside."""
+    """Measure training: positions a second of each kind of network on one core, two and a GPU, plain PyTorch beside."""
 
     json: Json = False
 

@@ -311,3 +311,23 @@ def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path
     (tmp_path / "cut.safetensors").write_bytes(content[:5000])
     with pytest.raises(ValueError, match="only a part of one"):
         load_resnet(tmp_path / "cut.safetensors")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_a_gpu_takes_the_steps_of_a_cpu(some_games: tuple[Path, Path], tmp_path: Path) -> None:
+    torch.backends.cudnn.allow_tf32 = False
+    batches = list(Reader([some_games[0]], 128, seed=5, mark_entered=True))[:5]
+    losses: dict[str, list[float]] = {}
+    for device in ("cpu", "cuda"):
+        run = ResnetRun(options(some_games, tmp_path / device, device=device, precision="float32"))
+        losses[device] = [run.take_step(batch)["loss"] for batch in batches]
+        run.save()
+        run.folder.release()
+    assert losses["cuda"] == pytest.approx(losses["cpu"], rel=1e-4)
+    reports = {device: judge_resnet(str(tmp_path / device), [some_games[1]]) for device in losses}
+    assert reports["cuda"]["policy_loss"] == pytest.approx(reports["cpu"]["policy_loss"], rel=1e-3)
+    changes = {"device": "auto", "precision": "float32", "resume": True}
+    found = train_resnet(options(some_games, tmp_path / "cuda", **changes))
+    assert found["step"] == found["steps"]
+    as_it_comes = train_resnet(options(some_games, tmp_path / "bfloat16", device="auto"))
+    assert as_it_comes["policy_loss"] < np.log(2187)

@@ -16,6 +16,7 @@ from lite.networks.gathered import gather_active_rows
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
+from lite.networks.value_network import listed_inputs
 from lite.records.decode import Batch
 from lite.training.bench import synthetic_batch
 from search.evaluation.feature_sets import feature_set
@@ -31,20 +32,25 @@ def batch() -> Batch:
         pieces[taken] = EMPTY
         hands[3] = 0
     found.pieces[20][found.pieces[20] == KING] = EMPTY
+    found.pieces[21][found.pieces[21] % KINDS != KING] = EMPTY
     found.hands[21] = 0
     found.hands[21, 0], found.hands[21, 7] = 17, 1
     return found
 
 
-def tensors(batch: Batch) -> Iterator[torch.Tensor]:
-    return map(torch.from_numpy, (batch.pieces, batch.hands, batch.in_check))
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
+def tensors(batch: Batch, device: str = "cpu") -> Iterator[torch.Tensor]:
+    return (torch.from_numpy(array).to(device) for array in (batch.pieces, batch.hands, batch.in_check))
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["piece_square", "half_kp", "k_p"])
-def test_rows_are_those_of_the_search(name: str, batch: Batch) -> None:
+def test_rows_are_those_of_the_search(name: str, device: str, batch: Batch) -> None:
     features = feature_set(name)
     for view in range(2):
-        found = gather_active_rows(features, *tensors(batch), view).numpy()
+        found = gather_active_rows(features, *tensors(batch, device), view).cpu().numpy()
         expected = features.active_rows(batch.pieces, batch.hands, view)
         for position, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
             checks = [features.check_row] * (name == "piece_square" and view == 0 and bool(batch.in_check[position]))
@@ -67,11 +73,15 @@ NETWORKS = [
     DenseConfig(16, (8, 4), 2, draw=True),
     HalfKpConfig(32, (8,)),
     KpConfig(32, (8, 4)),
+    DenseConfig(16, (8,), 2, activation="dual", king="mirrored"),
+    LiteConfig((4, 2, 8), lines=("diagonals",), king="zones", buckets=2),
 ]
+NAMED = [pytest.param(config, id="-".join(map(str, config.as_json().values()))) for config in NETWORKS]
 
 
-@pytest.mark.parametrize("config", NETWORKS, ids=lambda config: f"{config.name}{getattr(config, 'layout', '')}")
-def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("config", NAMED)
+def test_steps_are_those_of_the_fused_step(config, device: str, batch: Batch) -> None:
     """Losses, gradients, running statistics, and the network in evaluation after them."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -79,20 +89,23 @@ def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
     with torch.no_grad():
         for part in fused.parameters():  # nothing is zero
             part.add_(0.05 * torch.randn_like(part))
-    gathered = copy.deepcopy(fused)
+    gathered = copy.deepcopy(fused).to(device)
     arrays = (batch.pieces, batch.hands, batch.in_check)
     target = torch.from_numpy(batch.result).double()[:, None]
-    values = {fused: lambda: fused.outputs(*arrays), gathered: lambda: gathered.gathered_outputs(*tensors(batch))}
+    there = list(tensors(batch, device))
+    values = {fused: lambda: fused.outputs(*arrays), gathered: lambda: gathered.gathered_outputs(*there)}
     losses: list[list[float]] = []
     for net, value in values.items():
         optimiser = torch.optim.AdamW(net.parameters(), lr=0.003)
         losses.append([])
         for step in range(100 if config.name != "half_kp" else 20):
             optimiser.zero_grad()
-            loss = torch.nn.functional.binary_cross_entropy_with_logits(*torch.broadcast_tensors(value(), target))
+            outputs = value()
+            wanted = target.to(outputs).expand_as(outputs)
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(outputs, wanted)
             loss.backward()
             if step == 0:
-                net.first = [part.grad.clone() for part in net.parameters() if part.numel()]
+                net.first = [part.grad.cpu().clone() for part in net.parameters() if part.numel()]
             optimiser.step()
             losses[-1].append(loss.item())
     assert losses[0][-1] < losses[0][0]
@@ -100,14 +113,14 @@ def test_steps_are_those_of_the_fused_step(config, batch: Batch) -> None:
     for ours, theirs in zip(gathered.first, fused.first, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-9)
     for name, number in fused.state_dict().items():
-        torch.testing.assert_close(gathered.state_dict()[name], number, rtol=1e-6, atol=1e-6, msg=name)
+        torch.testing.assert_close(gathered.state_dict()[name].cpu(), number, rtol=1e-6, atol=1e-6, msg=name)
     with torch.no_grad():
         fused.eval(), gathered.eval()
         gathered.load_state_dict(fused.state_dict())
-        torch.testing.assert_close(values[gathered](), values[fused](), rtol=0, atol=1e-9)
+        torch.testing.assert_close(values[gathered]().cpu(), values[fused](), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("config", NETWORKS, ids=lambda config: f"{config.name}{getattr(config, 'layout', '')}")
+@pytest.mark.parametrize("config", NAMED)
 def test_nothing_stays_on_the_cpu(config, batch: Batch) -> None:
     """The device meta holds no numbers, yet refuses to mix its tensors with those of another, as a GPU would."""
     net = config.build().to("meta")
@@ -116,6 +129,20 @@ def test_nothing_stays_on_the_cpu(config, batch: Batch) -> None:
     assert logits.device.type == "meta"
     assert {part.device.type for part in net.state_dict().values()} == {"meta"}
     assert all(part.grad.device.type == "meta" for part in net.parameters() if part.numel())
+
+
+@pytest.mark.parametrize("config", NAMED)
+def test_the_listed_module_and_the_fold_know_the_device(config, batch: Batch) -> None:
+    net = config.build().double().eval()
+    there = copy.deepcopy(net).to(DEVICES[-1])
+    if net.listed:
+        inputs = listed_inputs(batch.pieces, batch.hands, batch.in_check)
+        expected = net(*inputs)
+        found = there(*(tensor.to(DEVICES[-1]) for tensor in inputs))
+        torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=1e-9)
+    folded = [[*one.first_layer(), *(part for layer in one.layers() for part in layer)] for one in (there, net)]
+    for ours, theirs in zip(*folded, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
 
 
 def test_every_kind_has_its_turn() -> None:

@@ -23,7 +23,7 @@ from liteshogi.__main__ import _run
 from tests.lite.training.write_losses import RUNS, STEPS
 
 pytestmark = pytest.mark.timeout(900)  # a minute where the cores are free; processes that wait for each other need both
-TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 

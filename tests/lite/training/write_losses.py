@@ -1,5 +1,5 @@
 """Train each kind of network a little in float64, in one process or in those of torchrun, and write what it gave:
-`python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER`."""
+`python -m tests.lite.training.write_losses RECORDS HELD_OUT FOLDER [DEVICE]`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ObservedRun(ValueRun):
         return losses
 
 
-def main(records: Path, held_out: Path, folder: Path) -> None:
+def main(records: Path, held_out: Path, folder: Path, device: str | None) -> None:
     torch.set_default_dtype(torch.float64)
     for name, changes in RUNS.items():
         common = {
@@ -57,7 +57,8 @@ def main(records: Path, held_out: Path, folder: Path) -> None:
             "max_steps": STEPS,
             "optimiser": OptimiserConfig(learning_rate=0.003),
         }
-        options = ValueTraining((records,), folder / name, (held_out,), **(common | changes))
+        chosen = common | changes | ({"device": device} if device else {})
+        options = ValueTraining((records,), folder / name, (held_out,), **chosen)
         losses: list[float] = []
         for part in ({"max_steps": CUT}, {"max_steps": STEPS - CUT, "resume": True}) if name == "resumed" else ({},):
             run = ObservedRun(replace(options, **part))
@@ -69,4 +70,4 @@ def main(records: Path, held_out: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, sys.argv[1:4]), *(sys.argv[4:] or [None]))
