@@ -16,6 +16,7 @@ from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
 from lite.networks.fused_step import fused_outputs
 from lite.networks.lite_value import LiteConfig
+from lite.networks.parts import MOST_PARTS, part_bounds
 from lite.networks.row_sums import BLOCK, TableSums
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
@@ -147,6 +148,13 @@ def test_blocks_parts_and_rows_listed_often():
     for one, three, plain in zip(*(net.parameters() for net in nets), strict=True):
         torch.testing.assert_close(one.grad, three.grad, rtol=1e-10, atol=1e-9)
         torch.testing.assert_close(one.grad, plain.grad, rtol=1e-9, atol=1e-8)
+
+
+@given(st.integers(1, 300), st.integers(1, 64))
+def test_parts_are_the_whole_and_no_more_than_help(count: int, threads: int) -> None:
+    bounds = part_bounds(count, threads)
+    assert [place for part in bounds for place in range(*part)] == list(range(count))
+    assert len(bounds) == min(count, threads, MOST_PARTS)
 
 
 def test_tables_of_many_rows():
