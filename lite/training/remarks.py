@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import torch
+
 from lite.amounts import amount
 from lite.training.optimiser import highest_rate, rate_at
 from lite.workers import join_workers
@@ -26,12 +28,13 @@ CHANCE = 0.52
 
 def introduction(run: Run) -> Iterator[str]:
     """What a run says before its first step."""
-    options = run.options
+    options, device = run.options, next(run.model.parameters()).device
     yield (
         f"{amount(run.reader.positions, 'position')}, {amount(run.steps, 'step')}, "
         f"{sum(p.numel() for p in run.model.parameters()):,} parameters, {run.cp_per_logit:.0f} cp per logit"
         + ("" if options.net_cp_per_logit is None else f", the network's {options.net_cp_per_logit:.0f}")
         + ("" if run.workers.size == 1 else f", {run.workers.size} processes")
+        + (f", on {torch.cuda.get_device_name(device)}" if device.type == "cuda" else "")
     )
     if run.initial:
         yield f"starts from {options.init_from}, sha256 {run.initial['sha256'][:16]}"

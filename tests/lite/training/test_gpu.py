@@ -102,6 +102,7 @@ def test_ctrl_c_saves_and_the_command_goes_on(records: Path, held_out: Path, tmp
     os.kill(process.pid, signal.SIGINT)
     said = process.communicate(timeout=120)[1]
     assert ", saved; go on with: " in said
+    assert f", on {torch.cuda.get_device_name()}\n" in said
     step = load_state(tmp_path / "run" / "state.safetensors")[1]["step"]
     resumed = ["train", "dense", "--config", str(tmp_path / "run" / "config.json"), "--resume", "--max-steps", "3"]
     assert _run(resumed) == 0
