@@ -27,6 +27,9 @@ from search.machine.jit import jit
 Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
 FirstLayer = TableSums | LineSums
+MOST_PARTS = 4
+"""More of them wait for Python's lock: on 16 cores a step in 16 parts takes longer than one in 4, and that of a small
+network longer than in 1 (docs/training.md)."""
 _NEAR = 1 << 16
 """Numbers in a block of activations: in float32 a quarter of a megabyte, which a core has room for."""
 
@@ -131,7 +134,8 @@ class _Outputs(torch.autograd.Function):
                 outputs = torch.addmm(bias, outputs, weight.t())
             found[part.first : part.last] = outputs
 
-        parts = at_once(sum_part, *zip(*part_bounds(positions, threads), strict=True))
+        count = min(threads or torch.get_num_threads(), MOST_PARTS)
+        parts = at_once(sum_part, *zip(*part_bounds(positions, count), strict=True))
         samples = sum(len(part.sums) for part in parts)
         scaling = unscaled(width)
         if norms:
@@ -222,8 +226,8 @@ def fused_outputs(
     Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and activated; then come the
     layers (weight, bias) of `linear`, the hidden ones cut at the activation's ceiling. Differentiable in the first
     layer's tensors, the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if
-    None; the same number of them gives the same bits. Each of `workers` brings its share of one batch, over all of
-    which the norms go.
+    None, but to no more than MOST_PARTS; the same number of them gives the same bits. Each of `workers` brings its
+    share of one batch, over all of which the norms go.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)
     gamma, beta = (torch.cat([getattr(norm, name) for norm in norms] or [none]) for name in ("weight", "bias"))

@@ -9,10 +9,6 @@ from typing import Any
 
 import torch
 
-MOST_PARTS = 4
-"""More of them wait for Python's lock: on 16 cores a step with 16 parts takes longer than with 4, and one of a small
-network longer than with 1 (docs/training.md)."""
-
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
@@ -27,9 +23,8 @@ def _alone() -> None:
 
 
 def part_bounds(count: int, threads: int | None) -> list[tuple[int, int]]:
-    """`range(count)` in as many equal parts (first, last) as there are threads, MOST_PARTS at most; None: as torch
-    has."""
-    parts = min(threads or torch.get_num_threads(), MOST_PARTS, max(count, 1))
+    """`range(count)` in as many equal parts (first, last) as there are threads; None: as torch has."""
+    parts = min(threads or torch.get_num_threads(), max(count, 1))
     return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
 

@@ -314,8 +314,10 @@ def test_what_cannot_be_built_is_refused(some_games: tuple[Path, Path], tmp_path
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
-def test_a_gpu_takes_the_steps_of_a_cpu(some_games: tuple[Path, Path], tmp_path: Path) -> None:
-    torch.backends.cudnn.allow_tf32 = False
+def test_a_gpu_takes_the_steps_of_a_cpu(
+    some_games: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     batches = list(Reader([some_games[0]], 128, seed=5, mark_entered=True))[:5]
     losses: dict[str, list[float]] = {}
     for device in ("cpu", "cuda"):

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from lite.networks.activation import ACTIVATIONS
 from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
-from lite.networks.fused_step import fused_outputs
+from lite.networks.fused_step import MOST_PARTS, fused_outputs
 from lite.networks.lite_value import LiteConfig
-from lite.networks.parts import MOST_PARTS, part_bounds
+from lite.networks.parts import part_bounds
 from lite.networks.row_sums import BLOCK, TableSums
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import listed_inputs
@@ -151,10 +151,23 @@ def test_blocks_parts_and_rows_listed_often():
 
 
 @given(st.integers(1, 300), st.integers(1, 64))
-def test_parts_are_the_whole_and_no_more_than_help(count: int, threads: int) -> None:
+def test_parts_are_the_whole(count: int, threads: int) -> None:
     bounds = part_bounds(count, threads)
     assert [place for part in bounds for place in range(*part)] == list(range(count))
-    assert len(bounds) == min(count, threads, MOST_PARTS)
+    assert len(bounds) == min(count, threads)
+
+
+def test_a_step_has_no_more_parts_than_help():
+    """More threads give the bits of so many, where one fewer gives others."""
+    torch.manual_seed(0)
+    net, batch = LiteConfig((4, 2, 8)).build(), synthetic_batch(100)
+    gradients = {}
+    for net.threads in (MOST_PARTS - 1, MOST_PARTS, 16):
+        net.zero_grad()
+        net.logits(batch.pieces, batch.hands, batch.in_check).square().sum().backward()
+        gradients[net.threads] = torch.cat([part.grad.flatten() for part in net.parameters()])
+    assert torch.equal(gradients[16], gradients[MOST_PARTS])
+    assert not torch.equal(gradients[16], gradients[MOST_PARTS - 1])
 
 
 def test_tables_of_many_rows():

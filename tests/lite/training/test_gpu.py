@@ -20,20 +20,15 @@ from lite.training.checkpoint import load_model, load_state
 from lite.training.log import read_log
 from lite.training.train import train_value
 from liteshogi.__main__ import _run
-from tests.lite.training.write_losses import RUNS
+from tests.lite.training.write_losses import RUNS, TORCHRUN, held_out_losses
 
 pytestmark = [pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"), pytest.mark.timeout(900)]
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 WAYS = {
     "cpu": ((), ()),
     "gpu": ((), ("cuda",)),
     "two processes": (TORCHRUN, ("cuda",)),
 }
 """How to start a process, and with which device; two processes share a GPU where there is but one."""
-
-
-def held_out_losses(run: Path) -> list[float]:
-    return [line["loss"] for line in read_log(run / "log.jsonl") if line["kind"] == "valid"]
 
 
 @pytest.fixture(scope="module")

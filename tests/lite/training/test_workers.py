@@ -20,10 +20,9 @@ from lite.training.checkpoint import load_model, load_state
 from lite.training.log import read_log
 from lite.workers import Workers, join_workers
 from liteshogi.__main__ import _run
-from tests.lite.training.write_losses import RUNS, STEPS
+from tests.lite.training.write_losses import RUNS, STEPS, TORCHRUN, held_out_losses
 
 pytestmark = pytest.mark.timeout(900)  # a minute where the cores are free; processes that wait for each other need both
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processes in /proc")
 
 
@@ -56,10 +55,6 @@ def figures(records: Path, held_out: Path, tmp_path_factory: pytest.TempPathFact
         said = process.communicate()[1]
         assert process.returncode == 0, said
     return folders
-
-
-def held_out_losses(run: Path) -> list[float]:
-    return [line["loss"] for line in read_log(run / "log.jsonl") if line["kind"] == "valid"]
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -15,6 +15,7 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.untied import UntiedConfig
 from lite.records.decode import Batch
+from lite.training.log import read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import ValueRun
@@ -33,6 +34,14 @@ STEPS, CUT = 30, 12
 """The run that is resumed is cut after CUT steps. The device cpu:0 is the CPU, taken for one that the fused step cannot
 serve. Odd batches leave no equal shares, and those of one position nothing for one of two processes. HalfKP's steps are
 fewer, for each takes both processes a tenth of a second."""
+
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+
+
+def held_out_losses(run: Path) -> list[float]:
+    """After each epoch of a run in that directory."""
+    return [line["loss"] for line in read_log(run / "log.jsonl") if line["kind"] == "valid"]
 
 
 class ObservedRun(ValueRun):
