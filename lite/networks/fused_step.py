@@ -27,11 +27,11 @@ from search.machine.jit import jit
 Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
 FirstLayer = TableSums | LineSums
-MOST_PARTS = 4
-"""More of them wait for Python's lock: on 16 cores a step in 16 parts takes longer than one in 4, and that of a small
-network longer than in 1 (docs/training.md)."""
-_NEAR = 1 << 16
-"""Numbers in a block of activations: in float32 a quarter of a megabyte, which a core has room for."""
+PART_POSITIONS = 2048
+"""Positions that are worth a thread: smaller parts wait longer for Python's lock than they save (docs/training.md)."""
+_NEAR = 1 << 18
+"""Numbers in a block of activations, in float32 a megabyte: near enough to the core when they are read again, and so
+many that threads seldom ask for Python's lock. The more threads, the larger blocks pay."""
 
 
 @dataclass
@@ -63,13 +63,16 @@ class _Activation:
     square_offset: int
     inputs: int
     """Of the next layer, for each sample."""
+    near: int
+    """Numbers in a block."""
 
     @classmethod
-    def of(cls, scaling: Scaling, activation: Activation, dtype: Any) -> _Activation:
+    def of(cls, scaling: Scaling, activation: Activation, dtype: Any, parts: int) -> _Activation:
         of_channels = (scaling.scale, scaling.shift, scaling.mean, scaling.deviation)
         scale, shift, mean, deviation = (values[scaling.channel_of].astype(dtype) for values in of_channels)
         offset, inputs = activation.square_offset(len(scale)), activation.parts * len(scale)
-        return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, inputs)
+        near = _NEAR * max(1, parts // 4)
+        return cls(scaling, scale, shift, mean, deviation, dtype.type(activation.ceiling), offset, inputs, near)
 
     def blocks(self, part: _Part) -> Iterator[tuple[slice, slice, torch.Tensor]]:
         """Blocks of a part as (positions, samples, activated sums (positions, perspectives * inputs)); the memory of
@@ -78,7 +81,7 @@ class _Activation:
         if not positions:
             return
         views = samples // positions
-        most = max(32, _NEAR // (views * self.inputs))
+        most = max(32, self.near // (views * self.inputs))
         memory = torch.empty(min(most, positions) * views, self.inputs, dtype=part.sums.dtype)
         for first in range(0, positions, most):
             last = min(first + most, positions)
@@ -134,7 +137,7 @@ class _Outputs(torch.autograd.Function):
                 outputs = torch.addmm(bias, outputs, weight.t())
             found[part.first : part.last] = outputs
 
-        count = min(threads or torch.get_num_threads(), MOST_PARTS)
+        count = min(threads or torch.get_num_threads(), max(1, positions // PART_POSITIONS))
         parts = at_once(sum_part, *zip(*part_bounds(positions, count), strict=True))
         samples = sum(len(part.sums) for part in parts)
         scaling = unscaled(width)
@@ -143,7 +146,7 @@ class _Outputs(torch.autograd.Function):
             if training:
                 moments, samples = _of_all(workers, moments, samples)
             scaling = batch_scaling(norms, training, moments, samples, first_layer.channel_of(len(gamma)))
-        activation = _Activation.of(scaling, kind, arrays[-1].dtype)
+        activation = _Activation.of(scaling, kind, arrays[-1].dtype, len(parts))
         at_once(evaluate_part, parts)
         ctx.save_for_backward(*linear)
         ctx.parts, ctx.activation, ctx.first_layer, ctx.workers = parts, activation, first_layer, workers
@@ -226,7 +229,7 @@ def fused_outputs(
     Their sums are normalised by the modules `norms`, if any, as `batch_scaling` says, and activated; then come the
     layers (weight, bias) of `linear`, the hidden ones cut at the activation's ceiling. Differentiable in the first
     layer's tensors, the norms and the layers. A part of the batch goes to each of `threads`, of as many as torch has if
-    None, but to no more than MOST_PARTS; the same number of them gives the same bits. Each of `workers` brings its
+    None, but no less than PART_POSITIONS; the same number of them gives the same bits. Each of `workers` brings its
     share of one batch, over all of which the norms go.
     """
     none = torch.zeros(0, dtype=first_layer.tensors[-1].dtype)

@@ -74,7 +74,7 @@ class ValueNetwork(nn.Module):
     activation = "relu"
     """Of the first layer, by its name in `ACTIVATIONS`."""
     threads: int | None = None
-    """Parts of a batch that `logits` takes at once, up to MOST_PARTS; None: as many as torch has threads."""
+    """Parts of a batch that `logits` takes at once, of PART_POSITIONS or more; None: as many as torch has threads."""
     workers = ALONE
     """The processes that share each batch of training: batch normalisation goes over the shares of all."""
 

@@ -66,7 +66,7 @@ class TrainingOptions:
     seed: int = 0
     """Of the first weights, the order of the data, and the mirror."""
     threads: int = 1
-    """Cores to use: to decode records all of them, for a value network's step four at most."""
+    """Cores to use: all of them to decode records, and for a value network's step one for each 2,048 positions."""
     save_minutes: float = 5.0
     """Minutes between saved states; one is saved at every epoch's end, too."""
     keep_epochs: bool = False

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from lite.networks import fused_step
+
 
 @pytest.fixture(autouse=True)
-def _threads():
-    """A test may change the number of threads."""
+def _threads(monkeypatch):
+    """A test may change the number of threads, which divide even a few positions."""
+    monkeypatch.setattr(fused_step, "PART_POSITIONS", 2)
     before = torch.get_num_threads()
     yield
     torch.set_num_threads(before)

@@ -11,10 +11,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lite.networks import fused_step
 from lite.networks.activation import ACTIVATIONS
 from lite.networks.build import CONFIGS
 from lite.networks.dense import DenseConfig
-from lite.networks.fused_step import MOST_PARTS, fused_outputs
+from lite.networks.fused_step import fused_outputs
 from lite.networks.lite_value import LiteConfig
 from lite.networks.parts import part_bounds
 from lite.networks.row_sums import BLOCK, TableSums
@@ -52,14 +53,14 @@ class Layers:
         modules = [*self.norms, *self.linear]
         return [self.table, self.base, *(p for module in modules for p in module.parameters())]
 
-    def fused(self, lists, training=True):
+    def fused(self, lists, training=True, threads=1):
         def part(first, last):
             chosen = lists[first * self.views : last * self.views]
             start = np.cumsum([0, *map(len, chosen)])
             return np.array([row for rows in chosen for row in rows], np.uint16), start
 
         linear = [(layer.weight, layer.bias) for layer in self.linear]
-        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.activation)
+        arguments = (TableSums(self.table, self.base), self.norms, training, linear, self.activation, threads)
         return fused_outputs(len(lists) // self.views, part, *arguments)
 
     def plain(self, lists, training=True):
@@ -95,10 +96,11 @@ def draw_lists(rng, samples, features=9):
     training=st.booleans(),
     outputs=st.sampled_from([1, 2]),
     dtype=st.sampled_from([torch.float32, torch.float64]),
+    threads=st.sampled_from([1, 2, 4]),
 )
 @settings(max_examples=80)
 def test_values_gradients_and_statistics_are_autograd_s(
-    seed, positions, views, width, norms, hidden, activation, training, outputs, dtype
+    seed, positions, views, width, norms, hidden, activation, training, outputs, dtype, threads
 ):
     """Samples without rows, with one row several times, and equal samples are among them."""
     torch.manual_seed(seed)
@@ -107,7 +109,7 @@ def test_values_gradients_and_statistics_are_autograd_s(
     theirs = copy.deepcopy(ours)
     weight = torch.linspace(-1, 2, positions * outputs, dtype=dtype).view(positions, outputs)
     tolerance = {"rtol": 1e-9, "atol": 1e-9} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-3}
-    results = [net(lists, training) for net in (ours.fused, theirs.plain)]
+    results = [ours.fused(lists, training, threads), theirs.plain(lists, training)]
     torch.testing.assert_close(*results, **tolerance)
     for logits in results:
         (logits * weight).sum().backward()
@@ -135,16 +137,11 @@ def test_blocks_parts_and_rows_listed_often():
     torch.manual_seed(0)
     lists = draw_lists(np.random.default_rng(0), 3000)
     lists[1] = [3] * (BLOCK + 5)
-    threads = torch.get_num_threads()
     first = Layers(width=160, views=2)
     nets = [first, copy.deepcopy(first), copy.deepcopy(first)]
     nets[2].plain(lists).square().sum().backward()
-    try:
-        for net, count in zip(nets, (1, 3), strict=False):
-            torch.set_num_threads(count)
-            net.fused(lists).square().sum().backward()
-    finally:
-        torch.set_num_threads(threads)
+    for net, threads in zip(nets, (1, 3), strict=False):
+        net.fused(lists, threads=threads).square().sum().backward()
     for one, three, plain in zip(*(net.parameters() for net in nets), strict=True):
         torch.testing.assert_close(one.grad, three.grad, rtol=1e-10, atol=1e-9)
         torch.testing.assert_close(one.grad, plain.grad, rtol=1e-9, atol=1e-8)
@@ -157,17 +154,18 @@ def test_parts_are_the_whole(count: int, threads: int) -> None:
     assert len(bounds) == min(count, threads)
 
 
-def test_a_step_has_no_more_parts_than_help():
-    """More threads give the bits of so many, where one fewer gives others."""
+def test_a_part_has_no_fewer_positions_than_help(monkeypatch):
+    """More threads give the bits of as many as there are such parts, where one fewer gives others."""
+    monkeypatch.setattr(fused_step, "PART_POSITIONS", 24)
     torch.manual_seed(0)
     net, batch = LiteConfig((4, 2, 8)).build(), synthetic_batch(100)
     gradients = {}
-    for net.threads in (MOST_PARTS - 1, MOST_PARTS, 16):
+    for net.threads in (3, 4, 16):
         net.zero_grad()
         net.logits(batch.pieces, batch.hands, batch.in_check).square().sum().backward()
         gradients[net.threads] = torch.cat([part.grad.flatten() for part in net.parameters()])
-    assert torch.equal(gradients[16], gradients[MOST_PARTS])
-    assert not torch.equal(gradients[16], gradients[MOST_PARTS - 1])
+    assert torch.equal(gradients[16], gradients[4])
+    assert not torch.equal(gradients[16], gradients[3])
 
 
 def test_tables_of_many_rows():

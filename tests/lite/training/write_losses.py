@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from lite.networks import fused_step
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
@@ -59,6 +60,7 @@ class ObservedRun(ValueRun):
 
 def main(records: Path, held_out: Path, folder: Path, device: str | None) -> None:
     torch.set_default_dtype(torch.float64)
+    fused_step.PART_POSITIONS = 30  # else no thread would be worth such batches
     for name, changes in RUNS.items():
         common = {
             "batch_size": 127,
