@@ -53,7 +53,7 @@ COMMANDS = (
 KNOWN = {command.split()[0] for command in COMMANDS} | {"quit"}
 
 
-FOR_PEOPLE = {"d", "eval", "bench"}
+FOR_PEOPLE = {"d", "side", "moves", "eval", "bench"}
 """Commands that are answered in words or boards, not in USI."""
 
 

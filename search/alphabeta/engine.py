@@ -278,18 +278,23 @@ class AlphaBetaEngine(Engine):
                 firsts = [line.pv[0] for line in found]
                 _put_first(record, firsts)
                 best = found + [line for line in best if line.depth and line.pv[0] not in firsts]
-            if on_info is not None:
-                for line in found if len(found) == lines else found[:1]:
+            is_whole = len(found) == lines
+            if is_whole and on_info is not None:
+                for line in found:
                     on_info(line)
             if record["stop"] or self._enough(record, depth, best[0].score, lines):
                 break
             self._grow()
             teller.begin()
         nodes, milliseconds = self._nodes(), _since(begun)
-        return [
+        best = [
             replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds)
             for rank, line in enumerate(best[:lines], 1)
         ]
+        if not is_whole and on_info is not None:  # a reader keeps the last line of each rank
+            for line in filter(lambda line: line.depth, best):
+                on_info(line)
+        return best
 
     def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:
         """The lines of one depth, best first, all with the nodes and the time that they took together."""

@@ -76,7 +76,8 @@ def leave_terminal() -> None:
 
 
 def take_input() -> TextIO | None:
-    """Standard input as UTF-8, for one thread of the process to read; None if there is none.
+    """Standard input as UTF-8, for one thread of the process to read, bytes that are none of it by surrogate escapes;
+    None if there is none.
 
     The pipe becomes this thread's own, and standard input an empty file. On Windows a pipe serves one caller at a time,
     and while a thread waits for a line, whoever asks what kind of file standard input is waits with it. Libraries do so
@@ -88,7 +89,7 @@ def take_input() -> TextIO | None:
     own, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)  # tells Windows as well
     os.close(empty)
-    return open(own, encoding="utf-8", errors="replace")
+    return open(own, encoding="utf-8", errors="surrogateescape")
 
 
 def take_output() -> TextIO | None:

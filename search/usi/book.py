@@ -147,6 +147,8 @@ class Book:
             text = line.strip()
             try:
                 if text.startswith(b"sfen "):
+                    if not line.startswith(b"sfen "):
+                        raise ValueError("blanks before the position, which no look-up would find")
                     key = _checked_key(text)
                     in_order = in_order and last <= key
                     last, has_entry = key, True

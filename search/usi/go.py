@@ -50,9 +50,10 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
             else:
                 complaints.append(f"go {word} needs a whole number; it was left out")
         elif word == "mate":
-            limit = words[index] if index < len(words) else "infinite"
-            values["mate"] = int(limit) if re.fullmatch(r"[0-9]{1,18}", limit) else -1
-            index += 1
+            values["mate"] = -1
+            if index < len(words) and re.fullmatch(r"[0-9]{1,18}", words[index]):
+                values["mate"] = int(words[index])
+                index += 1
         elif word in ("ponder", "infinite"):
             values[word] = True
         elif word == "searchmoves":
@@ -68,4 +69,6 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
         if values.get(name) == 0:
             values[name] = 1
     clocks = Clocks(**{name: values.pop(name) for name in _CLOCKS if name in values})
+    if "mate" in values and clocks.running:
+        complaints.append("go mate takes its time as `go mate MILLISECONDS`; the clocks were left out")
     return Go(clocks, **values), complaints[:4]

@@ -71,6 +71,8 @@ class Session:
             "ponderhit": self._ponderhit,
             "gameover": self._gameover,
             "d": self._draw,
+            "side": self._side,
+            "moves": self._moves,
             "eval": self._evaluate,
             "bench": self._bench,
         }
@@ -108,7 +110,9 @@ class Session:
         self._thinking.end(LAST_WORD_SECONDS)
 
     def _say(self, text: str) -> None:
-        text = " ".join(text.split())
+        # Some readers take what an engine writes for UTF-8, and others for Shift_JIS (cshogi), where a path may be no
+        # text at all: all of them read ASCII.
+        text = " ".join(text.split()).encode("ascii", "backslashreplace").decode()
         if len(text) > LONGEST_COMPLAINT:
             text = text[: LONGEST_COMPLAINT // 2] + " ... " + text[-LONGEST_COMPLAINT // 2 :]
         self._write("info string " + text)
@@ -249,7 +253,7 @@ class Session:
             engine = None
         self._go_said, self._go_time = said, begun
         if said.mate is not None:
-            self._thinking.solve(engine, said.mate)
+            self._thinking.solve(engine, said.mate, said.nodes)
             return
         if engine is not None:
             endless = said.ponder or said.infinite
@@ -295,6 +299,16 @@ class Session:
 
         for line in draw(self._ready_engine().position).splitlines():
             self._write(line)
+
+    def _side(self, _: str) -> None:
+        """Ayane's question for who is to move."""
+        self._write("white" if self._ready_engine().position["turn"] else "black")
+
+    def _moves(self, _: str) -> None:
+        from search.rules.movegen import list_moves
+        from search.rules.sfen import move_to_usi
+
+        self._write(" ".join(map(move_to_usi, list_moves(self._ready_engine().position))))
 
     def _evaluate(self, _: str) -> None:
         self._thinking.end()

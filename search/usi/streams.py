@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import locale
 import os
 import queue
 import select
@@ -48,7 +50,16 @@ def read_lines(stream: TextIO | None) -> Iterator[str]:
             return
         if not line:
             return
-        yield line
+        yield line if line.isascii() else _as_meant(line)
+
+
+def _as_meant(line: str) -> str:
+    """A line in UTF-8 or, where its bytes are none, in the system's encoding or Shift_JIS, as some GUIs write."""
+    sent = line.encode("utf-8", "surrogateescape")
+    for encoding in ("utf-8", locale.getencoding(), "cp932"):
+        with contextlib.suppress(UnicodeDecodeError):
+            return sent.decode(encoding)
+    return sent.decode("utf-8", "replace")
 
 
 def listen(stream: TextIO | None, heard: queue.SimpleQueue[str | None]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Punctuality
 from search.machine.threads import started
+from search.score import is_mate, mate_plies
 from search.usi.adapter import Adapter, Say
 from search.usi.go import Go
 from search.usi.options import NO_BOOK, OptionValues
@@ -98,7 +99,7 @@ class Thinking:
                 if name != NO_BOOK:
                     from search.usi.book import Book
 
-                    self._book = Book(Path(self._options.text("BookDir"), name))
+                    self._book = Book(Path(self._options.text("BookDir"), name).absolute())
 
     def option_set(self, name: str) -> None:
         """A GUI has set this option: the same path may hold another book by now. The search under way keeps its own."""
@@ -185,16 +186,24 @@ class Thinking:
             told = found
             self._info(found, engine.multipv)
 
+        def progress(found: Progress) -> None:
+            nonlocal told
+            told = None
+            self._progress(found)
+
         try:
-            best = engine.search(limits, tell, self._progress)
+            lines = engine.search_lines(limits, tell, progress)
         finally:
             if solver is not None:
                 with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
+        best = lines[0]
         if mate is None or best.best_move in (None, "win"):
-            if told is not None and engine.multipv == 1 and (best.nodes > told.nodes or best.pv != told.pv):
-                # What the last depth, which was cut, has cost and come to, or what other threads have voted for.
-                self._info(best, 1)
+            if told is None or (engine.multipv == 1 and (best.nodes > told.nodes or best.pv != told.pv)):
+                # What the last depth, which was cut, has cost and come to, or what other threads have voted for. Some
+                # readers take what tells of no line for the best one (ShogiArena, Ayane): no search ends with that.
+                for line in filter(lambda line: line.depth, lines):
+                    self._info(line, engine.multipv)
             return best
         from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it
 
@@ -216,7 +225,9 @@ class Thinking:
         drawn = best.score == engine.rules.draw_value[engine.position["turn"]]
         if best.depth and best.score <= -self._in_force.number("ResignValue") and not drawn:
             return "bestmove resign"
-        ponder = self._in_force.flag("USI_Ponder") and best.ponder_move
+        # Behind a reply that mates there is nothing to ponder on, and a `resign` from there reads as one of the game.
+        mated = is_mate(best.score) and mate_plies(best.score) == -2
+        ponder = self._in_force.flag("USI_Ponder") and best.ponder_move and not mated
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
 
     def _info(self, found: Analysis, lines: int) -> None:
@@ -236,8 +247,8 @@ class Thinking:
 
     # A search for mate
 
-    def solve(self, engine: Engine | None, milliseconds: int) -> None:
-        """`go mate`: -1 is no limit of time."""
+    def solve(self, engine: Engine | None, milliseconds: int, nodes: int | None) -> None:
+        """`go mate`: -1 is no limit of time, None none of nodes."""
         if engine is None:
             self._write("checkmate timeout")
             return
@@ -248,15 +259,17 @@ class Thinking:
         self._interrupt = stop.set
         self._release.set()
         limit = None if milliseconds < 0 else max(1, milliseconds - OWN_DELAY)
-        self._start(partial(self._solve, self._solver, engine.position.copy(), limit, stop))
+        self._start(partial(self._solve, self._solver, engine.position.copy(), limit, nodes, stop))
 
-    def _solve(self, solver: MateSolver, position: np.void, limit: int | None, stop: StopFlag) -> None:
+    def _solve(
+        self, solver: MateSolver, position: np.void, limit: int | None, nodes: int | None, stop: StopFlag
+    ) -> None:
         """A search for mate from `go mate` to `checkmate`."""
         from search.mate.solver import MateStatus
 
         answer = "timeout"
         try:
-            found = solver.solve(position, milliseconds=limit, stop=stop)
+            found = solver.solve(position, milliseconds=limit, nodes=nodes, stop=stop)
             if found.status is MateStatus.MATE:
                 answer = " ".join(found.moves)
             elif found.status is MateStatus.NO_MATE:

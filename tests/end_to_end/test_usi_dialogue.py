@@ -113,9 +113,10 @@ def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
     save_network(material_network(), path)
     engine = start(PYTHONIOENCODING="cp932", PYTHONUTF8="1")
     engine.send("usi", f"setoption name EvalFile value {path}", "isready")
-    assert any(str(path) in line and "piece_square" in line for line in engine.until("readyok"))
+    quoted = str(path).encode("ascii", "backslashreplace").decode()  # cshogi reads Shift_JIS, others UTF-8
+    assert any(quoted in line and "piece_square" in line for line in engine.until("readyok"))
     engine.send(f"setoption name EvalFile value {path}.無い", "isready")
-    assert any("無い" in line and "liteshogi fold" in line for line in engine.until("readyok"))
+    assert any(rf"{quoted}.\u7121\u3044" in line and "liteshogi fold" in line for line in engine.until("readyok"))
 
 
 def test_a_script_that_says_everything_at_once_gets_everything_answered():

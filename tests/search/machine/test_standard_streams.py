@@ -21,9 +21,9 @@ print(ascii((os.read(0, 9), stream.readline(), stream.read())))
 
 def test_who_asks_about_standard_input_finds_an_empty_file():
     """While a thread waits in a read of a pipe, Windows answers nobody who asks about it."""
-    said = "usi 手\r\nquit".encode()
+    said = "usi 手\r\nquit".encode() + b"\xff"
     found = subprocess.run([sys.executable, "-c", LISTEN], input=said, capture_output=True, check=True)
-    assert found.stdout.decode().strip() == ascii((b"", "usi 手\n", "quit"))
+    assert found.stdout.decode().strip() == ascii((b"", "usi 手\n", "quit\udcff"))
 
 
 def test_there_may_be_no_standard_input():

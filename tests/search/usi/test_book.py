@@ -152,6 +152,7 @@ def test_what_a_line_may_leave_out(tmp_path):
         (b"YANE-BINBOOK-V1\0" + bytes(100), "only YaneuraOu's text books"),
         (HEADER.encode() + b"7g7f none 0 0 1\n", "line 2: a move before the first position"),
         (HEADER.encode() + b"sfen lnsgkgsnl/9 b - 1\n", "line 2: cannot read the position"),
+        (HEADER.encode() + f" sfen {START_SFEN}\n".encode(), "line 2: blanks before the position"),
         (HEADER.encode() + f"sfen {START_SFEN}\n7g7f none 0 0 1\n2g2f no".encode(), "line 4: .*cut short"),
         (HEADER.encode() + f"sfen {START_SFEN}\n7g7f none x 0 1\n".encode(), "line 3: cannot read the numbers"),
         (HEADER.encode() + f"sfen {START_SFEN}\n\xff\xfe\x00 1 1\n".encode("latin-1"), "line 3: cannot read the move"),

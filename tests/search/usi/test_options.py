@@ -69,7 +69,15 @@ def test_limits():
     assert parse_go("mate infinite")[0].mate == -1
     assert parse_go("mate 5000")[0].mate == 5000
     assert parse_go("mate")[0].mate == -1
+    assert parse_go("mate nodes 1000") == (Go(mate=-1, nodes=1000), [])
+    assert parse_go("mate 50 nodes 1000") == (Go(mate=50, nodes=1000), [])
     assert complaints == []
+
+
+def test_a_search_for_mate_has_no_clock():
+    limits, (complaint,) = parse_go("mate byoyomi 300")
+    assert limits.mate == -1
+    assert "`go mate MILLISECONDS`; the clocks were left out" in complaint
 
 
 @pytest.mark.parametrize("text", ["depth", "depth x", "btime 10x", "btime " + "9" * 30, "sideways", "nodes 1.5"])

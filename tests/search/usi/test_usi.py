@@ -7,14 +7,17 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
+import cshogi
 import numpy as np
 import pytest
 
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.transposition import TranspositionTable
 from search.clock import Punctuality, SearchClock, plan
-from search.engine import Analysis, Limits, OnInfo
+from search.engine import Analysis, Limits, OnInfo, OnProgress, Progress
+from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
@@ -94,15 +97,49 @@ def test_lines_of_one_depth_share_nodes_and_time(session):
         assert all(len(set(numbers[first : first + 4])) == 1 for first in range(0, len(numbers), 4))
 
 
+SOME = "3i4h 5a4b 5i5h 8c8d 3g3f 7a7b 6i6h 7b8c 5g5f 8c9b"
+HARD_MATE = "g1+P1k1+P+P+L/1p3P3/+R+p2pp1pl/1NNsg+p2+R/+b+nL+P1+p3/1P3ssP1/2P1+Ps2N/4+P1P1L/+B5G1g b - 1"
+"""Microcosmos, a mate in 1,525."""
+
+
+@pytest.mark.parametrize("nodes", [300, 2_000, 7_000, 20_000])
+def test_the_last_lines_told_are_the_best_moves_each_once(session, nodes):
+    """ShogiHome, cshogi and ShogiArena keep the last line of each rank, also where the last depth was cut."""
+    session.send("setoption name MultiPV value 4", "usinewgame", f"position startpos moves {SOME}", f"go nodes {nodes}")
+    *lines, best = session.until("bestmove")
+    last = [re.search(r" multipv (\d) .* pv (\S+)", line) for line in lines[-4:]]
+    assert [found and found[1] for found in last] == ["1", "2", "3", "4"]
+    assert len({found[2] for found in last}) == 4
+    assert best.split()[1] == last[0][2]
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_a_search_does_not_end_with_how_far_it_is(session, monkeypatch, lines):
+    """ShogiArena and Ayane take such a line for the best one, which then has neither a score nor moves."""
+
+    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, on_progress: OnProgress) -> list[Analysis]:
+        ranks = [Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f")[:lines]]
+        found = [replace(one, rank=rank) for rank, one in enumerate(ranks, 1)]
+        for one in found:
+            on_info(one)
+        on_progress(Progress(900, 1, 0))
+        return found
+
+    monkeypatch.setattr(AlphaBetaEngine, "search_lines", search)
+    session.send(f"setoption name MultiPV value {lines}", "position startpos", "go nodes 900")
+    said = session.until("bestmove 7g7f")
+    assert [line.rpartition(" pv ")[2] for line in said[-1 - lines : -1]] == ["7g7f", "2g2f"][:lines]
+
+
 def test_the_last_line_told_is_the_one_played(session, monkeypatch):
     """Threads may vote for another move than the first one's although no node has been searched since."""
     told, voted = (Analysis(move, 30, depth=1, nodes=900, pv=(move,)) for move in ("7g7f", "2g2f"))
 
-    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> Analysis:
+    def search(engine: AlphaBetaEngine, limits: Limits, on_info: OnInfo, _: object) -> list[Analysis]:
         on_info(told)
-        return voted
+        return [voted]
 
-    monkeypatch.setattr(AlphaBetaEngine, "search", search)
+    monkeypatch.setattr(AlphaBetaEngine, "search_lines", search)
     lines = session.send("position startpos", "go nodes 900").until("bestmove 2g2f")
     assert lines[-2].endswith(" nodes 900 nps 900000 hashfull 0 time 0 pv 2g2f")
 
@@ -119,6 +156,30 @@ def test_a_long_depth_tells_how_far_it_is(session, monkeypatch):
     nodes = [int(one[1]) for one in told if one]
     assert len(nodes) == len(told)
     assert nodes == sorted(nodes)
+
+
+def test_what_the_tournament_server_ayane_asks(session):
+    assert session.send("position startpos moves 7g7f", "side").until("white") == ["white"]
+    assert session.send("position startpos", "side").until("black") == ["black"]
+    (moves,) = session.send("moves").waiting()
+    assert sorted(moves.split()) == sorted(cshogi.move_to_usi(move) for move in cshogi.Board().legal_moves)
+
+
+def test_no_reply_that_mates_is_to_be_pondered_on(session):
+    """usiToCsa takes a `resign` of the search behind it for one of the game."""
+    session.send("setoption name USI_Ponder value true", "position sfen 8k/9/7GP/9/9/9/9/9/K8 w G 1", "go nodes 3000")
+    assert session.until("bestmove")[-1] in ("bestmove 1a1b", "bestmove 1a2a")
+
+
+def test_a_complaint_is_ascii_whatever_it_quotes(session, tmp_path):
+    """cshogi reads what an engine writes as Shift_JIS, ShogiHome as UTF-8."""
+    path = tmp_path / "将棋" / "net.safetensors"
+    (said,) = session.send(f"setoption name EvalFile value {path}").waiting()
+    assert f"{tmp_path}/\\u5c06\\u68cb/net.safetensors: there is no such file" in said
+    path.parent.mkdir()
+    save_network(material_network(), path)
+    (said,) = session.send(f"setoption name EvalFile value {path}").waiting()
+    assert said.startswith(f"info string EvalFile {tmp_path}/\\u5c06\\u68cb/net.safetensors: ")
 
 
 def test_what_yaneuraous_users_type(session):
@@ -277,6 +338,8 @@ def test_mates_are_solved(session):
     assert ask("8k/8G/8G/9/9/9/9/9/K8 w - 1") == "checkmate nomate"
     assert ask("9/9/4P4/9/9/9/9/9/4K4 b G 1") == "checkmate nomate"
     assert ask("3k5/9/4P4/9/9/9/9/9/9 w G2r2b3g4s4n4l17p 999999 moves 6a5a") == "checkmate G*5b"
+    assert ask(HARD_MATE, "go mate nodes 1000") == "checkmate timeout"
+    assert ask(HARD_MATE, "go mate 60000 nodes 1000") == "checkmate timeout"
     session.send("go mate infinite", "stop").until("checkmate")
     session.send("position startpos", "go depth 2")
     assert session.bestmove() != "resign"

@@ -1,0 +1,35 @@
+"""The lines of a session, in whatever encoding they come."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.usi.streams import read_lines
+
+
+def heard(sent: bytes) -> list[str]:
+    stream = io.TextIOWrapper(io.BytesIO(sent), encoding="utf-8", errors="surrogateescape")
+    return list(read_lines(stream))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+def test_a_path_arrives_as_it_was_meant(encoding: str) -> None:
+    """MyShogi speaks Shift_JIS, cshogi the system's encoding, ShogiHome UTF-8."""
+    line = "setoption name EvalFile value /将棋 ソフト/能力表.safetensors\n"
+    assert heard(f"usi\n{line}isready\n".encode(encoding)) == ["usi\n", line, "isready\n"]
+
+
+@given(st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b"").replace(b"\r", b"") + b"\n")))
+def test_any_bytes_are_lines_of_text_that_can_be_written(lines: list[bytes]) -> None:
+    found = heard(b"".join(lines))
+    assert len(found) == len(lines)
+    assert all(line.encode("utf-8") for line in found)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n")))
+def test_utf_8_is_taken_for_what_it_is(text: str) -> None:
+    assert heard(f"{text}\n".encode()) == [f"{text}\n"]
