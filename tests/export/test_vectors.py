@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from export.vectors import POSITIONS, write_vectors
 from liteshogi.commands.export import Command as Export
 from search.evaluation.bench import random_games, random_network
 from search.evaluation.feature_sets import king_piece_square
 from search.evaluation.network import EvalNetwork
-from search.evaluation.network_file import load_network, save_network
+from search.evaluation.network_file import _checksum, load_network, save_network
 from search.evaluation.shipped import network_file, shipped_names
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens
 from search.rules.play import set_game, split_moves
@@ -35,7 +37,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "network_file.md"
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The document's reader as a file: itself, NNUE's rows, what compares it with vectors."""
     parts = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert [sum(map(bool, part.split("\n"))) for part in parts] == [60, 9, 8]  # as the document says
+    assert [sum(map(bool, part.split("\n"))) for part in parts] == [61, 9, 8]  # as the document says
     path = tmp_path_factory.mktemp("reader") / "reader.py"
     path.write_text("\n\n".join(parts), encoding="utf-8")
     return path
@@ -145,6 +147,25 @@ def test_the_documents_reader_refuses_damage(evaluate: SimpleNamespace, tmp_path
     (tmp_path / "net.safetensors").write_bytes(content)
     with pytest.raises(AssertionError):
         evaluate.read(tmp_path / "net.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"), [("feature_set", "half_ka"), ("feature_set", "piece"), ("activation", "sigmoid")]
+)
+def test_the_documents_reader_refuses_names_that_it_does_not_know(
+    key: str, name: str, evaluate: SimpleNamespace, tmp_path: Path
+) -> None:
+    """Rather than evaluate them as what it knows: the file is whole, with a checksum that fits."""
+    path = tmp_path / "net.safetensors"
+    with safe_open(network_file("dense-64-16"), "numpy") as file:
+        header, tensors = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    for found in (json.loads(header["data"])[key], name):
+        data = json.dumps(json.loads(header["data"]) | {key: found})
+        save_file(tensors, path, header | {"data": data, "checksum": _checksum(tensors, data)})
+        if found != name:
+            evaluate.read(path)
+    with pytest.raises(AssertionError):
+        evaluate.read(path)
 
 
 def test_vectors_cover_what_the_document_says() -> None:
