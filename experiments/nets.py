@@ -211,9 +211,9 @@ def export(
     test vectors.
 
     {format, bytes}, with {max_error, positions} of ONNX, which is checked on records or else on random positions,
-    {weights}, the file beside it, of a header, {positions} of test vectors, and of an nn.bin {architecture, fv_scale,
-    kept_cp_per_logit, cp_per_logit, untold_fv_scale, untold_cp_per_logit}: the FV_SCALE that keeps the network's scale
-    best, what it makes of it, that scale, and what readers take that are told no FV_SCALE.
+    {weights, weights_bytes}, the file beside it, of a header, {positions} of test vectors, and of an nn.bin
+    {architecture, fv_scale, kept_cp_per_logit, cp_per_logit, untold_fv_scale, untold_cp_per_logit}: the FV_SCALE that
+    keeps the network's scale best, what it makes of it, that scale, and what readers take that are told no FV_SCALE.
     draw: whether a policy-value network's draw head becomes an output. overwrite: whether a file that is there is
     replaced. Raises OSError or ValueError in words.
     """
@@ -267,8 +267,8 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
 
         weights = weights_file(output)
         check_output(weights, overwrite=overwrite, inputs=(network_path(net),))
-        size = write_header(network, network_path(net).name, output)
-        return {"format": "C++", "weights": str(weights), "bytes": size}
+        size, beside = write_header(network, network_path(net).name, output)
+        return {"format": "C++", "weights": str(weights), "weights_bytes": beside, "bytes": size}
     from export.nnue import nearest_fv_scale, nnue_architecture, write_nnue
 
     size = write_nnue(network, output)

@@ -28,7 +28,7 @@ _WORDS = """
 """
 """C++20's keywords, the namespace of its library, and `main`, which every program has.
 
-Names of the C library's functions (`time`, `index`) are no namespaces either, but which there are depends on the
+Names of the C library's functions (`index`, `abs`) are no namespaces either, but which there are depends on the
 system: the compiler tells.
 """
 _MACROS = """
@@ -37,23 +37,34 @@ _MACROS = """
 """
 """Those of compilers, of windows.h, and of the headers that `evaluation.h` includes, that a name without parentheses
 calls; but for names in capitals, as such macros mostly are."""
+_HEADERS = """
+    alloca arm_neon assert complex corecrt crtdefs ctype endian errno features fenv float inttypes iso646 limits locale
+    malloc math memory mm_malloc pthread sal sched search semaphore setjmp signal stdalign stdarg stdatomic stdbool
+    stdckdint stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd vadefs vcruntime
+    wchar wctype windows
+"""
+"""Those of C and of what compilers' headers for it include: with the folder on the include path a file of such a name,
+in capitals too where the system does not tell them apart, takes the place of theirs. So do the `...intrin.h`."""
 
 
 def weights_file(header: Path) -> Path:
-    """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace."""
+    """The file of the weights that goes with a header. Raises ValueError for a name that is no C++ namespace, or
+    that of a header of C's."""
     name = header.stem
     # Names with two _ in a row are the compiler's own.
     well_formed = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) and "__" not in name
-    if not well_formed or name.isupper() or name in f"{_WORDS} {_MACROS}".split():
+    shadows = name.lower() in _HEADERS.split() or name.lower().endswith("intrin")
+    if not well_formed or name.isupper() or name in f"{_WORDS} {_MACROS}".split() or shadows:
         raise ValueError(
             f"{header}: its name becomes a C++ namespace; of letters (not capitals alone), digits and single _, and no "
-            f"word or macro of C++'s own, there is lite_eval{header.suffix}"
+            f"word, macro or header of C++'s own, there is lite_eval{header.suffix}"
         )
     return header.with_suffix(".bin")
 
 
-def write_header(net: EvalNetwork, network: str, header: Path) -> int:
-    """Write header and weights; bytes of both. network: who it is, for the reader. Raises as `weights_file`, OSError.
+def write_header(net: EvalNetwork, network: str, header: Path) -> tuple[int, int]:
+    """Write header and weights; bytes of the one and of the other. network: who it is, for the reader. Raises as
+    `weights_file`, OSError.
 
     The weights, little endian: rows, bias, of each layer weight [out][in] and bias, then int16 [2][CODES + 1] rows of
     codes by perspective (-1: none), u8 [81] buckets of the own king's square as its owner sees it.
@@ -72,7 +83,7 @@ def write_header(net: EvalNetwork, network: str, header: Path) -> int:
         beside.write(content)
         beside.finish()
         file.write(text)
-    return len(text) + len(content)
+    return len(text), len(content)
 
 
 def _weights(net: EvalNetwork) -> bytes:

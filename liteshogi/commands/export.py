@@ -45,7 +45,8 @@ class Command:
         if found["format"] == "onnx":
             text = f"equals it to {found['max_error']:.1e} on {amount(found['positions'], 'position')}"
         elif found["format"] == "C++":
-            text = f"with {found['weights']}, which goes where the program finds it"
+            beside = f"{found['weights']}, {found['weights_bytes']:,} bytes"
+            text = f"with {beside}, which goes where the program finds it"
         elif found["format"] == "test vectors":
             text = amount(found["positions"], "position")
         else:

@@ -356,8 +356,10 @@ def test_weights_of_another_header_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
-    assert "lite_eval.bin" in capsys.readouterr().out
+    Export("lite-16-4-32", header := tmp_path / "lite_eval.h").run()
+    weights = tmp_path / "lite_eval.bin"
+    sizes = f"{header}: {header.stat().st_size:,} bytes, with {weights}, {weights.stat().st_size:,} bytes, "
+    assert capsys.readouterr().out.startswith(sizes)
     assert {path.name for path in tmp_path.iterdir()} == {"lite_eval.h", "lite_eval.bin"}
     text = (tmp_path / "lite_eval.h").read_text()
     assert "namespace lite_eval {" in text
@@ -365,7 +367,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "lite_eval.h").unlink()
     with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
-    for stem in ["lite-eval", "default", "xor", "std", "main", "small", "hyper", "lite__eval", "_Lite"]:
+    for stem in ["lite-eval", "default", "xor", "std", "main", "small", "hyper", "lite__eval", "_Lite", "Locale"]:
         name = f"{stem}.h"
         with pytest.raises(ValueError, match=rf"{name}: its name becomes a C.* there is lite_eval\.h"):
             Export("lite-16-4-32", tmp_path / name).run()
@@ -382,6 +384,21 @@ def test_no_header_is_named_as_a_macro(tmp_path: Path) -> None:
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^#define (\w+) ", listed, re.MULTILINE)
     assert {"NULL", "EOF", "stdin"} <= set(names)
+    for name in names:
+        with pytest.raises(ValueError, match=r"becomes a C\+\+ namespace"):
+            weights_file(tmp_path / f"{name}.h")
+
+
+@pytest.mark.parametrize("kernel", ["plain", "AVX2"])
+def test_no_header_is_named_as_one_that_it_includes(kernel: str, tmp_path: Path) -> None:
+    """By the compiler's own list: of those in a folder that is searched itself, in the place of which it would come."""
+    if not COMPILER:
+        pytest.skip("no C++ compiler is at hand: install g++ or clang++, or name one in CXX")
+    write_header(NETWORKS["lite"], "net.safetensors", header := tmp_path / "lite_eval.h")
+    command = [*COMPILER, "-std=c++17", *FLAGS[kernel].split(), "-x", "c++", "-M", header]
+    listed = map(Path, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    names = {path.stem for path in listed if path.suffix == ".h" and path.parent.name == "include"}
+    assert {"assert", "locale", "stdlib", "string", "time"} <= names
     for name in names:
         with pytest.raises(ValueError, match=r"becomes a C\+\+ namespace"):
             weights_file(tmp_path / f"{name}.h")
