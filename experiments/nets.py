@@ -89,9 +89,18 @@ def judge(
     precision: Precision = "float32",
     threads: int = 1,
 ) -> dict[str, Any]:
-    """How well a network of any kind predicts held-out records: the report of `lite.training.metrics.Metrics`, and for
-    a policy-value network that of `experiments.resnet.judge.PolicyMetrics`, with records_read, refused and
-    first_refused of the records.
+    """How well a network of any kind predicts the results of held-out records.
+
+    net, data: what was judged on what. positions: those with a game behind them, and draws how many of them were drawn.
+    accuracy: fraction of the decided positions whose winner was foretold; accuracy_draw_as_win: of all, a draw being a
+    win for the mover; material_accuracy: what the material alone foretells of the decided ones.
+    log_loss: nats a position; brier: mean square of predicted win rate less result (1, 0.5, 0).
+    calibration: [{positions, predicted, actual}] of equal bins of the win rate; calibration_error: their mean
+    difference, a win rate. by_ply, by_score: [{band, ...}] with positions and the first figures of each band, scores in
+    centipawns. A figure without a position to stand on is None.
+    Of a policy-value network besides: policy_accuracy, the fraction of known moves that it holds likeliest, and
+    policy_loss, nats a move; of each further head its own figures.
+    records_read, refused ({reason: how many}), first_refused (their names): of the records.
 
     positions: on the first so many; on all where None. batch_size: positions at a time, what suits the kind where None.
     precision: of a policy-value network. Raises OSError or ValueError in words.
@@ -233,9 +242,9 @@ def export(
         raise ValueError("--data: is to check ONNX on, and this is no ONNX")
     if not draw and kind is not Kind.POLICY_VALUE:
         raise ValueError(f"--no-draw: is for policy-value networks, and {net} is {kind.value}")
-    check_output(output, overwrite=overwrite, inputs=(network_path(net),))
     if kind is Kind.FOLDED:
         return _export_folded(net, output, overwrite)
+    check_output(output, overwrite=overwrite, inputs=(network_path(net),))
     from export.positions import read_sample
 
     if kind is Kind.VALUE:
@@ -255,28 +264,33 @@ def export(
 
 
 def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
-    """Write a network of the engine's as what the file's name asks for, see `export`."""
-    network = load_network(net)
+    """Write a network of the engine's as what the file's name asks for, see `export`. That it can be such a thing at
+    all is asked before a file is in its way."""
+    network, inputs = load_network(net), (network_path(net),)
     if output.suffix.lower() == ".json":
         from export.vectors import write_vectors
 
+        check_output(output, overwrite=overwrite, inputs=inputs)
         count = write_vectors(network, network_path(net).name, output)
         return {"format": "test vectors", "positions": count, "bytes": output.stat().st_size}
     if output.suffix.lower() == ".h":
         from export.cpp import weights_file, write_header
 
         weights = weights_file(output)
-        check_output(weights, overwrite=overwrite, inputs=(network_path(net),))
+        for path in (output, weights):
+            check_output(path, overwrite=overwrite, inputs=inputs)
         size, beside = write_header(network, network_path(net).name, output)
         return {"format": "C++", "weights": str(weights), "weights_bytes": beside, "bytes": size}
     from export.nnue import nearest_fv_scale, nnue_architecture, write_nnue
 
+    architecture = nnue_architecture(network)
+    check_output(output, overwrite=overwrite, inputs=inputs)
     size = write_nnue(network, output)
     fv_scale, untold = nearest_fv_scale(network), load_network(output).output_divisor
     per_logit = network.output_divisor / network.logit_per_output
     return {
         "format": "nn.bin",
-        "architecture": str(nnue_architecture(network)),
+        "architecture": str(architecture),
         "fv_scale": fv_scale,
         "kept_cp_per_logit": per_logit / fv_scale,
         "cp_per_logit": network.cp_per_logit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from contextlib import ExitStack
@@ -24,10 +25,12 @@ from lite.records.formats import (
     MOVE_LIMIT,
     NO_GAME,
     PSV,
+    RECORD_SUFFIXES,
     SENNICHITE,
     WINNER_MASK,
     record_format,
 )
+from search.machine.bounds import check_numbers
 from search.machine.files import WholeFile, check_output
 from search.machine.paths import take_paths
 from search.rules import huffman
@@ -35,6 +38,7 @@ from search.rules import huffman
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
 Duplicates = Literal["keep", "drop", "merge"]
 _TEST_SHARE = 0.1
+_SEVERAL = re.compile(r"(?<=\bgame)s\b|(?<=\bposition)s\b")
 _KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit": MOVE_LIMIT}
 
 
@@ -163,10 +167,9 @@ def _check(options: Conversion, files: list[Path]) -> None:
         check_choice("leave_out", name, get_args(LeaveOut))
     paths = _paths(options)
     for path in paths:
-        form = record_format(path)
-        if form == HCPE3 and options.duplicates == "merge":
+        check_output(path, RECORD_SUFFIXES, options.overwrite, files)
+        if record_format(path) == HCPE3 and options.duplicates == "merge":
             raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
-        check_output(path, overwrite=options.overwrite, inputs=files)
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise ValueError(f"{options.output}: both outputs are this file")
     if record_format(paths[-1]) != record_format(paths[0]):
@@ -175,6 +178,7 @@ def _check(options: Conversion, files: list[Path]) -> None:
         )
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:
         raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
+    check_numbers(options, "min_plies", "max_plies", "from_ply", "max_score", least=0)
     if options.seed < 0:
         raise ValueError(f"--seed {options.seed}: must be 0 or more")
     if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
@@ -383,5 +387,7 @@ class _Work:
 
 
 def counted(counts: dict[str, int] | Counter[str]) -> str:
-    """`3 of this, 1 of that`; empty for none."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+    """`3 games of this, 1 game of that`; empty for none."""
+    return ", ".join(
+        f"{count:,} {_SEVERAL.sub('', reason, count=1) if count == 1 else reason}" for reason, count in counts.items()
+    )

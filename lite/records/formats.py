@@ -73,6 +73,7 @@ MAX_MOVES = 2047
 
 _PACKED = (".7z", ".bz2", ".gz", ".lzh", ".lzma", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
 _SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV}
+RECORD_SUFFIXES = tuple(_SUFFIXES)
 
 
 class RecordError(ValueError):

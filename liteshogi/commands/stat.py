@@ -14,6 +14,9 @@ from lite.datasets.stat import SCORE_BOUNDS, describe
 from lite.training.log import clock
 from liteshogi.commands.arguments import Json
 
+_LONGEST_LINE = 240
+"""Characters of what a description tells: its options may be hundreds."""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -83,9 +86,15 @@ def _description(folder: str, found: dict[str, Any]) -> list[str]:
         f"{folder}: liteshogi {found['verb']} {program.get('version')}{commit} on {program.get('cpu')}",
         *([f"from {', '.join(made_from)}"] if made_from else []),
         *([f"with {options}"] if options else []),
-        f"{found['begun']} to {found['updated']}, {clock(found['seconds'])} of work{rate}: {totals}",
+        f"{totals}: {found['begun']} to {found['updated']}, {clock(found['seconds'])} of work{rate}",
     ]
-    return [f"{'' if number else 'made in':<11}{' '.join(line.split())[:240]}" for number, line in enumerate(lines)]
+    return [f"{'' if number else 'made in':<11}{_cut(line)}" for number, line in enumerate(lines)]
+
+
+def _cut(text: str) -> str:
+    """In one line, of whole words where it has some; what is left out leaves three points."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3].rsplit(" ", 1)[0] + " ..."
 
 
 def _has_rate(found: dict[str, Any]) -> bool:

@@ -75,10 +75,11 @@ def save_network(net: EvalNetwork, path: Path | str) -> None:
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     with safe_open(path, "numpy") as file:
         header = file.metadata() or {}
-        found = header.get("format", "a safetensors file of another program")
+        found = header.get("format")
         if found != FORMAT:
             remedy = "; fold it first: liteshogi fold" if found == "liteshogi network" else ""
-            raise ValueError(f"this is {quoted(found)}, not a {FORMAT}{remedy}")
+            what = "safetensors file of another program" if found is None else quoted(found)
+            raise ValueError(f"this is a {what}, not a {FORMAT}{remedy}")
         if header.get("version") not in VERSIONS:
             known = " and ".join(VERSIONS)
             version = quoted(header.get("version"))

@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from export.nnue import import_nnue, nnue_bytes, write_nnue
 from liteshogi.commands.export import Command as Export
@@ -48,6 +50,23 @@ def test_the_verbs_give_the_same_bytes(
     Export(str(tmp_path / "nn.bin"), tmp_path / "copy.bin").run()
     assert (tmp_path / "copy.bin").read_bytes() == content
     assert "FV_SCALE to 16" in capsys.readouterr().out
+
+
+def test_what_no_nn_bin_holds_is_not_asked_to_replace_one(tmp_path: Path) -> None:
+    (tmp_path / "nn.bin").write_bytes(b"another's")
+    with pytest.raises(ValueError, match="an nn.bin holds no such network"):
+        Export("lite-16-4-32", tmp_path / "nn.bin").run()
+
+
+def test_what_another_verb_has_written_is_told_with_its_article(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    for header, words in (
+        ({"format": "liteshogi network"}, "liteshogi network"),
+        (None, "safetensors file of another"),
+    ):
+        save_file({"x": np.zeros(3, np.float32)}, path, header)
+        with pytest.raises(ValueError, match=f"this is a {words}.*, not a liteshogi evaluation network"):
+            load_network(path)
 
 
 @settings(max_examples=200)

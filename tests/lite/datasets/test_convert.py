@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lite.datasets.chunks import ChunkReader
-from lite.datasets.convert import Conversion, convert
+from lite.datasets.convert import Conversion, convert, counted
 from lite.datasets.duplicates import DistinctHashes, HashSet
 from lite.datasets.stat import describe
 from lite.records.decode import BATCH_FIELDS, Batch
@@ -388,8 +388,12 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
         run(tmp_path / "a.hcpe", games, tmp_path / "bad.hcpe")
     with pytest.raises(ValueError, match="is an input too"):
         run(games, games)
-    with pytest.raises(RecordError, match="rename it"):
-        run(tmp_path / "a.txt", games)
+    for name in ("a.txt", "a.zip", "a"):
+        with pytest.raises(ValueError, match=r"what is written here ends in \.hcpe or .*; call it a\.hcpe$"):
+            run(tmp_path / name, games)
+    for option in ("min_plies", "max_plies", "from_ply", "max_score"):
+        with pytest.raises(ValueError, match=f"--{option.replace('_', '-')} -5: must be at least 0"):
+            run(tmp_path / "a.hcpe", games, **{option: -5})
     (tmp_path / "bad" / "a.hcpe").mkdir()
     with pytest.raises(IsADirectoryError, match="name a file in it"):
         run(tmp_path / "bad" / "a.hcpe", games)
@@ -448,6 +452,12 @@ def test_stat(games: Path, tmp_path: Path) -> None:
     assert both["results_of"] == "positions"
     assert sum(both["results"].values()) == 2 * len(batch)
     assert both["results"] == {name: 2 * count for name, count in flat["results"].items()}
+
+
+def test_what_is_counted_once_stands_alone() -> None:
+    counts = {"games without a position left": 1, "positions of games ended by draw": 1, "positions too early": 2000}
+    said = "1 game without a position left, 1 position of games ended by draw, 2,000 positions too early"
+    assert counted(counts) == said
 
 
 def test_hashes_seen_are_counted_in_bounded_memory() -> None:

@@ -100,7 +100,20 @@ def test_stat_tells_what_data_were_made_from(folder):
     assert f"made in    {folder}: liteshogi selfplay 0.1.0 (1234567890ab) on a CPU\n" in text
     assert "           from default (sha256 abababababab), openings.sfen (sha256 c0ffeec0ffee)\n" in text
     assert "           with seed 3, nodes 5000\n" in text
-    assert "T02:00:00+00:00, 1:40 of work, 12 positions/s: 12 games, 1,234 positions, 190.5 seconds\n" in text
+    made = "12 games, 1,234 positions, 190.5 seconds: 2026-11-22T01:00:00+00:00 to 2026-11-22T02:00:00+00:00, "
+    assert f"           {made}1:40 of work, 12 positions/s\n" in text
+
+
+def test_stat_says_where_it_leaves_out_what_a_description_tells(folder):
+    """In whole words; how much was made comes first of its line."""
+    told = {f"an option {number}": number for number in range(40)}
+    totals = {"positions": 1234} | {f"games ended by something {number}": number for number in range(40)}
+    described(folder, changed(options=told, totals=totals))
+    cut = [line[11:] for line in as_text(describe((folder,))).splitlines() if line.endswith(" ...")]
+    assert [len(line) <= 240 for line in cut] == [True, True]
+    options, made = cut
+    assert options.startswith("with an option 0 0, an option 1 1, ")
+    assert made.startswith("1,234 positions, ")
 
 
 def test_a_description_of_odd_fields_is_shown_nonetheless(folder):
