@@ -38,7 +38,8 @@ def fold_file(
     keep_float: bool = False,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Fold a trained network (a file, or its run's directory) into a file for the engine; the figures of `describe`.
+    """Fold a trained network (a file, or its run's directory) into a file for the engine; the figures, as `describe`
+    tells them.
 
     data: records to price the quantisation on; random positions without them. cp_per_logit: centipawns of one logit
     (that of the training where None). keep_float: write the folded network in float32 beside the file, too. overwrite:
@@ -87,7 +88,19 @@ def fold_checked(model: Any, sample: Sample) -> tuple[FoldedNetwork, float]:
 
 
 def describe(folded: FoldedNetwork, net: EvalNetwork, sample: Sample, error: float) -> dict[str, Any]:
-    """The figures of a fold: its exactness, what quantisation cost, the scales chosen."""
+    """The figures of a fold: its exactness, what quantisation cost, the scales chosen.
+
+    float64_max_error: largest difference of the folded form from the network, in logits, both in float64.
+    positions, source: of the sample that quantisation was priced on, and what it is from.
+    sign_flips: share (0 to 1) of its positions whose predicted winner changed.
+    largest_error, mean_error: of the logit; the largest, and the root of the mean square.
+    accuracy_change: integers less float64, a fraction of the decided positions (0.001 is 0.1 points); log_loss_change:
+    likewise, in nats a position. None where the sample has no results.
+    largest_sum: a bound of what a lane of an accumulator can come to, in the trained network's units.
+    input_shift, shifts: bits, of the accumulator and of each hidden layer.
+    shape: rows, inputs of the first layer, outputs of each layer.
+    cp_per_logit: centipawns of one logit. bytes: of the integers.
+    """
     cost = asdict(measure_cost(folded, net, sample))
     inputs = net.perspectives * net.width
     return {

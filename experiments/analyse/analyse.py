@@ -54,7 +54,8 @@ class Analysing:
     milliseconds: int = 1000
     """Time for a position."""
     nodes: int | None = None
-    """Nodes for a position instead of time: then the same command gives the same figures (with one thread)."""
+    """Nodes for a position instead of time: then the same command gives the same figures (with one thread). A search
+    finishes its first iteration however few they are: of less than 500 nodes some take a few hundred more."""
     multipv: int = 1
     """Lines to look for in each position: the best, the second, and so on."""
     threads: int = 1

@@ -46,7 +46,8 @@ class SelfPlay:
     positions: int = 1_000_000
     """Go on until so many are there."""
     nodes: int = 1000
-    """A move; 0: no limit."""
+    """A move; 0: no limit. A search finishes its first iteration however few they are: of less than 500 nodes some take
+    a few hundred more."""
     depth: int = 0
     """A move; 0: no limit."""
     openings: Path | None = None

@@ -69,7 +69,8 @@ class Command:
     """Games to play, in a league of every two that meet; an even number plays every opening with both colours. Without
     it 1,000, in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
     nodes: int = 0
-    """Nodes of a move; of policy-value networks, which PUCT plays, visits of the root."""
+    """Nodes of a move; of policy-value networks, which PUCT plays, visits of the root. A search finishes its first
+    iteration however few they are: of less than 500 nodes some take a few hundred more."""
     depth: int = 0
     """Depth of a move."""
     second_nodes: int | None = None
