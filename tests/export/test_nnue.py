@@ -54,7 +54,7 @@ def test_the_verbs_give_the_same_bytes(
 
 def test_what_no_nn_bin_holds_is_not_asked_to_replace_one(tmp_path: Path) -> None:
     (tmp_path / "nn.bin").write_bytes(b"another's")
-    with pytest.raises(ValueError, match="an nn.bin holds no such network"):
+    with pytest.raises(ValueError, match="holds no such network"):
         Export("lite-16-4-32", tmp_path / "nn.bin").run()
 
 
