@@ -132,7 +132,7 @@ def _choose_games(files: Sequence[Path], positions: int | None, output: Path) ->
         raw = np.fromfile(path, np.uint8)
         start = 0
         while start < len(raw):
-            stop, _, found, error = scan_games(raw, np.int64(start), np.int64(1))
+            stop, _, _, found, error = scan_games(raw, np.int64(start), np.int64(1))
             if error:
                 raise ValueError(
                     f"{path}: its games cannot be read from byte {start:,} on; write it again, or keep what can be "

@@ -143,7 +143,7 @@ class Unmet:
             # Numba compiles anew for what may not be written to; nothing is, and the file would not see it.
             raw, at = np.memmap(path, np.uint8, "c"), 0
             while at < len(raw):
-                stop, games, positions, _ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
+                stop, games, positions, *_ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
                 self._seen.add(position_hashes(_decoded(raw[at:stop], games, positions).positions))
                 at = int(stop)
 

@@ -364,48 +364,49 @@ def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, 
 def _measure_game(raw, at):
     """(stop, moves, searched, score_found, error) of the hcpe3 game at byte `at` of `raw` (u1).
 
-    stop: the byte behind it; searched: whether a move of it has candidates; score_found: whether a score of it is other
-    than 0; error: 0, or why it cannot be stepped over, and then the rest means nothing."""
+    stop: the byte behind it; searched: how many of its moves have candidates; score_found: whether a score of it is
+    other than 0; error: 0, or why it cannot be stepped over, and then the rest means nothing."""
     size = np.int64(raw.size)
+    searched = np.int64(0)
+    score_found = False
     if at + _GAME_BYTES > size:
-        return at, np.int64(0), False, False, TRUNCATED
+        return at, np.int64(0), searched, score_found, TRUNCATED
     moves = _word(raw, at + _GAME_MOVES)
     if moves > MAX_MOVES:
-        return at, np.int64(0), False, False, TOO_LONG
+        return at, np.int64(0), searched, score_found, TOO_LONG
     reach = at + _GAME_BYTES
-    searched = False
-    score_found = False
     for _ in range(moves):
         if reach + _MOVE_BYTES > size:
-            return at, np.int64(0), False, False, TRUNCATED
+            return at, np.int64(0), searched, score_found, TRUNCATED
         score_found |= _word(raw, reach + 2) != 0
         candidates = _word(raw, reach + 4)
         if candidates > MAX_CANDIDATES:
-            return at, np.int64(0), False, False, BAD_CANDIDATES
-        searched |= candidates > 0
+            return at, np.int64(0), searched, score_found, BAD_CANDIDATES
+        searched += candidates > 0
         reach += _MOVE_BYTES + _CANDIDATE_BYTES * candidates
     if reach > size:
-        return at, np.int64(0), False, False, TRUNCATED
+        return at, np.int64(0), searched, score_found, TRUNCATED
     return reach, moves, searched, score_found, 0
 
 
 @jit
 def scan_games(raw, begin, positions):
-    """Step over whole hcpe3 games from byte `begin` of `raw` (u1) until they hold at least so many positions.
+    """Step over whole hcpe3 games from byte `begin` of `raw` (u1) until they have at least so many positions (moves).
 
-    Returns (end, games, positions, error): the byte behind the last whole game, how much lies before it, and why the
-    scan stopped early (0: it did not, or the file ended between games)."""
+    Returns (end, games, positions, learnable, error): the byte behind the last whole game, how much lies before it, how
+    many of the positions `walk_games` takes where it refuses no game, and why the scan stopped early (0: it did not, or
+    the file ended between games)."""
     at = np.int64(begin)
-    games = 0
-    total = 0
+    games = total = learnable = 0
     while at < raw.size and total < positions:
-        stop, moves, _, _, error = _measure_game(raw, at)
+        stop, moves, searched, _, error = _measure_game(raw, at)
         if error != 0:
-            return at, games, total, error
+            return at, games, total, learnable, error
         at = stop
         games += 1
         total += moves
-    return at, games, total, 0
+        learnable += searched if searched > 0 else moves
+    return at, games, total, learnable, 0
 
 
 @jit
@@ -471,7 +472,7 @@ def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, er
                     error_plies[game] = ply
                     taken = before
                     break
-                if candidates > 0 or not searched:
+                if candidates > 0 or searched == 0:
                     record = out[taken]
                     _write_position(pos, record)
                     _write_result(result, pos.turn, record)

@@ -94,7 +94,9 @@ class Block:
     records: int
     """Positions of hcpe and psv, games of hcpe3."""
     positions: int
-    """How many it holds at most: none refused, none left out."""
+    """Room that its positions need while they are read: of hcpe3 one for each move."""
+    learnable: int
+    """How many of them are given where none is refused: fewer in games where some moves alone have candidates."""
     first_record: int
 
 
@@ -130,7 +132,8 @@ class RecordFile:
             self._divide_games(block_positions)
         else:
             self._divide_positions(block_positions)
-        self.positions = sum(block.positions for block in self.blocks)
+        self.positions = sum(block.learnable for block in self.blocks)
+        """How many `read_block` gives of all blocks where none is refused."""
         self.records = sum(block.records for block in self.blocks)
         self._zero_is_score = True
         self.unscored, self._zero_is_score = self._judge_sample()
@@ -143,28 +146,29 @@ class RecordFile:
             raise RecordError(f"{self.path}: {self.size} bytes are less than one {self.format} record of {width}")
         for first in range(0, count, block_positions):
             records = min(block_positions, count - first)
-            self.blocks.append(Block(first * width, (first + records) * width, records, records, first))
+            self.blocks.append(Block(first * width, (first + records) * width, records, records, records, first))
         if rest:
             self.lost.read += 1
             self.lost.refuse(f"{self.path} record {count + 1}", RECORD_ERRORS[TRUNCATED])
 
     def _divide_games(self, block_positions: int) -> None:
-        start = at = games_before = games = positions = error = 0
+        start = at = games_before = games = positions = learnable = error = 0
         while at < self.size and not error:
             window = self.file.read(at, min(at + _WINDOW, self.size))
             place = 0
             while place < window.size and not error:
                 wanted = np.int64(block_positions - positions)
-                place, more_games, more_positions, error = scan_games(window, np.int64(place), wanted)
-                games, positions = games + more_games, positions + more_positions
+                place, *more, error = scan_games(window, np.int64(place), wanted)
+                games, positions, learnable = games + more[0], positions + more[1], learnable + more[2]
                 if positions >= block_positions:
-                    self.blocks.append(Block(start, at + place, games, positions, games_before))
-                    start, games_before, games, positions = at + place, games_before + games, 0, 0
+                    self.blocks.append(Block(start, at + place, games, positions, learnable, games_before))
+                    start, games_before = at + place, games_before + games
+                    games = positions = learnable = 0
             at += place
             if error == TRUNCATED and at - place + window.size < self.size:
                 error = 0  # it is only the window that ends there
         if games:
-            self.blocks.append(Block(start, at, games, positions, games_before))
+            self.blocks.append(Block(start, at, games, positions, learnable, games_before))
         if error:
             self._lose_rest(at, games_before + games + 1, error)
 
@@ -236,7 +240,7 @@ class RecordFile:
             return
         width, records = POSITION_BYTES[self.format], min(self.records, _SAMPLE_RECORDS)
         for first in sorted(set(np.linspace(0, self.records - records, _SAMPLE_PLACES).astype(int).tolist())):
-            yield Block(first * width, (first + records) * width, records, records, first)
+            yield Block(first * width, (first + records) * width, records, records, records, first)
 
     def judge(self, refusals: Refusals, records: int | None = None) -> None:
         """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""

@@ -91,8 +91,9 @@ class Reader:
             record_files(files),
         )
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
+        self._room = sum(block.positions for _, block in self._blocks)
         self.positions = sum(file.positions for file in self.files)
-        """Positions an epoch, before refused and left-out ones are known."""
+        """Positions an epoch, before those are known that are refused or that the options leave out."""
         self.unscored = sum(file.unscored * file.positions for file in self.files) / max(1, self.positions)
         """The share of them without a score, by samples of every file."""
         self.epoch = 0
@@ -256,7 +257,7 @@ class Reader:
             return future
         wanted = sum(self._blocks[number][1].positions for number in pools[pool])
         if memory[pool % 2].size < wanted:
-            memory[pool % 2] = np.empty(max(wanted, min(self.pool_positions, self.positions)), labelled_dtype)
+            memory[pool % 2] = np.empty(max(wanted, min(self.pool_positions, self._room)), labelled_dtype)
         return thread.submit(self._decode_pool, pools[pool], memory[pool % 2])
 
     def _epoch_batches(self, thread: ThreadPoolExecutor, memory: list[np.ndarray]) -> Iterator[Batch]:
@@ -325,7 +326,7 @@ def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
     """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
     reader = Reader(files, 1, shuffle=False, **options)
     everything = [number for pool in reader._pools(0) for number in pool]
-    pool = reader._decode_pool(everything, np.empty(reader.positions, labelled_dtype))
+    pool = reader._decode_pool(everything, np.empty(reader._room, labelled_dtype))
     batch = as_batch(pool.positions)
     if reader.read_visits:
         batch.visits = gather_visits(pool.raw, pool.positions["visits_at"].copy(), 0)

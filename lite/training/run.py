@@ -278,6 +278,7 @@ class Run:
             restore_optimiser(self.optimiser, parts["optimiser"])
             torch.set_rng_state(parts["random"]["torch"])
             self.reader.load_state_dict(data["reader"])
+            self._count_steps(int(data["steps"]), int(data["options"]["epochs"]))
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self._tested, best = dict(data["valid"]), data["best"]
@@ -290,6 +291,14 @@ class Run:
             self._compare_held_out(data.get("held_out", self.held_out))
             if not 0 <= self.step <= self.steps:
                 raise ValueError(f"step {self.step} is not one of {self.steps}")
+
+    def _count_steps(self, steps: int, epochs: int) -> None:
+        """Take an epoch for as long as the run has, which had so many `steps` in so many epochs: the learning rate and
+        the place in the epoch depend on it, and another version of this program may have counted the data otherwise."""
+        if epochs < 1 or not (steps_an_epoch := steps // epochs):
+            raise ValueError(f"{steps} steps are none of {epochs} epochs")
+        self.steps_an_epoch = steps_an_epoch
+        self.steps = steps_an_epoch * self.options.epochs
 
     def _compare_held_out(self, before: list[str]) -> None:
         """Figures on other games are forgotten, and a best network whose loss cannot be compared with those to come."""

@@ -22,6 +22,7 @@ from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
 from experiments.report.verify import SAME, verify
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig
 from experiments.resnet.train import ResnetRun, ResnetTraining
+from lite.datasets.convert import Conversion, convert
 from lite.records.reader import read_all
 from lite.training.options import ValueTraining
 from liteshogi.commands.compare import Command as Compare
@@ -237,6 +238,12 @@ def test_games_are_drawn_whole(tmp_path: Path) -> None:
     (tmp_path / "a.psv").write_bytes(bytes(40))
     with pytest.raises(ValueError, match="comparisons draw whole games of hcpe3, or positions of hcpe alone"):
         choose_positions([tmp_path / "a.psv"], 10, tmp_path / "b")
+
+
+def test_positions_of_games_are_those_that_are_learnt_from(tmp_path: Path) -> None:
+    convert(Conversion((VALID,), tmp_path / "late.hcpe3", from_ply=60))
+    drawn = choose_positions([tmp_path / "late.hcpe3"], 2000, tmp_path / "some")
+    assert 2000 <= len(read_all([drawn])) < 2500
 
 
 def test_a_comparison_keeps_to_its_data(tmp_path: Path) -> None:

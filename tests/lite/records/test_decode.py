@@ -35,7 +35,7 @@ from lite.records.formats import (
     move_dtype,
     psv_dtype,
 )
-from lite.records.reader import read_all
+from lite.records.reader import Reader, read_all
 from search.rules.huffman import HCP, PSV, encode
 from search.rules.set_up import BOARD_OK, set_board
 from search.rules.sfen import move_from_usi, position_from_sfen
@@ -311,6 +311,19 @@ def test_truncated_files(tmp_path: Path) -> None:
     assert file.lost.named == [
         f"{path} game 4 at byte {3 * len(good)} ({len(good) - 1} bytes): the file ends inside it"
     ]
+
+
+def test_moves_that_are_no_positions_are_not_counted(tmp_path: Path) -> None:
+    """A game with candidates at some moves gives those; one without any gives all of its moves."""
+    moves = ["7g7f", "3c3d", "2g2f", "8c8d"]
+    some, none = (game(moves, candidates=candidates) for candidates in ([0, 2, 0, 1], [0, 0, 0, 0]))
+    (tmp_path / "a.hcpe3").write_bytes(some * 30 + none * 10)
+    options: dict[str, int]
+    for options in ({}, {"pool_positions": 30, "block_positions": 20, "threads": 2}):
+        reader = Reader([tmp_path / "a.hcpe3"], 16, **options)
+        assert reader.positions == 30 * 2 + 10 * 4 == sum(map(len, reader))
+        assert sum(block.positions for block in reader.files[0].blocks) == 160
+    assert len(read_all([tmp_path / "a.hcpe3"])) == 100
 
 
 @pytest.mark.parametrize("games", [[[]], [[]] * 5, [[], ["7g7e"]]])

@@ -297,7 +297,7 @@ def test_blocks_are_those_of_the_whole_file_however_much_is_looked_through_at_a_
         last = block.first_record + block.records
         assert (block.start, block.stop) == (starts[block.first_record], starts[last])
         games = sample_bytes[block.first_record : last]
-        assert block.positions == sum(int.from_bytes(game[32:34], "little") for game in games)
+        assert block.positions == sum(int.from_bytes(game[32:34], "little") for game in games) == block.learnable
         assert last == len(sample_bytes) or 500 <= block.positions < 500 + 512
     assert sum(block.records for block in blocks) == len(sample_bytes)
 

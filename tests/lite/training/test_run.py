@@ -321,7 +321,7 @@ def test_forged_states(cut, data: st.DataObject):
 
 
 @pytest.mark.parametrize(
-    "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "valid"]
+    "name", ["optimiser", "reader", "step", "options", "average_count", "best", "extended", "valid", "steps"]
 )
 def test_states_without_a_part(cut, name):
     run, path, (tensors, described) = cut
@@ -379,6 +379,45 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert load_model(cut.output)[1]["extended"] == [{"step": 33, "epochs": 3}]
     with pytest.raises(ValueError, match="begun with epochs 5, not 4"):
         train_value(dataclasses.replace(cut, resume=True, epochs=4))
+
+
+def without_candidates(game: bytes, learnt: int) -> bytes:
+    """A game of hcpe3 whose first `learnt` moves alone keep a candidate, as `convert` writes what it leaves out."""
+    moves = np.frombuffer(game, np.uint8, offset=36)
+    out, at = [game[:36]], 0
+    for ply in range(int.from_bytes(game[32:34], "little")):
+        candidates = int.from_bytes(moves[at + 4 : at + 6].tobytes(), "little")
+        move = moves[at : at + 4].tobytes()
+        out.append(move + (b"\1\0" + move[:2] + b"\1\0" if ply < learnt else b"\0\0"))
+        at += 6 + 4 * candidates
+    return b"".join(out)
+
+
+@pytest.fixture
+def sparse(sample_bytes: list[bytes], tmp_path: Path) -> Path:
+    """50 games of which 10 positions each are learnt from, 500 of some 6,000."""
+    path = tmp_path / "sparse.hcpe3"
+    path.write_bytes(b"".join(without_candidates(game, 10) for game in sample_bytes[:50]))
+    return path
+
+
+def test_an_epoch_is_as_long_as_what_is_learnt_from(options, sparse, tmp_path, capfd):
+    run = options(sparse, tmp_path / "run")  # 500 positions in batches of 128: three a time, and a short one
+    assert train_value(run)["steps"] == 9
+    assert "500 positions, 9 steps" in capfd.readouterr().err
+    small = options(sparse, tmp_path / "small", batch_size=1000)
+    assert train_value(small) == {"step": 3, "steps": 3}
+
+
+def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path):
+    """Another version may have counted the data otherwise; the learning rate goes on as it was begun."""
+    run = options(sparse, tmp_path / "run", max_steps=4)
+    train_value(run)
+    change_state(run.output, steps=39)
+    resumed = dataclasses.replace(run, resume=True)
+    assert train_value(resumed) == {"step": 8, "steps": 39}
+    more = dataclasses.replace(resumed, epochs=4, max_steps=None)
+    assert train_value(more) == {"step": 52, "steps": 52}
 
 
 def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
