@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lite.datasets.convert import Conversion, convert
     from lite.networks.dense import DenseConfig
     from lite.networks.lite_value import LiteConfig
+    from lite.training.optimiser import OptimiserConfig
     from lite.training.options import ValueTraining
     from lite.training.train import train_value
     from search.alphabeta.engine import AlphaBetaEngine
@@ -51,6 +52,7 @@ __all__ = [
     "EvalNetwork",
     "Evaluation",
     "LiteConfig",
+    "OptimiserConfig",
     "PuctEngine",
     "SelfPlay",
     "Sprt",
@@ -76,6 +78,7 @@ _HOMES = {
     "EvalNetwork": "search.evaluation.network",
     "Evaluation": "search.evaluation.static_evaluation",
     "LiteConfig": "lite.networks.lite_value",
+    "OptimiserConfig": "lite.training.optimiser",
     "PuctEngine": "search.puct.engine",
     "SelfPlay": "experiments.factory.selfplay",
     "Sprt": "experiments.games.sprt",

@@ -282,13 +282,13 @@ class Comparison:
         return self._value("lite-16-4-32", LiteConfig())
 
     def _dense(self) -> ValueVariant:
-        return self._value("dense-64-16", DenseConfig(64, (16,), 2))
+        return self._value("dense-64-16", DenseConfig(64, (16,), 2), learning_rate=0.02)
 
     def _half_kp(self) -> ValueVariant:
         return self._value("half-kp-256x2-32-32", HalfKpConfig(), learning_rate=0.001)
 
     def _k_p(self) -> ValueVariant:
-        return self._value("k-p-256x2-32-32", KpConfig(), learning_rate=0.005)
+        return self._value("k-p-256x2-32-32", KpConfig(), learning_rate=KpConfig.learning_rate)
 
     def _value(self, name: str, network: NetworkConfig, **optimiser: Any) -> ValueVariant:
         options = ValueTraining(

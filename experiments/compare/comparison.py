@@ -27,6 +27,7 @@ from lite.records.formats import HCPE, HCPE3, record_files, record_format
 from lite.records.reader import Reader
 from lite.training.checkpoint import named_errors
 from lite.training.log import read_log
+from lite.training.options import rated
 from search.machine.files import write_atomically
 from search.machine.metadata import parse_json
 
@@ -49,7 +50,7 @@ def finish_run(variant: Variant) -> dict[str, Any]:
         with named_errors(path, "no result of a run; remove it"):
             result: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
             before = {name: result[name] for name in made_with}
-        if before != made_with:
+        if before["data"] != made_with["data"] or rated(before["options"]) != rated(options.fixed_options()):
             raise ValueError(f"{path}: of a run with other options or data; choose another --output, or remove it")
         return result if result.get("valid") == valid else _judged_anew(variant, result)
     started = (options.output / "state.safetensors").exists()

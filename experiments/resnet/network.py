@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import nn
@@ -35,6 +35,9 @@ TARGET_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move_limit
 @dataclass(frozen=True)
 class ResnetConfig:
     """What the network looks like."""
+
+    learning_rate: ClassVar[float | None] = 0.002
+    """Highest learning rate that suits it, where none is told."""
 
     blocks: int = 5
     """Residual blocks of two 3x3 convolutions."""

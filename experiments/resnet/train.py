@@ -19,14 +19,11 @@ from lite.records.decode import Batch
 from lite.records.formats import NO_GAME
 from lite.records.reader import Reader
 from lite.training.metrics import log_losses
-from lite.training.optimiser import OptimiserConfig
 from lite.training.options import TrainingOptions
 from lite.training.run import Run
 from lite.training.targets import drawn_games
 from search.puct.planes import PLANES1
 from search.rules.shogi import MIRRORED_SQUARE, SQUARES
-
-RESNET_OPTIMISER = OptimiserConfig(learning_rate=0.002)
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,6 @@ class ResnetTraining(TrainingOptions):
     output: Path = Path("runs/resnet")
     """Directory of the run."""
     network: ResnetConfig = field(default_factory=ResnetConfig)
-    optimiser: OptimiserConfig = RESNET_OPTIMISER
     epochs: int = 4
     """Times that every position is seen."""
     batch_size: int = 256
@@ -63,6 +59,10 @@ class ResnetTraining(TrainingOptions):
     @property
     def kind(self) -> str:
         return "resnet"
+
+    @property
+    def suited_rate(self) -> float | None:
+        return self.network.learning_rate
 
     def chosen_device(self) -> str:
         return ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device

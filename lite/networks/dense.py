@@ -25,6 +25,7 @@ class DenseConfig(NetworkConfig):
     """What a dense network looks like."""
 
     name: ClassVar[str] = "dense"
+    learning_rate: ClassVar[float | None] = 0.04
 
     width: int = 64
     """Numbers per row."""

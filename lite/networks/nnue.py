@@ -197,6 +197,7 @@ class NnueConfig(NetworkConfig):
     """What an NNUE looks like, whose feature set a subclass names."""
 
     name: ClassVar[Features]
+    learning_rate: ClassVar[float | None] = 0.005
 
     width: int = 256
     """Numbers per row, a multiple of 32."""

@@ -43,6 +43,8 @@ class NetworkConfig:
 
     name: ClassVar[str]
     """The kind, as network files and the command line call it."""
+    learning_rate: ClassVar[float | None] = None
+    """Highest learning rate that suits the kind, where none is told; None: the optimiser's own, see `DEFAULT_RATES`."""
 
     def __post_init__(self) -> None:
         for field in fields(self):  # a list, as files have it and Python's users may give it, means a tuple

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
+"""Highest learning rates where neither the options nor the kind of network tell one."""
 EMA_DECAY, SWA_START = 0.998, 0.75
 WARM_UP = {"cosine": 0.03, "one_cycle": 0.3}
 START_DIVISOR, END_DIVISOR = 25, 25e4
@@ -29,7 +30,8 @@ class OptimiserConfig:
     optimiser: Literal["adamw", "source"] = "adamw"
     """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
     learning_rate: float | None = None
-    """Highest learning rate; None: 0.02 with adamw and 0.04 with source, which suit the lite network."""
+    """Highest learning rate; None: what suits the kind of network: of dense 0.04, of half_kp and k_p 0.005, of resnet
+    0.002, of lite and untied 0.02 with adamw and 0.04 with source."""
     schedule: Literal["cosine", "one_cycle", "steps"] | None = None
     """How the rate goes. cosine: up on a line, down to nothing on a cosine; one_cycle: from a 25th up and down on
     cosines; steps: three thirds, each at a tenth of the one before. None: cosine with adamw, steps with source."""

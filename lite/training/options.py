@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 
@@ -13,7 +13,7 @@ from lite.networks.lite_value import LiteConfig
 from lite.networks.value_network import NetworkConfig
 from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
-from lite.training.optimiser import OptimiserConfig
+from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
 from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.machine.files import require_utf8
 from search.machine.paths import take_paths
@@ -28,6 +28,14 @@ def difference(name: str, before: Any, value: Any) -> str:
             if one != other:
                 return difference(entry, one, other)
     return f"{name} {before}, not {value}"
+
+
+def rated(fixed: dict[str, Any]) -> dict[str, Any]:
+    """Fixed options as a run recorded them, with the learning rate that was taken where they tell none."""
+    optimiser = fixed["optimiser"]
+    if optimiser["learning_rate"] is not None:
+        return fixed
+    return fixed | {"optimiser": optimiser | {"learning_rate": DEFAULT_RATES[optimiser["optimiser"]]}}
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,17 @@ class TrainingOptions:
         """The network's, as `liteshogi train KIND` names it."""
         raise NotImplementedError
 
+    @property
+    def suited_rate(self) -> float | None:
+        """The highest learning rate that suits the network; None: the optimiser's own."""
+        return None
+
+    def with_rate(self, rate: float | None) -> Self:
+        """The same options, with this highest learning rate where they tell none."""
+        if rate is None or self.optimiser.learning_rate is not None:
+            return self
+        return replace(self, optimiser=replace(self.optimiser, learning_rate=rate))
+
     def configuration(self) -> dict[str, Any]:
         """All options but those of a single call, by the names that the command line has for them, as JSON."""
         named: dict[str, Any] = {"kind": self.kind}
@@ -156,6 +175,10 @@ class ValueTraining(TrainingOptions):
     @property
     def kind(self) -> str:
         return self.network.name
+
+    @property
+    def suited_rate(self) -> float | None:
+        return self.network.learning_rate
 
     def fixed_options(self) -> dict[str, Any]:
         return super().fixed_options() | {"network": json_safe(self.network.as_json())}

@@ -45,7 +45,7 @@ from lite.training.memory import (
     refuse_beyond_memory,
 )
 from lite.training.optimiser import WeightAverage, make_optimiser, rate_at
-from lite.training.options import TrainingOptions, difference
+from lite.training.options import TrainingOptions, difference, rated
 from lite.training.remarks import conclusion, how_to_resume, introduction, refused_while_reading
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
@@ -66,7 +66,7 @@ class Run:
     """Of what `test` counts as "loss": losses of one version alone can be compared."""
 
     def __init__(self, options: TrainingOptions) -> None:
-        self.options = options
+        self.options = options if options.resume else options.with_rate(options.suited_rate)
         self.workers = join_workers()
         if self.workers.size > 1 and not self.divides_batches:
             raise ValueError(f"{options.kind} networks are trained by one process: start it without torchrun")
@@ -140,7 +140,8 @@ class Run:
             return
         if options.overwrite:
             self.folder.clear()  # late: what cannot be trained costs nobody a run
-        write_atomically(self.folder.configuration, (json.dumps(options.configuration(), indent=1) + "\n").encode())
+        told = self.options.configuration()  # with a resumed run's learning rate
+        write_atomically(self.folder.configuration, (json.dumps(told, indent=1) + "\n").encode())
         self._made = describe_training(self.folder, options)
 
     def untrained(self) -> nn.Module:
@@ -316,8 +317,13 @@ class Run:
             self.best = None
 
     def _check_options(self, before: dict[str, Any], step: int, initial: dict[str, str] | None) -> None:
-        """Raises ValueError unless the run was begun with these options, or with fewer epochs."""
-        for name, value in self.options.fixed_options().items():
+        """Raises ValueError unless the run was begun with these options, or with fewer epochs. A learning rate that
+        they do not tell is the run's."""
+        rate = before["optimiser"]["learning_rate"]
+        self.options = self.options.with_rate(None if rate is None else float(rate))
+        self.options.optimiser.check()
+        before = rated(before)
+        for name, value in rated(self.options.fixed_options()).items():
             if name == "epochs" and before[name] < value:
                 self.extended.append({"step": step, "epochs": int(before[name])})
             elif before[name] != value and not (name == "init_from" and self._began_from(initial)):

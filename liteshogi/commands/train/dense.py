@@ -13,7 +13,7 @@ from lite.training.optimiser import OptimiserConfig
 from liteshogi.commands.arguments import Output
 from liteshogi.commands.train.value import ValueCommand
 
-DENSE_OPTIMISER = OptimiserConfig(learning_rate=0.04)
+DENSE_OPTIMISER = OptimiserConfig(learning_rate=DenseConfig.learning_rate)
 
 
 @dataclass(frozen=True)

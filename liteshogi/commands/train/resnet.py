@@ -10,10 +10,12 @@ from typing import Annotated
 import tyro
 
 from experiments.resnet.network import ResnetConfig
-from experiments.resnet.train import RESNET_OPTIMISER, ResnetTraining, train_resnet
+from experiments.resnet.train import ResnetTraining, train_resnet
 from lite.training.optimiser import OptimiserConfig
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
+
+RESNET_OPTIMISER = OptimiserConfig(learning_rate=ResnetConfig.learning_rate)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import tyro
 
+from lite.networks.nnue import NnueConfig
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
@@ -16,7 +17,7 @@ from lite.workers import join_workers
 from liteshogi.commands.arguments import Json, Output, part
 from liteshogi.commands.train.configuration import Configuration
 
-NNUE_OPTIMISER = OptimiserConfig(learning_rate=0.005)
+NNUE_OPTIMISER = OptimiserConfig(learning_rate=NnueConfig.learning_rate)
 
 
 @dataclass(frozen=True)

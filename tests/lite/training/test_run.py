@@ -23,14 +23,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lite.datasets.provenance import digest_of, sha256_of
+from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
-from lite.networks.nnue import HalfKpConfig
+from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.records.formats import hcpe_dtype
 from lite.training import memory
 from lite.training.checkpoint import STATE, load_model, load_state, read_tensors, write_tensors
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
-from lite.training.optimiser import OptimiserConfig, rate_at
+from lite.training.optimiser import OptimiserConfig, highest_rate, rate_at
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun, train_value
 
@@ -418,6 +419,32 @@ def test_a_resumed_run_keeps_the_length_of_its_epochs(options, sparse, tmp_path)
     assert train_value(resumed) == {"step": 8, "steps": 39}
     more = dataclasses.replace(resumed, epochs=4, max_steps=None)
     assert train_value(more) == {"step": 52, "steps": 52}
+
+
+@pytest.mark.parametrize(
+    ("network", "rate"), [(DenseConfig(8, (8,)), 0.04), (KpConfig(32, (8,)), 0.005), (LiteConfig((4, 2, 8)), 0.02)]
+)
+def test_a_kind_is_trained_at_the_rate_that_suits_it(options, records, tmp_path, network, rate):
+    run = ValueRun(options(records, tmp_path / "run", network=network, max_steps=2))
+    run.train()
+    assert run.optimiser.param_groups[0]["lr"] == rate  # of the second step, the highest
+
+
+def test_a_resumed_run_keeps_the_rate_that_it_began_with(options, records, tmp_path):
+    """Runs of Python were begun at lite's where they told none; their states say None, and go on at that."""
+    run = options(records, tmp_path / "run", network=DenseConfig(8, (8,)), max_steps=2)
+    train_value(run)
+    told = load_state(run.output / "state.safetensors")[1]["options"]
+    for recorded in (None, 0.02):
+        change_state(run.output, options=told | {"optimiser": told["optimiser"] | {"learning_rate": recorded}})
+        resumed = ValueRun(dataclasses.replace(run, resume=True))
+        assert highest_rate(resumed.options.optimiser) == 0.02
+        resumed.folder.release()
+        other = dataclasses.replace(run, resume=True, optimiser=OptimiserConfig(learning_rate=0.04))
+        with pytest.raises(ValueError, match=r"begun with learning_rate 0\.02, not 0\.04; resume it with that"):
+            ValueRun(other)
+        same = dataclasses.replace(other, optimiser=OptimiserConfig(learning_rate=0.02))
+        ValueRun(same).folder.release()
 
 
 def test_a_broken_tensorboard_costs_its_own_log_alone(options, records, tmp_path, monkeypatch, capfd):
