@@ -10,11 +10,16 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
 
+from lite.networks.limits import check_choice
+
+OptimiserName = Literal["adamw", "source"]
+Schedule = Literal["cosine", "one_cycle", "steps"]
+Average = Literal["ema", "swa", "none"]
 DEFAULT_RATES = {"adamw": 0.02, "source": 0.04}
 """Highest learning rates where neither the options nor the kind of network tell one."""
 EMA_DECAY, SWA_START = 0.998, 0.75
@@ -27,12 +32,12 @@ START_DIVISOR, END_DIVISOR = 25, 25e4
 class OptimiserConfig:
     """How weights move."""
 
-    optimiser: Literal["adamw", "source"] = "adamw"
+    optimiser: OptimiserName = "adamw"
     """adamw: AdamW, warm-up and cosine; source: the article's momentum SGD with three steps of the rate."""
     learning_rate: float | None = None
     """Highest learning rate; None: what suits the kind of network: of dense 0.04, of half_kp and k_p 0.005, of resnet
     0.002, of lite and untied 0.02 with adamw and 0.04 with source."""
-    schedule: Literal["cosine", "one_cycle", "steps"] | None = None
+    schedule: Schedule | None = None
     """How the rate goes. cosine: up on a line, down to nothing on a cosine; one_cycle: from a 25th up and down on
     cosines; steps: three thirds, each at a tenth of the one before. None: cosine with adamw, steps with source."""
     warm_up: float | None = None
@@ -41,7 +46,7 @@ class OptimiserConfig:
     """Decay of weights (not of biases and normalisation); 0.01 for adamw and 0.0001 for source where not given."""
     clip: float = 1.0
     """Longest gradient over all weights together; longer ones are shortened to it. 0 switches it off."""
-    average: Literal["ema", "swa", "none"] = "ema"
+    average: Average = "ema"
     """Weights that are tested and saved: exponential average, mean over the run's last part, or the last ones."""
     ema_decay: float = EMA_DECAY
     """ema: share of the old average kept at each step."""
@@ -55,6 +60,10 @@ class OptimiserConfig:
 
     def check(self) -> None:
         """Raises ValueError in words for options that make no sense."""
+        check_choice("optimiser", self.optimiser, get_args(OptimiserName))
+        if self.schedule is not None:
+            check_choice("schedule", self.schedule, get_args(Schedule))
+        check_choice("average", self.average, get_args(Average))
         if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
             raise ValueError(f"--learning-rate {self.learning_rate}: must be more than 0")
         for name, value in (("clip", self.clip), ("weight-decay", self.weight_decay)):

@@ -31,6 +31,12 @@ def test_senseless_optimisers_are_refused(name, bad):
     OptimiserConfig(**{name: 0.5}, average="swa" if name == "swa_start" else "ema").check()
 
 
+@pytest.mark.parametrize(("name", "bad"), [("optimiser", "sgd"), ("schedule", "linear"), ("average", "mean")])
+def test_choices_are_those_that_there_are(name, bad):
+    with pytest.raises(ValueError, match=f"{name} '{bad}': choose one of "):
+        OptimiserConfig(**{name: bad}).check()
+
+
 @pytest.mark.parametrize(
     ("without_effect", "words", "remedy"),
     [
