@@ -222,6 +222,11 @@ class Run:
             if positions >= FIT_POSITIONS:
                 break
         self.reader.load_state_dict(self._reader_state)
+        if positions and not any(map(len, scores)):
+            raise ValueError(
+                f"{self.options.data[0]}: no position has a game behind it, and a scale is fitted to how games ended: "
+                "leave --fit-scale out"
+            )
         try:
             return fit_cp_per_logit(np.concatenate(scores), np.concatenate(results))
         except ValueError as error:
@@ -327,7 +332,8 @@ class Run:
             if name == "epochs" and before[name] < value:
                 self.extended.append({"step": step, "epochs": int(before[name])})
             elif before[name] != value and not (name == "init_from" and self._began_from(initial)):
-                raise ValueError(f"it was begun with {difference(name, before[name], value)}; resume it with that")
+                how = "extended to" if name == "epochs" and self.extended else "begun with"
+                raise ValueError(f"it was {how} {difference(name, before[name], value)}; resume it with that")
 
     def _began_from(self, initial: dict[str, str] | None) -> bool:
         """Whether `--init-from` holds the network of that digest, wherever it may lie by now."""

@@ -378,7 +378,7 @@ def test_more_epochs_extend_a_run(options, records, held_out, tmp_path, capfd, a
     assert a[1] == b[1]
     assert all(torch.equal(a[0][group][name], b[0][group][name]) for group in a[0] for name in a[0][group])
     assert load_model(cut.output)[1]["extended"] == [{"step": 33, "epochs": 3}]
-    with pytest.raises(ValueError, match="begun with epochs 5, not 4"):
+    with pytest.raises(ValueError, match="it was extended to epochs 5, not 4; resume it with that"):
         train_value(dataclasses.replace(cut, resume=True, epochs=4))
 
 

@@ -200,6 +200,14 @@ def test_a_scale_is_fitted_to_what_games_say(options, records, tmp_path):
     assert scales[1] == pytest.approx(scales[0])
 
 
+def test_no_scale_is_fitted_without_games(options, records, tmp_path):
+    found = np.fromfile(records, hcpe_dtype)
+    found["result"], found["padding"] = 0, NO_RESULT
+    found.tofile(tmp_path / "alone.hcpe")
+    with pytest.raises(ValueError, match=r"alone\.hcpe: no position has a game behind it, .*: leave --fit-scale out"):
+        Run(options(tmp_path / "alone.hcpe", tmp_path / "run", fit_scale=True))
+
+
 def test_another_run_is_not_overwritten_nor_resumed_with_other_options(options, records, tmp_path):
     run = options(records, tmp_path / "run", max_steps=2)
     train_value(run)
