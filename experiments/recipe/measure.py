@@ -13,6 +13,7 @@ from experiments.verb import Verbs
 from experiments.yardstick import measure_d1
 from export.fold import fold_file
 from lite.records.reader import Reader
+from lite.training.log import positions_learnt, read_log
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import judge_net, load_predictor
 from search.machine.files import write_atomically
@@ -56,11 +57,10 @@ def train(row: Row, shape: list[str], seed: int, valid: str, folder: Path) -> di
     with verbs.alone_in(run):  # what a killed run has left at work there may save a state yet
         resumed = (run / "state.safetensors").exists()
     _, taken = verbs.run([*words, "--resume" if resumed else "--overwrite"], folder)
-    log = [json.loads(line) for line in (run / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    steps = max(line["step"] for line in log if "step" in line)
     options = json.loads((run / "config.json").read_text(encoding="utf-8"))
     fold = fold_file(run, Path(net_of(row, seed, folder)), [folder / valid], FOLDED_POSITIONS, overwrite=True)
-    seen = {"samples": steps * options["batch-size"], "epochs": options["epochs"], "rounding": fold["mean_error"]}
+    samples = positions_learnt(read_log(run / "log.jsonl"), options["batch-size"])
+    seen = {"samples": samples, "epochs": options["epochs"], "rounding": fold["mean_error"]}
     figures = taken | seen | {"resumed": resumed}
     write_atomically(figures_file, json.dumps(figures).encode())
     (run / "state.safetensors").unlink(missing_ok=True)

@@ -21,6 +21,7 @@ from experiments.timing import machine_cores, sizes, time_network
 from experiments.verb import Verbs
 from lite.datasets.provenance import program
 from lite.training.folder import RunFolder
+from lite.training.log import positions_learnt, read_log
 from lite.training.testing import check_games
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
@@ -128,9 +129,8 @@ class SweepWorker:
         goes_on = run.state.exists()
         words = ["train", str(point.options["kind"]), "--config", str(told), "-o", str(run.path)]
         _, taken = self._verbs.run([*words, "--resume" if goes_on else "--overwrite"])
-        log = [json.loads(line) for line in run.log.read_text(encoding="utf-8").splitlines()]
+        log = read_log(run.log)
         made_with = json.loads(run.configuration.read_text(encoding="utf-8"))
-        steps = max(one["step"] for one in log if "step" in one)
         tested = [one for one in log if one["kind"] == "valid"]
         words = ["fold", str(run.path), "-o", net_of(point, self._task.folder), "--json", "--overwrite"]
         words += ["--data", *self._task.measures.valid, "--positions", str(FOLDED_POSITIONS)]
@@ -139,7 +139,7 @@ class SweepWorker:
         return {
             **taken,
             "resumed": goes_on,
-            "samples": steps * made_with["batch-size"],
+            "samples": positions_learnt(log, made_with["batch-size"]),
             "epochs": made_with["epochs"],
             "trained_accuracy": tested[-1]["accuracy"] if tested else None,
             "rounding": folded["mean_error"],

@@ -82,6 +82,13 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
+def positions_learnt(log: list[dict[str, Any]], batch_size: int) -> int:
+    """How many positions a run has learnt from by its log, each as often as it came. A log of an older program, which
+    does not tell, has as many as full batches hold."""
+    told = [line["learnt"] for line in log if "learnt" in line]
+    return int(told[-1]) if told else batch_size * max(line["step"] for line in log)
+
+
 class Progress:
     """The progress line: loss, positions a second, time left. Redrawn on a terminal, now and then a line elsewhere."""
 

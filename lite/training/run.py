@@ -109,6 +109,8 @@ class Run:
         self.steps_an_epoch = max(1, self.reader.positions // options.batch_size)
         self.steps = self.steps_an_epoch * options.epochs
         self.step = 0
+        self.learnt = 0
+        """Positions learnt from so far, each as often as it came."""
         self.cp_per_logit = options.cp_per_logit
         """Of the scores; the network's own is in its provenance."""
         self.waited = 0.0
@@ -268,7 +270,7 @@ class Run:
             "random": {"torch": torch.get_rng_state()},
         }
         data = provenance | {"average_count": self.average.count, "reader": self._reader_state}
-        data |= {"best": self.best, "held_out": self.held_out}
+        data |= {"best": self.best, "held_out": self.held_out, "learnt": self.learnt}
         save_state(self.folder.state, parts, json_safe(data))
         made = self._made | {"init_from": self.initial, "network": sha256_of(self.folder.network)}
         write_atomically(self.folder.provenance, json_bytes(made, 1) + b"\n")
@@ -286,6 +288,8 @@ class Run:
             self.reader.load_state_dict(data["reader"])
             self._count_steps(int(data["steps"]), int(data["options"]["epochs"]))
             self.step, self.cp_per_logit = int(data["step"]), float(data["score_cp_per_logit"])
+            most = min(self.options.batch_size, self.reader.positions)  # of a step, for states that do not tell
+            self.learnt = int(data.get("learnt", self.step * most))
             self.initial = data["init_from"] and {name: str(data["init_from"][name]) for name in ("file", "sha256")}
             self._tested, best = dict(data["valid"]), data["best"]
             self.best = best and {
@@ -430,7 +434,8 @@ class Run:
                 except FloatingPointError as error:
                     self._stop_on_nan(batch, str(error))
                 epoch, place = divmod(self.step, self.steps_an_epoch)
-                trained += self.positions_learnt(batch)
+                learnt = self.positions_learnt(batch)
+                trained, self.learnt = trained + learnt, self.learnt + learnt
                 rate = self.optimiser.param_groups[0]["lr"]
                 loss = np.mean([losses["loss"] for losses in recent])
                 in_epoch = place or self.steps_an_epoch
@@ -443,7 +448,8 @@ class Run:
                     means = {name: float(np.mean([losses[name] for losses in recent])) for name in recent[0]}
                     figures = {"rate": rate, "positions_per_s": speed, "waiting": waiting}
                     decoding = self.reader.decoded / max(self.reader.decode_seconds, 1e-9)
-                    log.write("train", self.step, means | figures | {"decoded_positions_per_s": decoding})
+                    figures |= {"decoded_positions_per_s": decoding, "learnt": self.learnt}
+                    log.write("train", self.step, means | figures)
                     recent = []
                 if place == 0 and options.valid:
                     self._test_epoch(epoch, log, progress)

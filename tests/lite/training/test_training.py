@@ -25,7 +25,7 @@ from lite.training import run as running
 from lite.training import train as training
 from lite.training.bench import bench_training, synthetic_batch
 from lite.training.checkpoint import load_model, load_state
-from lite.training.log import Progress, clock, read_log
+from lite.training.log import Progress, clock, positions_learnt, read_log
 from lite.training.optimiser import OptimiserConfig
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun as Run
@@ -160,7 +160,10 @@ def test_the_speed_is_that_of_the_positions_learnt_from(options, records, tmp_pa
     run = options(records, tmp_path / "run", batch_size=4096, epochs=6, quiet=quiet, max_steps=4)
     train_value(run)
     train_value(dataclasses.replace(run, resume=True))
-    speeds = [line["positions_per_s"] for line in read_log(run.output / "log.jsonl") if line["kind"] == "train"]
+    log = read_log(run.output / "log.jsonl")
+    assert [line["learnt"] for line in log if line["kind"] == "train"] == [learnt * steps for steps in range(1, 7)]
+    assert positions_learnt(log, 4096) == learnt * 6
+    speeds = [line["positions_per_s"] for line in log if line["kind"] == "train"]
     assert speeds == [learnt * steps / 2 for steps in (1, 2, 3, 4, 1, 2)]
     said = capfd.readouterr().err
     assert f"network.safetensors: trained, {learnt:,} positions/s" in said
