@@ -18,8 +18,7 @@ def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
     """
     files = record_files(sources)
     for path in files:
-        if record_format(path) != HCPE:
-            raise ValueError(f"{path}: a part of a set is cut of hcpe alone; make one with `liteshogi convert`")
+        _check_format(path)
         if path.stat().st_size < hcpe_dtype.itemsize:
             raise ValueError(f"{path}: holds no position; remove it or write it again")
     parts = [np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize) for path in files]
@@ -31,3 +30,16 @@ def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
     taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]
     write_atomically(output, np.concatenate(taken).tobytes())
     return positions
+
+
+def check_formats(sources: Sequence[Path]) -> None:
+    """Raises OSError, or ValueError for formats that `cut_evenly` does not cut; folders that are not there yet pass."""
+    for source in sources:
+        if source.exists() or source.suffix:
+            for path in record_files([source]) if source.exists() else [source]:
+                _check_format(path)
+
+
+def _check_format(path: Path) -> None:
+    if record_format(path) != HCPE:
+        raise ValueError(f"{path}: a part of a set is cut of hcpe alone; make one with `liteshogi convert`")

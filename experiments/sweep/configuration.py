@@ -12,12 +12,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
+from difflib import get_close_matches
+from functools import cache, cached_property
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
+from experiments.factory.cut import check_formats
 from experiments.toml_file import read_toml, typed
+from lite.networks.build import CONFIGS
+from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
@@ -217,11 +221,40 @@ def _check_options(made: Configuration, points: Sequence[Mapping[str, Any]], pat
             for value in ends:
                 _check_option(name, value, path)
     for options in (*points, *made.spaces):
-        if "positions" in {**made.train, **options} and "data" not in {**made.train, **options}:
+        whole = {**made.train, **options}
+        if "positions" in whole and "data" not in whole:
             raise ValueError(f"{path}: positions: are so many of `data`, which must be given beside them")
+        if any(_alternatives(whole.get("positions", 0))):
+            for data in _alternatives(whole["data"]):
+                _check_cut(data, path)
+
+
+def _alternatives(choices: Any) -> tuple[Any, ...]:
+    """What an option may be, of a range its ends."""
+    if isinstance(choices, Range):
+        return choices.low, choices.high
+    return choices if isinstance(choices, tuple) else (choices,)
+
+
+def _check_cut(data: list[str], path: Path) -> None:
+    try:
+        check_formats([Path(name) for name in data])
+    except ValueError as error:
+        raise ValueError(f"{path}: positions: {error}, or leave `positions` out to learn from all") from None
+
+
+@cache
+def _names() -> frozenset[str]:
+    """Of the options that trainings of some kind take, and of the sweep's own."""
+    kinds = [ValueTraining((), network=network()).configuration() for network in CONFIGS.values()]
+    return frozenset(chain(("positions",), *kinds))
 
 
 def _check_option(name: str, value: Any, path: Path) -> None:
+    if name.replace("_", "-") not in _names():
+        near = get_close_matches(name.replace("_", "-"), _names(), 1)
+        meant = f"; is {near[0]} meant?" if near else ""
+        raise ValueError(f"{path}: {name[:40]}: no `liteshogi train` of a sweep's kinds has such an option{meant}")
     is_whole = type(value) is int
     wanted = {
         "data": (_is_list_of_files(value), "a list of files is needed"),

@@ -45,6 +45,9 @@ def test_equal_points_are_one(tmp_path: Path) -> None:
     assert len(read_configuration(described(tmp_path, TRAIN + MEASURE + twice)).listed) == 1
 
 
+HCPE_ALONE = "sweep.toml: positions: b.hcpe3: a part of a set is cut of hcpe alone; .*, or leave `positions` out"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -78,6 +81,14 @@ def test_equal_points_are_one(tmp_path: Path) -> None:
         (TRAIN + "seed = -1\n" + MEASURE + GRID, "seed '-1': a whole number"),
         (TRAIN + MEASURE + '[[point]]\ndata = "t.hcpe"\n', "data 't.hcpe': a list of files"),
         (TRAIN + MEASURE + '[[space]]\ndata = ["t.hcpe"]\n', "data 't.hcpe': a list of files"),
+        (TRAIN + "wdith = 32\n" + MEASURE + GRID, "sweep.toml: wdith: no `liteshogi train` .*; is width meant?"),
+        (TRAIN + MEASURE + "[[space]]\nlerning-rate = [1, 2]\n", "lerning-rate: no .*; is learning-rate meant?"),
+        (TRAIN + MEASURE + "[[point]]\nqqq = 2\n", "qqq: no `liteshogi train` of a sweep's kinds has such an option$"),
+        (TRAIN + MEASURE + '[[space]]\npositions = [0, 9]\ndata = [["a.hcpe"], ["b.hcpe3"]]\n', HCPE_ALONE),
+        (
+            '[train]\ndata = ["b.psv"]\npositions = 9\n' + MEASURE + '[[point]]\nkind = "lite"\n',
+            "b.psv: a part of a set",
+        ),
         (TRAIN + MEASURE + "[[point]]\ndata = []\n", r"data '\[\]': a list of files"),
     ],
 )
