@@ -323,7 +323,10 @@ def _play(text: str, builder: GameBuilder | None) -> None:
 
 
 def _start(setup: list[str]) -> str:
-    """The SFEN of the position lines."""
+    """The SFEN of the position lines; the side to move alone, as Shogi Wars' and Shogi Quest's games have it through
+    shogi-extend, stands for the start position."""
+    if len(setup) == 1:
+        setup = ["PI", *setup]
     board = np.full(SQUARES, EMPTY, np.uint8)
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     for line in setup:

@@ -9,7 +9,7 @@ import pytest
 
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
-from lite.notation.games import read_games
+from lite.notation.games import read_games, read_starts
 from lite.notation.kif import read_ki2, read_kif
 from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
@@ -57,3 +57,14 @@ def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
 def test_no_move_of_ki2_follows_the_ending() -> None:
     with pytest.raises(GameError, match="a move after the ending"):
         read_ki2("▲７六歩\n投了\n△３四歩\n", "a.ki2")
+
+
+@pytest.mark.parametrize(("turn", "moves"), [("+", "+7776FU,T0\n-3334FU,T2\n"), ("-", "-3334FU\n+7776FU\n")])
+def test_csa_of_shogi_extend_has_no_line_for_the_start_position(turn: str, moves: str, tmp_path: Path) -> None:
+    path = tmp_path / "wars.csa"
+    path.write_text(f"V2.2\nN+a\nN-b\n$EVENT:将棋ウォーズ\n{turn}\n{moves}%TORYO\n", encoding="utf-8")
+    (game,) = read_games(path)
+    assert isinstance(game, Game), game
+    assert game.start_sfen.split()[:2] == [START_SFEN.split()[0], "b" if turn == "+" else "w"]
+    assert (len(game.moves), game.names) == (2, ("a", "b"))
+    assert read_starts(path) == [game.start_sfen]
