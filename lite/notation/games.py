@@ -9,7 +9,8 @@ from pathlib import Path
 from lite.notation.csa import read_csa
 from lite.notation.csa import read_starts as read_csa_starts
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
-from lite.notation.kif import read_ki2, read_kif, read_start
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif, read_start
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
 

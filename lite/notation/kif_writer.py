@@ -12,8 +12,8 @@ import cshogi
 from cshogi import KIF
 
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
-from lite.notation.kif import HANDICAPS
 from lite.notation.kif_endings import ENDINGS
+from lite.notation.kif_lines import HANDICAPS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies

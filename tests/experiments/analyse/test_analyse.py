@@ -32,7 +32,7 @@ from experiments.analyse.figures import figures
 from experiments.pictures import NOTATION, can_be_drawn, draw_analysis, japanese_fonts
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
-from lite.notation.kif import read_ki2
+from lite.notation.ki2 import read_ki2
 from liteshogi.commands.analyse import Command as Analyse
 from liteshogi.commands.analyse import as_text
 from search.rules.sfen import move_to_usi

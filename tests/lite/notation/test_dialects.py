@@ -10,7 +10,8 @@ import pytest
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
 from lite.notation.games import read_games, read_starts
-from lite.notation.kif import read_ki2, read_kif
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif
 from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
 from lite.notation.games import read_games
-from lite.notation.kif import read_ki2, read_kif
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif
 from lite.records.formats import DECLARATION, SENNICHITE
 
 KIF = "手合割：平手\n   1 ７六歩(77)   ( 0:01/00:00:01)\n"

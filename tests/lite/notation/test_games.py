@@ -17,7 +17,8 @@ from lite.datasets.chunks import data_files
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.games import read_games
-from lite.notation.kif import read_ki2, read_kif
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import DECLARATION, MAX_MOVES, MOVE_LIMIT, SENNICHITE
 from search.rules.sfen import move_from_usi, move_to_usi

@@ -28,7 +28,8 @@ from lite.notation.game import (
     GameBuilder,
 )
 from lite.notation.games import read_games
-from lite.notation.kif import HANDICAPS, read_kif
+from lite.notation.kif import read_kif
+from lite.notation.kif_lines import HANDICAPS
 from lite.notation.kif_writer import ANALYSIS, PLAYER, handicap_name, kif_text, score_comment
 from lite.records.formats import WINNER_MASK
 from search.rules.sfen import move_from_usi

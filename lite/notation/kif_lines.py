@@ -1,0 +1,233 @@
+"""The lines that KIF and KI2 share: headers, board diagrams, comments, the verdict, and how pieces and squares are told."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from cshogi import KIF
+
+from lite.amounts import amount
+from lite.notation.game import (
+    BLACK_WON,
+    MOVER_LOSES,
+    UNFINISHED,
+    WHITE_WON,
+    Game,
+    GameBuilder,
+    GameError,
+    read_comment,
+)
+from lite.notation.kif_endings import Verdict, read_remarks, read_verdict
+from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
+from search.rules.position import new_position
+from search.rules.set_up import BOARD_ERRORS, set_board
+from search.rules.sfen import get_sfen
+from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, PIECES_IN_BOX, SQUARES, START_SFEN
+
+HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
+    "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+}
+"""First positions by name: cshogi's, and what Kifu for Windows has beside them."""
+MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
+"""A line of KIF's moves: number and move."""
+PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
+SQUARE = "[１-９1-9][一二三四五六七八九１-９1-9]"
+"""`７六`; Kifu for Windows can be told to write `７６` and `76`."""
+PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
+PIECES |= {"王": PIECES["玉"], "竜": PIECES["龍"]}
+MARK = re.compile("[▲△▼▽☗☖]")
+_NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
+"""How a line begins that KIF knows as something else than a header, which it could not be given back as."""
+_NUMBERS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"十": 10}
+_HELD = re.compile(r"(.)([0-9]{1,3}|[〇一二三四五六七八九十]{0,2})")
+"""A kind in hand and how many: `歩十一`, and rsshogi's writer `歩11`."""
+_ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
+_NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
+_HAND_KEYS = (
+    ("先手の持駒", "先手の持ち駒", "下手の持駒", "下手の持ち駒"),
+    ("後手の持駒", "後手の持ち駒", "上手の持駒", "上手の持ち駒"),
+)
+_POSITION_KEYS = {"手合割", *sum((*_NAME_KEYS, *_HAND_KEYS), ())}
+"""Headers that a `Game` holds as names and first position."""
+_WHO_WON = {DRAW: "draw", BLACK_WINS: "black won", WHITE_WINS: "white won", UNFINISHED: "unfinished"}
+
+
+class Reader:
+    """One game's lines, in their order, as far as KIF and KI2 share them."""
+
+    def __init__(self, place: str, unfinished: bool) -> None:
+        self.place = place
+        self._unfinished = unfinished
+        self.headers: dict[str, list[str]] = {}
+        """All that stands under a key; of names and first position the last is meant."""
+        self.rows: list[str] = []
+        self.white_moves = False
+        self.builder: GameBuilder | None = None
+        self.ending = ""
+        self.outcome: int | None = None
+        self.ending_number: int | None = None
+        self.verdict: Verdict | None = None
+        self._early_comments: list[str] = []
+
+    def start(self) -> GameBuilder:
+        """The builder, set up from what the headers said when the first move comes."""
+        if self.builder is None:
+            self.builder = GameBuilder(self.place, self.start_sfen())
+            for line in self._early_comments:
+                self.builder.comment(line)
+        return self.builder
+
+    def start_sfen(self) -> str:
+        """The first position by what the headers said. Raises GameError."""
+        handicap = self.headers.get("手合割", [""])[-1].strip(" 　")
+        if self.rows:
+            return self._diagram()
+        if handicap in ("", "平手"):
+            return START_SFEN
+        sfen = HANDICAPS.get(handicap)
+        if sfen is None:
+            raise GameError(f"the handicap {handicap[:30]!r} without a board diagram")
+        return str(sfen)
+
+    def _diagram(self) -> str:
+        board, hands = np.full(SQUARES, EMPTY, np.uint8), np.zeros((2, HAND_KINDS), np.uint8)
+        if len(self.rows) != 9:
+            raise GameError(f"a board diagram of {len(self.rows)} ranks")
+        for rank, row in enumerate(self.rows):
+            cells = re.findall(r"([ v^])(.)", row.split("|")[1])
+            if len(cells) != 9:
+                raise GameError(f"a board diagram with {len(cells)} squares on rank {rank + 1}")
+            for column, (colour, sign) in enumerate(cells):
+                if sign == "・":
+                    continue
+                if sign not in PIECES:
+                    raise GameError(f"unknown piece {sign!r} in the board diagram")
+                board[(8 - column) * 9 + rank] = PIECES[sign] + (KINDS if colour == "v" else 0)
+        for colour, keys in enumerate(_HAND_KEYS):
+            for key in keys:
+                self._hand(self.headers.get(key, ["なし"])[-1], hands[colour])
+        pos = new_position()
+        error = set_board(pos, board, hands, np.int64(self.white_moves), np.int64(1))
+        if error:
+            raise GameError(f"its board diagram: {BOARD_ERRORS[error]}")
+        return get_sfen(pos)
+
+    def _hand(self, text: str, hand: np.ndarray) -> None:
+        held = re.sub(r"[\s　]|なし", "", text)  # blanks between the kinds may be missing
+        for item in _HELD.finditer(held):
+            kind, digits = PIECES.get(item[1], HAND_KINDS), item[2]
+            if kind >= HAND_KINDS:
+                raise GameError(f"cannot read the pieces in hand {held[item.start() :][:20]!r}")
+            count = int(digits) if digits.isdecimal() else sum(_NUMBERS[sign] for sign in digits) if digits else 1
+            if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
+                raise GameError(f"no hand holds so many pieces: {text[:40]!r}")
+            hand[kind] += count
+
+    def other_line(self, line: str) -> bool:
+        """Headers, diagrams, comments and the verdict; False if the line is none of these."""
+        if line[0] in "*＊":
+            if self.builder is None:
+                self._early_comments.append("*" + line[1:])
+            else:
+                self.builder.comment("*" + line[1:])
+                read_comment(line[1:], self.builder)
+        elif line.startswith("手数--"):
+            self.start()  # the headers are over: a comment from here on belongs to the first position
+        elif line[0] == "&" and self.builder is not None:
+            self.builder.comment(line)
+        elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
+            pass
+        elif line.strip(" 　") == "盤面回転":
+            pass  # how the board is to be shown, not how it stands
+        elif line[0] == "|":
+            self.rows.append(line)
+        elif line.strip() in ("後手番", "上手番"):
+            self.white_moves = True
+        elif line.strip() in ("先手番", "下手番"):
+            self.white_moves = False
+        elif verdict := read_verdict(line):
+            self.verdict = verdict
+        elif "：" in line or ":" in line.split("(")[0]:
+            key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
+            if not _NO_KEY.match(key):
+                self.headers.setdefault(key, []).append(value)
+        else:
+            return False
+        return True
+
+    def target(self, text: str) -> int:
+        """`７六` or `同` -> square."""
+        moves = self.start().moves
+        if text == "同":
+            if not moves:
+                raise GameError("同 as the first move")
+            return moves[-1] & 127
+        rank = _NUMBERS.get(text[1]) or int(text[1])
+        return (int(text[0]) - 1) * 9 + rank - 1
+
+    def finish(self) -> Game:
+        builder, verdict = self.start(), self.verdict
+        plies = builder.plies_told
+        if self.ending_number not in (None, plies + 1):
+            raise _disagrees(
+                f"its ending is line {self.ending_number} ({self.ending}) and it has {amount(plies, 'move')}"
+            )
+        if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
+            raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
+        for colour, keys in enumerate(_NAME_KEYS):
+            builder.names[colour] = next((self.headers[key][-1] for key in keys if key in self.headers), "")
+        builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
+        outcome, ending = self.outcome, self.ending
+        if not ending and verdict is None:
+            outcome, ending = read_remarks(builder.comments.get(len(builder.moves), []))
+        if verdict is not None and outcome is None:
+            outcome, ending = verdict.outcome, verdict.text
+            if self.ending and outcome == MOVER_LOSES:
+                # 中断 numbers the moves, so none is missing; and who won need not be who made the last one.
+                outcome = BLACK_WON if verdict.winner == BLACK_WINS else WHITE_WON
+        game = builder.finish(ending, outcome, self._unfinished)
+        if verdict is not None and self._contradicts(verdict, builder, game):
+            raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")
+        return game
+
+    def _counted_by_cshogi(self, verdict: Verdict) -> bool:
+        """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
+        return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
+
+    def _contradicts(self, verdict: Verdict, builder: GameBuilder, game: Game) -> bool:
+        found = game.result & WINNER_MASK
+        if verdict.winner is not None:
+            # Where white moves first, 先手 is who moves first to some programs and black to others: the ending decides.
+            sides_are_told = "下手" in verdict.text or "上手" in verdict.text or game.start_sfen.split()[1] == "b"
+            return verdict.winner != found and (sides_are_told or self.outcome is None)
+        if self.outcome is None or not verdict.known:
+            return False
+        told = builder.result(verdict.outcome)
+        return (UNFINISHED if told is None else told & WINNER_MASK) != found
+
+
+def _disagrees(what: str) -> GameError:
+    return GameError(
+        f"{what}: a line is missing or one too many; take the game from its source again, or correct what is wrong",
+        "moves and ending that disagree",
+    )
+
+
+def plain_lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")]
+
+
+def abbreviated(text: str) -> str:
+    """One character a piece."""
+    if "成" not in text and "王" not in text and "竜" not in text:  # which is most moves
+        return text
+    for long, short in _ABBREVIATIONS:
+        text = text.replace(long, short)
+    return text
+
+
+def is_ki2(line: str) -> bool:
+    """Whether it is a line of KI2's moves, not a header such as `▲持駒：`."""
+    return MARK.match(line.lstrip(" 　")) is not None and "：" not in line
