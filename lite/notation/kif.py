@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lite.notation.game import Game, GameBuilder, GameError
-from lite.notation.kif_endings import ENDINGS
+from lite.notation.kif_endings import ENDINGS, unknown_ending
 from lite.notation.kif_lines import (
     MARK,
     MOVE_LINE,
@@ -125,6 +125,9 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
                 if (took := _clock(text)) is not None:
                     builder.time_of_ending(took)
                 return True
+        if word := unknown_ending(text):
+            reader.ending, reader.ending_number = word, number
+            return True
     builder.refuse_more()
     if number != len(builder.moves) + 1:
         raise GameError(f"line {number} stands where move {len(builder.moves) + 1} should")

@@ -34,6 +34,9 @@ ENDINGS = {
     "反則勝ち": ILLEGAL_BEFORE,
     "入玉勝ち": MOVER_DECLARES,
     "入玉宣言": MOVER_DECLARES,
+    "勝ち宣言": MOVER_DECLARES,
+    "トライ": MOVER_LOSES,
+    "王手連続千日手": MOVER_WINS,
     "千日手": REPETITION,
     "持将棋": DRAWN,
     "引き分け": DRAWN,
@@ -42,7 +45,13 @@ ENDINGS = {
     "封じ手": None,
     "不詰": None,
 }
-"""What the words for an ending say. A line that begins with one is one."""
+"""What the words for an ending say. A line that begins with one is one.
+
+ShogiHome writes トライ where the opponent of the one to move has reached the square. MyShogi writes 勝ち宣言 for that,
+too, with a verdict that tells the two apart, and 王手連続千日手 only where the one to move has been checked.
+"""
+_OF_MOVES = re.compile(r"[同打0-9０-９一二三四五六七八九]")
+_ORIGIN = re.compile(r"[(（][0-9０-９]{1,2}[)）]")
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """How 81Dojo ends a game that is not resigned: by a comment below the last move."""
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
@@ -81,6 +90,13 @@ class Verdict:
     def known(self) -> bool:
         """Whether it is one of the words for an ending, not a remark."""
         return any(self.text.startswith(name) for name in ENDINGS)
+
+
+def unknown_ending(text: str) -> str:
+    """The word of a numbered line that is no move and no ending that is known, as ShogiHome writes those of other
+    notations (ERROR, MATTA); empty if it may be a move that was damaged."""
+    word = text.partition("(")[0].strip(" 　")
+    return "" if _OF_MOVES.search(word) or _ORIGIN.search(text) else word
 
 
 def read_verdict(line: str) -> Verdict | None:

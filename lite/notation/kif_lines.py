@@ -1,4 +1,4 @@
-"""The lines that KIF and KI2 share: headers, board diagrams, comments, the verdict, and how pieces and squares are told."""
+"""The lines that KIF and KI2 share: headers, board diagrams, comments, the verdict, and the signs of pieces."""
 
 from __future__ import annotations
 
@@ -45,11 +45,9 @@ _HELD = re.compile(r"(.)([0-9]{1,3}|[〇一二三四五六七八九十]{0,2})")
 """A kind in hand and how many: `歩十一`, and rsshogi's writer `歩11`."""
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
 _NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
-_HAND_KEYS = (
-    ("先手の持駒", "先手の持ち駒", "下手の持駒", "下手の持ち駒"),
-    ("後手の持駒", "後手の持ち駒", "上手の持駒", "上手の持ち駒"),
-)
-_POSITION_KEYS = {"手合割", *sum((*_NAME_KEYS, *_HAND_KEYS), ())}
+_HAND_KEY = re.compile(r"(?:(先手|下手|攻め?方|[▲▼☗]|)|後手|上手|[玉受]方|受け方|[△▽☖])の?持ち?駒")
+"""Black's hand, also where no side is named, or white's."""
+_POSITION_KEYS = {"手合割", *sum(_NAME_KEYS, ())}
 """Headers that a `Game` holds as names and first position."""
 _WHO_WON = {DRAW: "draw", BLACK_WINS: "black won", WHITE_WINS: "white won", UNFINISHED: "unfinished"}
 
@@ -62,6 +60,7 @@ class Reader:
         self._unfinished = unfinished
         self.headers: dict[str, list[str]] = {}
         """All that stands under a key; of names and first position the last is meant."""
+        self.hands = ["", ""]
         self.rows: list[str] = []
         self.white_moves = False
         self.builder: GameBuilder | None = None
@@ -105,9 +104,8 @@ class Reader:
                 if sign not in PIECES:
                     raise GameError(f"unknown piece {sign!r} in the board diagram")
                 board[(8 - column) * 9 + rank] = PIECES[sign] + (KINDS if colour == "v" else 0)
-        for colour, keys in enumerate(_HAND_KEYS):
-            for key in keys:
-                self._hand(self.headers.get(key, ["なし"])[-1], hands[colour])
+        for text, hand in zip(self.hands, hands, strict=True):
+            self._hand(text, hand)
         pos = new_position()
         error = set_board(pos, board, hands, np.int64(self.white_moves), np.int64(1))
         if error:
@@ -150,12 +148,19 @@ class Reader:
         elif verdict := read_verdict(line):
             self.verdict = verdict
         elif "：" in line or ":" in line.split("(")[0]:
-            key, value = (part.strip() for part in re.split("[：:]", line, maxsplit=1))
-            if not _NO_KEY.match(key):
-                self.headers.setdefault(key, []).append(value)
+            self._header(*(part.strip() for part in re.split("[：:]", line, maxsplit=1)))
         else:
             return False
         return True
+
+    def _header(self, key: str, value: str) -> None:
+        """Raises GameError for a hand of which it is not plain whose it is: left out, it would be another position."""
+        if match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
+            self.hands[match[1] is None] = value
+        elif ("持駒" in key or "持ち駒" in key) and self.builder is None:
+            raise GameError(f"cannot tell whose pieces in hand {key[:20]!r} are; call them 先手の持駒 or 後手の持駒")
+        elif not _NO_KEY.match(key):
+            self.headers.setdefault(key, []).append(value)
 
     def target(self, text: str) -> int:
         """`７六` or `同` -> square."""
@@ -182,6 +187,8 @@ class Reader:
         outcome, ending = self.outcome, self.ending
         if not ending and verdict is None:
             outcome, ending = read_remarks(builder.comments.get(len(builder.moves), []))
+        if ending == "勝ち宣言" and verdict is not None and self._loses(builder.turn, verdict):
+            outcome, ending = MOVER_LOSES, "トライ"
         if verdict is not None and outcome is None:
             outcome, ending = verdict.outcome, verdict.text
             if self.ending and outcome == MOVER_LOSES:
@@ -196,12 +203,19 @@ class Reader:
         """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
         return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
 
+    def _loses(self, colour: int, verdict: Verdict) -> bool:
+        """Whether a verdict names the other side as the winner, in words that leave no doubt."""
+        return verdict.winner == (WHITE_WINS, BLACK_WINS)[colour] and self._tells_sides(verdict)
+
+    def _tells_sides(self, verdict: Verdict) -> bool:
+        """Where white moves first, 先手 is who moves first to some programs and black to others."""
+        text = verdict.text
+        return "下手" in text or "上手" in text or self.start().start_sfen.split()[1] == "b"
+
     def _contradicts(self, verdict: Verdict, builder: GameBuilder, game: Game) -> bool:
         found = game.result & WINNER_MASK
         if verdict.winner is not None:
-            # Where white moves first, 先手 is who moves first to some programs and black to others: the ending decides.
-            sides_are_told = "下手" in verdict.text or "上手" in verdict.text or game.start_sfen.split()[1] == "b"
-            return verdict.winner != found and (sides_are_told or self.outcome is None)
+            return verdict.winner != found and (self._tells_sides(verdict) or self.outcome is None)
         if self.outcome is None or not verdict.known:
             return False
         told = builder.result(verdict.outcome)
@@ -230,4 +244,4 @@ def abbreviated(text: str) -> str:
 
 def is_ki2(line: str) -> bool:
     """Whether it is a line of KI2's moves, not a header such as `▲持駒：`."""
-    return MARK.match(line.lstrip(" 　")) is not None and "：" not in line
+    return MARK.match(line.lstrip(" 　")) is not None and re.search("[：:]", line) is None

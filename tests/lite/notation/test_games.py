@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
 from lite.notation.csa import read_csa
-from lite.notation.game import Game, GameBuilder, GameError
+from lite.notation.game import UNFINISHED, Game, GameBuilder, GameError
 from lite.notation.games import read_games
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif
@@ -257,6 +257,12 @@ KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 �
         ("   3 ２六歩(27)\n   4 不戦勝\n", 2),
         ("   3 入玉勝ち\n", 1 | DECLARATION),
         ("   3 入玉宣言\n", 1 | DECLARATION),
+        ("   3 勝ち宣言      ( 0:01/00:00:02)\nまで2手で先手の勝ち\n", 1 | DECLARATION),
+        ("   3 勝ち宣言      ( 0:01/00:00:02)\nまで2手で後手の勝ち\n", 2),  # MyShogi's word for a try, too
+        ("   3 トライ         ( 0:00/00:00:00)\n", 2),
+        ("まで2手でトライ\n", 2),
+        ("   3 王手連続千日手\n", 1),
+        ("   3 ERROR\nまで2手で後手の勝ち\n", 2),
         ("   3 最大手数\n", MOVE_LIMIT),
         ("   3 時間切れ\n", 2),
         ("   3  Time-up   ( 0:0/)\n", 2),
@@ -290,11 +296,21 @@ def test_endings_of_kif(end: str, result: int) -> None:
         ("まで12手で先手の勝ち\n", "says 12 moves and has 2"),
         ("*時間切れにて終局\n   3 ２六歩(27)\n", "no result"),
         ("", "no result"),
+        ("   3 ERROR        ( 0:00/00:00:00)\n", "no result .ERROR."),
+        ("   3 ERROR\n   4 投了\n", "a move after the ending"),
+        ("   3 歩(27)\n", "cannot read move 3"),
+        ("   3 二六\n", "cannot read move 3"),
     ],
 )
 def test_kif_games_that_cannot_be_used(end: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         read_kif(KIF_HEAD + end, "a.kif")
+
+
+def test_a_word_that_nobody_knows_ends_a_game_unfinished() -> None:
+    game = read_kif(KIF_HEAD + "   3 MATTA        ( 0:07/00:00:08)\n", "a.kif", unfinished=True)
+    assert (len(game.moves), game.result, game.ending) == (2, UNFINISHED, "MATTA")
+    assert read_ki2("▲７六歩 △３四歩\nまで2手でトライ\n", "a.ki2").result == 2
 
 
 @pytest.mark.parametrize("reader", [read_kif, read_ki2])

@@ -52,6 +52,27 @@ def test_first_positions_are_read(tmp_path: Path, name: str, text: str, starts: 
 
 
 @pytest.mark.parametrize(
+    "key", ["持駒", "▲持駒", "☗持駒", "先手持駒", "攻方の持駒", "攻め方 持駒", "下手の持ち駒", "先手 の 持駒"]
+)
+@pytest.mark.parametrize("other", ["△持駒", "▽持駒", "☖持ち駒", "後手持駒", "玉方の持駒", "受方持駒", "上手の持駒"])
+@pytest.mark.parametrize("colon", ["：", ":"])
+def test_hands_under_every_key(tmp_path: Path, key: str, other: str, colon: str) -> None:
+    text = TSUME.replace("先手の持駒：", f"{key}{colon}").replace("後手の持駒：", f"{other}{colon}")
+    for name in ("tsume.kif", "tsume.ki2"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        assert read_starts(tmp_path / name) == [SFEN]
+
+
+@pytest.mark.parametrize("key", ["甲の持駒", "持駒（先手）", "残りの持ち駒"])
+def test_a_hand_of_nobody_is_refused(tmp_path: Path, key: str) -> None:
+    """Left out, it would be another position."""
+    path = tmp_path / "tsume.kif"
+    path.write_text(TSUME.replace("先手の持駒", key), encoding="utf-8")
+    with pytest.raises(GameError, match=f"cannot tell whose pieces in hand '{key}' are"):
+        read_starts(path)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
         ("a.kif", TSUME.replace("v玉", "v王v王"), "a board diagram with 10 squares on rank 1"),
