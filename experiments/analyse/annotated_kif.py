@@ -73,7 +73,7 @@ def mark_of(loss: float) -> str:
 def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequence[float | None]) -> str:
     """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
     None where nothing was searched."""
-    board, sides = cshogi.Board(game.start_sfen), sides_of(game.start_sfen)
+    board, sides = cshogi.Board(game.start_sfen), sides_of(game)
     comments: dict[int, list[str]] = {}
     for number in range(len(game.moves) + 1):
         note = ""

@@ -54,7 +54,7 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
         steps.append(step)
         if ply < len(game.moves):
             board.push(board.move_from_move16(int(game.moves[ply])))
-    sides = sides_of(game.start_sfen)
+    sides = sides_of(game)
     names = [f"{mark}{name or side}" for mark, name, side in zip("▲△", game.names, sides, strict=True)]
     title = " ".join(names)
     handicap = [report["handicap"]] if report["handicap"] not in (None, "平手") else []

@@ -74,6 +74,8 @@ class Game:
     """By the number of moves played before them, lines as KIF has them: `*` and a comment, `&` and a bookmark."""
     variations: str = ""
     """KIF's lines of the variations as they were read, from the first `変化：` on."""
+    handicap_words: bool = False
+    """Whether the players are called 下手 and 上手 there, as in handicap games, and not 先手 and 後手."""
 
     def hcpe3(self) -> bytes:
         """The game as hcpe3, all its positions to be learnt from."""
@@ -106,6 +108,7 @@ class GameBuilder:
         self.headers: dict[str, str] = {}
         self.comments: dict[int, list[str]] = {}
         self.variations = ""
+        self.handicap_words = False
 
     @property
     def turn(self) -> int:
@@ -193,6 +196,7 @@ class GameBuilder:
             times,
             self.comments,
             self.variations,
+            self.handicap_words,
         )
 
     def _ends_illegally(self, ending: str, outcome: int | None) -> bool:

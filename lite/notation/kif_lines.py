@@ -61,6 +61,7 @@ class Reader:
         self.headers: dict[str, list[str]] = {}
         """All that stands under a key; of names and first position the last is meant."""
         self.hands = ["", ""]
+        self.handicap_words = False
         self.rows: list[str] = []
         self.white_moves = False
         self.builder: GameBuilder | None = None
@@ -141,10 +142,9 @@ class Reader:
             pass  # how the board is to be shown, not how it stands
         elif line[0] == "|":
             self.rows.append(line)
-        elif line.strip() in ("後手番", "上手番"):
-            self.white_moves = True
-        elif line.strip() in ("先手番", "下手番"):
-            self.white_moves = False
+        elif line.strip() in ("後手番", "上手番", "先手番", "下手番"):
+            self.white_moves = line.strip()[0] in "後上"
+            self.handicap_words |= line.strip()[0] in "下上"
         elif verdict := read_verdict(line):
             self.verdict = verdict
         elif "：" in line or ":" in line.split("(")[0]:
@@ -157,6 +157,7 @@ class Reader:
         """Raises GameError for a hand of which it is not plain whose it is: left out, it would be another position."""
         if match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
             self.hands[match[1] is None] = value
+            self.handicap_words |= key[:2] in ("下手", "上手")
         elif ("持駒" in key or "持ち駒" in key) and self.builder is None:
             raise GameError(f"cannot tell whose pieces in hand {key[:20]!r} are; call them 先手の持駒 or 後手の持駒")
         elif not _NO_KEY.match(key):
@@ -182,7 +183,10 @@ class Reader:
         if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
             raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
         for colour, keys in enumerate(_NAME_KEYS):
-            builder.names[colour] = next((self.headers[key][-1] for key in keys if key in self.headers), "")
+            told = {key: self.headers[key][-1] for key in keys if key in self.headers}
+            builder.names[colour] = next(filter(None, told.values()), "")  # 先手 may stand empty above a filled 下手
+            self.handicap_words |= next((key for key in told if told[key]), "") == keys[1]
+        builder.handicap_words = self.handicap_words
         builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
         outcome, ending = self.outcome, self.ending
         if not ending and verdict is None:

@@ -15,6 +15,8 @@ from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import HANDICAPS
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
+from search.rules.movegen import list_moves
+from search.rules.position import in_check
 from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
 
@@ -23,6 +25,9 @@ PLAYER, ANALYSIS = "*", "#"
 _PIECES = ("歩", "香", "桂", "銀", "角", "飛", "金", "玉", "と", "成香", "成桂", "成銀", "馬", "龍")
 _FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
 _MOVE_COLUMNS = 13
+_KNOWN_TO_ALL = {"平手", "香落ち", "右香落ち", "角落ち", "飛車落ち", "飛香落ち"}
+_KNOWN_TO_ALL |= {"二枚落ち", "四枚落ち", "六枚落ち", "八枚落ち", "十枚落ち"}
+"""Handicaps of tsshogi (ShogiHome), which takes any other name for the even position, without a word."""
 _ENDINGS = {
     "resign": "投了",
     "TORYO": "投了",
@@ -53,10 +58,10 @@ _ENDINGS = {
 def kif_text(game: Game) -> str:
     """The game with everything that it holds."""
     replay = GameBuilder(game.place, game.start_sfen)
-    sides = sides_of(game.start_sfen)
+    sides = sides_of(game)
     lines = ["#KIF version=2.0 encoding=UTF-8"]
     lines += [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
-    lines += _position(game.start_sfen)
+    lines += _position(game.start_sfen, sides)
     lines += [f"{side}：{_one_line(name)}" for side, name in zip(sides, game.names, strict=True)]
     lines += ["手数----指手---------消費時間--", *game.comments.get(0, [])]
     clocks = _clocks(game)
@@ -96,20 +101,25 @@ def handicap_name(sfen: str) -> str | None:
     return None
 
 
-def sides_of(sfen: str) -> tuple[str, str]:
-    """What black and white are called in a game with that first position."""
-    return ("先手", "後手") if handicap_name(sfen) in (None, "平手") else ("下手", "上手")
+def sides_of(game: Game) -> tuple[str, str]:
+    """What black and white are called: as in handicap games where the first position is one's, or the game's own file
+    called them so."""
+    handicap = game.handicap_words or handicap_name(game.start_sfen) not in (None, "平手")
+    return ("下手", "上手") if handicap else ("先手", "後手")
 
 
-def _position(sfen: str) -> list[str]:
-    """The lines for the first position: a handicap's name that every program knows, or a diagram."""
+def _position(sfen: str, sides: tuple[str, str]) -> list[str]:
+    """The lines for the first position: a handicap's name that every program knows, or a diagram.
+
+    Above it stands the name that cshogi, which knows no diagrams, can go by, or else what makes it refuse the game:
+    without it, it would play on from the even position."""
     name = handicap_name(sfen)
-    if name in KIF.Parser.HANDYCAP_SFENS:
+    if name in _KNOWN_TO_ALL:
         return [f"手合割：{name}"]
     diagram = KIF.board_to_bod(cshogi.Board(sfen))
-    for word, side in zip(("先手", "後手"), sides_of(sfen), strict=True):
-        diagram = diagram.replace(word, side)
-    return diagram.split("\n")
+    for word, side in zip(("先手", "後手"), sides, strict=True):
+        diagram = diagram.replace(f"{word}の持駒", f"{side}の持駒")  # but 後手番: rsshogi knows no 上手番
+    return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n")]
 
 
 def _move_text(replay: GameBuilder, move: int, before: int | None) -> str:
@@ -169,6 +179,8 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     Whose turn it is tells the winner of every word, and of a win by other means than those (by points, say) no word
     does: then 中断, and the verdict below it names who won."""
     own = _ENDINGS.get(game.ending, game.ending)
+    if not own and in_check(replay.pos) and not list_moves(replay.pos):
+        own = "詰み"  # which nobody has to say
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
     words = [] if decided and own == "千日手" else [own]  # perpetual check: other programs read it as a draw
     words += ["反則負け", "反則勝ち"] if own.startswith(("反則", "千日手")) else []

@@ -11,6 +11,7 @@ import pytest
 from cshogi import KIF
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rsshogi.record import Record
 
 from lite.notation.game import (
     BLACK_WON,
@@ -174,10 +175,70 @@ def test_no_handicap_game_has_a_player_who_is_first_by_name(name: str) -> None:
     """Also where the first position is drawn, as other programs do not know its name."""
     builder = GameBuilder("made", NAMED[name])
     builder.play(cshogi.move16(cshogi.Board(NAMED[name]).move_from_usi("5a4b")))
-    text = kif_text(builder.finish("", MOVER_LOSES))
+    text = kif_text(builder.finish("", MOVER_LOSES)).replace("\n後手番\n", "\n")  # which rsshogi knows alone
     assert "先手" not in text
     assert "後手" not in text
+    text = kif_text(builder.finish("", MOVER_LOSES))
     assert (handicap_name(NAMED[name]), read_kif(text, "a").start_sfen.split()[:3]) == (name, NAMED[name].split()[:3])
+
+
+TO_ALL = (
+    "平手",
+    "香落ち",
+    "右香落ち",
+    "角落ち",
+    "飛車落ち",
+    "飛香落ち",
+    "二枚落ち",
+    "四枚落ち",
+    "六枚落ち",
+    "八枚落ち",
+    "十枚落ち",
+)
+
+
+@pytest.mark.parametrize("name", [*NAMED, "other"])
+def test_other_programs_read_the_first_position_or_refuse_it(name: str) -> None:
+    """tsshogi, ShogiHome's, takes a name that it does not know for the even position, and cshogi knows no diagrams."""
+    start = NAMED.get(name, DIAGRAM)
+    builder, board = GameBuilder("made", start), cshogi.Board(start)
+    move = next(iter(board.legal_moves))
+    builder.play(cshogi.move16(move))
+    text = kif_text(builder.finish("", MOVER_LOSES))
+    assert ("|九" in text) == (name not in TO_ALL)
+    found = cshogi.Board(Record.from_kif_str(text).init_position_sfen)  # rsshogi orders hands in its own way
+    assert found.sfen().split()[:3] == board.sfen().split()[:3]
+    if name in KIF.Parser.HANDYCAP_SFENS:
+        assert KIF.Parser.parse_str(text).sfen == start
+    else:
+        with pytest.raises(KIF.ParserException, match="other"):
+            KIF.Parser.parse_str(text)
+
+
+def test_upper_and_lower_hand_stay_upper_and_lower_hand_in_a_diagram() -> None:
+    head = "\n".join(KIF.board_to_bod(cshogi.Board(DIAGRAM)).split("\n"))
+    head = f"手合割：その他\n{head}\n".replace("後手", "上手").replace("先手", "下手")
+    text = kif_text(read_kif(f"{head}下手：甲\n上手：乙\n   1 ２八銀打\n   2 投了\nまで1手で上手の勝ち\n", "a"))
+    assert "先手" not in text
+    assert "上手の持駒：" in text
+    assert "下手の持駒：" in text
+    assert "下手：甲\n上手：乙\n" in text
+    assert text.endswith("まで1手で上手の勝ち\n")
+    assert kif_text(read_kif(text, "a")) == text
+    text = kif_text(read_kif(text.replace("上手", "後手").replace("下手", "先手"), "a"))
+    assert "下手" not in text
+
+
+def test_names_stand_where_they_are_filled() -> None:
+    game = read_kif("手合割：角落ち\n先手：\n後手：\n下手：甲\n上手：乙\n   1 ３四歩(33)\n   2 投了\n", "a")
+    assert game.names == ("甲", "乙")
+
+
+def test_a_game_that_just_stops_at_mate_is_not_resigned() -> None:
+    builder = GameBuilder("made", "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
+    builder.play(move_from_usi("G*5b"))
+    assert kif_text(builder.finish("", None)).endswith("   2 詰み\nまで1手で先手の勝ち\n")
+    assert kif_text(builder.finish("resign", MOVER_LOSES)).endswith("   2 投了\nまで1手で先手の勝ち\n")
 
 
 def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
