@@ -74,7 +74,7 @@ def write_kif(game: Game, judgements: Sequence[Judgement | None], losses: Sequen
     """The text. judgements: of the first position and after each move; losses: each move's, of its side's win rate.
     None where nothing was searched."""
     board, sides = cshogi.Board(game.start_sfen), sides_of(game)
-    comments: dict[int, list[str]] = {}
+    comments = {len(game.moves) + 1: list(game.comments.get(len(game.moves) + 1, []))}
     for number in range(len(game.moves) + 1):
         note = ""
         if number:

@@ -19,7 +19,7 @@ from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese,
 from experiments.analyse.figures import line_figures
 from experiments.html_page import html_page, json_script
 from experiments.pictures import NOTATION_FONT
-from lite.notation.game import Game, GameError
+from lite.notation.game import Game
 from lite.notation.kif import Variation, read_variations
 from lite.notation.kif_writer import sides_of
 from search.rules.sfen import move_to_usi
@@ -48,6 +48,7 @@ def as_page(game: Game, report: dict[str, Any], judgements: Sequence[Judgement |
                 minutes, seconds = divmod(int(game.times[ply - 1]) // 1000, 60)
                 step["time"] = f"{minutes}:{seconds:02d}"
         comments = without_analysis(game.comments.get(ply, []))
+        comments += game.comments.get(ply + 1, []) if ply == len(game.moves) else []  # below the ending
         step["comments"] = _words(comments)
         step["variations"] = [_variation(one, ply, board) for one in branches.get(ply, [])]
         step["lines"] = _lines(judgements[ply], board)
@@ -94,11 +95,9 @@ def _branches(game: Game) -> dict[int, list[Variation]]:
     """The game's variations by the number of moves played before them. One that leaves another variation stands where
     the main line was left, with all its moves. What cannot be read is said, and left out."""
     found: dict[int, list[Variation]] = {}
-    try:
-        variations = read_variations(game)
-    except GameError as error:
-        print(f"{error} (the page has no variations)", file=sys.stderr)
-        return found
+    variations, error = read_variations(game)
+    if error is not None:
+        print(f"{error} (the page has the variations before it)", file=sys.stderr)
     main = game.moves.tolist()
     for one in variations:
         ply = next(

@@ -213,7 +213,7 @@ class _Reader:
         elif mark == "%":
             if self.builder is None:
                 raise GameError("an ending before the first position")
-            self.ending = line[1:].strip()
+            self.ending, self.builder.ended = line[1:].strip(), True
             self.outcome = _ENDINGS.get(self.ending)
         else:
             raise GameError(f"cannot read the line {line[:30]!r}")
@@ -308,7 +308,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
     move = _square(target)
     if origin == "00":
         # A kind that is in no hand must not become another number's square.
-        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0)
+        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0, text.rstrip())
         return
     if "0" in origin:
         raise GameError(f"cannot read the move {text[:20]!r}")
@@ -319,7 +319,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
         if standing % KINDS + PRO_PAWN != kind:
             raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}): another piece stands there")
         move |= PROMOTE
-    builder.play(move)
+    builder.play(move, text.rstrip())
 
 
 def _start(setup: list[str]) -> str:

@@ -71,7 +71,8 @@ class Game:
     times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
     """i4 (plies + 1,): milliseconds that each move took, and after them the ending; -1 where it is not told."""
     comments: Mapping[int, list[str]] = field(default_factory=dict)
-    """By the number of moves played before them, lines as KIF has them: `*` and a comment, `&` and a bookmark."""
+    """By the number of moves played before them, lines as KIF has them: `*` and a comment, `&` and a bookmark. Those
+    below the ending stand under one number more than there are moves."""
     variations: str = ""
     """KIF's lines of the variations as they were read, from the first `変化：` on."""
     handicap_words: bool = False
@@ -109,6 +110,8 @@ class GameBuilder:
         self.comments: dict[int, list[str]] = {}
         self.variations = ""
         self.handicap_words = False
+        self.ended = False
+        """Whether what is told is behind the ending."""
 
     @property
     def turn(self) -> int:
@@ -124,14 +127,16 @@ class GameBuilder:
         if self._illegal is not None:
             raise GameError(self._illegal, "an illegal move")
 
-    def play(self, move: int) -> None:
-        """Play a 16-bit move."""
+    def play(self, move: int, text: str = "") -> None:
+        """Play a 16-bit move; text: as it is written, which a comment tells if it is one against the rules."""
         self.refuse_more()
         if len(self.moves) >= MAX_MOVES:
             raise GameError(f"more than {MAX_MOVES} moves")
         if not is_legal(self.pos, move):
             # A game may end by an illegal move and record it: `finish` decides.
             self._illegal = f"move {len(self.moves) + 1} ({move_to_usi(move) if move else 'none'}) is illegal"
+            if text:
+                self.comment(f"*反則手：{text}")
             return
         do_move(self.pos, move)
         self.moves.append(move)
@@ -146,7 +151,7 @@ class GameBuilder:
 
     def comment(self, line: str) -> None:
         """A line on the position as it stands, with KIF's mark before it: `*` a comment, `&` a bookmark."""
-        self.comments.setdefault(len(self.moves), []).append(line)
+        self.comments.setdefault(len(self.moves) + self.ended, []).append(line)
 
     def score_of_last(self, black_score: int) -> None:
         """The score, in black's view, of the search that chose the last move."""

@@ -45,6 +45,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
 
 def _ki2_ending(reader: Reader, word: str) -> None:
     reader.ending, reader.outcome = word, ENDINGS[word]
+    reader.start().ended = True
 
 
 def _ki2_move(reader: Reader, black: bool, text: str) -> None:

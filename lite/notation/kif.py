@@ -48,7 +48,7 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
         if match := MOVE_LINE.fullmatch(line):
             if ended:
                 raise GameError(f"a move after the ending: {line[:30]!r}")
-            ended = _kif_line(reader, int(match.group(1)), match.group(2))
+            ended = reader.start().ended = _kif_line(reader, int(match.group(1)), match.group(2))
         elif not reader.other_line(line) and not ended:  # below the ending stand remarks, as 後手時間切れ
             raise GameError(f"cannot read the line {line[:30]!r}")
     return reader.finish()
@@ -78,9 +78,10 @@ class Variation:
     """As a game's."""
 
 
-def read_variations(game: Game) -> list[Variation]:
+def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
     """A game's variations, in their order. Each leaves what stands before it, the main line or another variation, as
-    Kifu for Windows writes them. Raises GameError for one that cannot be read."""
+    Kifu for Windows writes them. So they end before the first that cannot be read, and what is wrong with it is told
+    beside them."""
     found: list[Variation] = []
     before = tuple(game.moves.tolist())
     for block in re.split(r"^変化[：:]\s*", game.variations, flags=re.MULTILINE)[1:]:
@@ -89,14 +90,15 @@ def read_variations(game: Game) -> list[Variation]:
         number = re.match(r"([0-9]{1,6})手", head)
         first = int(number[1]) if number else 0
         if not 1 <= first <= len(before) + 1:
-            raise GameError(f"{place}: cannot read 変化：{head[:20]!r}; correct the line, or take it out")
+            error = GameError(f"{place}: cannot read 変化：{head[:20]!r}; correct the line, or take it out")
+            return found, error
         try:
             builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
         except GameError as error:
-            raise GameError(f"{place}: {error}", error.reason) from None
+            return found, GameError(f"{place}: {error}", error.reason)
         before = tuple(builder.moves)
         found.append(Variation(first, before, builder.comments))
-    return found
+    return found, None
 
 
 def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines: list[str]) -> GameBuilder:
@@ -134,15 +136,15 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
     if match is None:
         raise GameError(f"cannot read move {number} {text[:20]!r}")
     where, sign, promotion, file, rank, rest = match.groups()
-    kind, move = PIECES[sign], reader.target(where)
+    kind, move, written = PIECES[sign], reader.target(where), match.string[: match.start(6)].rstrip(" 　")
     if file is None:
         # A kind that is in no hand is no move at all.
-        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE)
+        builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE, written)
     else:
         origin = (int(file) - 1) * 9 + int(rank) - 1
         if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
-            raise GameError(f"move {number} ({text.split()[0][:12]}): no such piece stands there")
-        builder.play(move | origin << 7 | (PROMOTE if promotion else 0))
+            raise GameError(f"move {number} ({written}): no such piece stands there")
+        builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written)
     if (took := _clock(rest)) is not None:
         builder.time_of_last(took)
     return False

@@ -147,6 +147,8 @@ class Reader:
             self.handicap_words |= line.strip()[0] in "下上"
         elif verdict := read_verdict(line):
             self.verdict = verdict
+            if self.builder is not None and verdict.plies == self.builder.plies_told:
+                self.builder.ended = True
         elif "：" in line or ":" in line.split("(")[0]:
             self._header(*(part.strip() for part in re.split("[：:]", line, maxsplit=1)))
         else:

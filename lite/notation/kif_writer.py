@@ -74,7 +74,7 @@ def kif_text(game: Game) -> str:
         replay.play(move)
         lines += game.comments.get(number, [])
     ending = _ending(replay, game)
-    lines.append(_numbered(len(moves) + 1, ending, clocks[-1]))
+    lines += [_numbered(len(moves) + 1, ending, clocks[-1]), *game.comments.get(len(moves) + 1, [])]
     lines.append(f"まで{len(moves)}手で{_verdict(game.result, ending, sides)}")
     if game.variations:
         lines += ["", game.variations]

@@ -41,9 +41,9 @@ def read_games(path: Path) -> object:
         again = read_kif(kif_text(game), "written", unfinished=True)
         if again.moves.tolist() != game.moves.tolist() or again.result != game.result:
             raise Finding(f"as KIF it is another game: {kif_text(game)!r}")
-        try:
-            outcome.append(len(read_variations(game)))
-        except GameError as error:
+        variations, error = read_variations(game)
+        outcome.append(len(variations))
+        if error is not None:
             check_complaint(error, path.parent)
     return outcome
 

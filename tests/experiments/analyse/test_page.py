@@ -6,13 +6,14 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cshogi
 import pytest
 
-from experiments.analyse.annotated_kif import Judgement
+from experiments.analyse.annotated_kif import Judgement, write_kif
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
 from lite.notation.game import Game
@@ -50,6 +51,7 @@ KIF = """棋戦：</script><b>杯
 &栞
 """
 LINE = ("7g7f", "4c4d", "2g2f")
+ONE = [Judgement(0, 0.5, 6, 1000, ())]
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +121,23 @@ def test_comments_of_variations_stand_with_their_moves(page: str) -> None:
     (line,), (other,) = steps[1]["variations"], steps[3]["variations"]
     assert [one["comments"] for one in line] == [[], ["角道を止める"]]
     assert [one["comments"] for one in other] == [["飛車で取ると", "飛車が残る"]]
+
+
+def test_variations_before_one_that_cannot_be_read_are_shown(game: Game, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = replace(game, variations=game.variations.replace("   2 ２六歩(27)", "   2 ２五歩(27)x"))
+    every = [None] * (len(game.moves) + 1)
+    steps = steps_of(as_page(damaged, figures(damaged, ONE), every, "by nobody"))
+    assert [len(step["variations"]) for step in steps] == [0, 0, 0, 1, 0, 0]
+    said = capsys.readouterr().err
+    assert said.startswith(f"{game.place}, variation 2: ")
+    assert said.endswith("(the page has the variations before it)\n")
+
+
+def test_comments_below_the_ending_are_shown_with_the_last_move(game: Game) -> None:
+    told = replace(game, comments={**game.comments, len(game.moves) + 1: ["*終局"]})
+    every = [None] * (len(game.moves) + 1)
+    assert steps_of(as_page(told, figures(told, ONE), every, "by nobody"))[-1]["comments"] == ["終局"]
+    assert re.search(r"\n   6 [^\n]+\n\*終局\nまで5手で", write_kif(told, every, [None] * len(game.moves)))
 
 
 CLICKS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +97,7 @@ def games(draw: st.DrawFn) -> Game:
         st.fixed_dictionaries({}, optional={"棋戦": HEADER, "備考": st.lists(HEADER, min_size=2).map("\n".join)})
     )
     for line in draw(st.lists(LINES, max_size=3)):
-        builder.comments.setdefault(draw(st.integers(0, len(builder.moves))), []).append("*" + line)
+        builder.comments.setdefault(draw(st.integers(0, len(builder.moves) + 1)), []).append("*" + line)
     builder.comments.setdefault(len(builder.moves), []).append("&しおり")
     builder.variations = draw(st.sampled_from(["", VARIATION]))
     return builder.finish(draw(st.sampled_from(WORDS)), draw(st.sampled_from(OUTCOMES)), unfinished=True)
@@ -246,8 +247,49 @@ def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
     game = read_kif("手合割：平手\n   1 ７六歩(77)\n   2 ５五歩打\n*駒がない\n   3 反則勝ち\n", "a")
     assert game.result == 1
     text = kif_text(game)
-    assert text.endswith("*駒がない\n   2 反則負け\nまで1手で後手の反則負け\n")
-    assert read_kif(text, "a").result == 1
+    assert text.endswith("\n*反則手：５五歩打\n*駒がない\n   2 反則負け\nまで1手で後手の反則負け\n")
+    again = read_kif(text, "a")
+    assert (again.result, again.comments) == (1, game.comments)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        (
+            "a.kif",
+            "   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ５五角成(88) ( 0:01/00:00:02)\n   4 反則勝ち\n",
+            "５五角成(88)",
+        ),
+        ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+8855UM\nT1\n%ILLEGAL_MOVE\n", "+8855UM"),
+        ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+0055FU,T1\n%-ILLEGAL_ACTION\n%+ILLEGAL_ACTION\n", "+0055FU"),
+    ],
+)
+def test_a_foul_last_move_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (game,) = read_games(tmp_path / name)
+    assert isinstance(game, Game), game
+    assert (len(game.moves), game.result, game.comments) == (2, 2, {2: [f"*反則手：{told}"]})
+    assert f"*反則手：{told}\n   3 反則負け" in kif_text(game)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.kif", "   1 ７六歩(77)\n*上\n   2 投了   ( 0:01/00:00:01)\n*下\nまで1手で先手の勝ち\n"),
+        ("a.kif", "   1 ７六歩(77)\n*上\n   2 投了\nまで1手で先手の勝ち\n*下\n"),
+        ("a.kif", "   1 ７六歩(77)\n*上\nまで1手で先手の勝ち\n*下\n"),
+        ("a.ki2", "▲７六歩\n*上\nまで1手で先手の勝ち\n*下\n"),
+        ("a.ki2", "▲７六歩\n*上\n投了\n*下\n"),
+        ("a.csa", "PI\n+\n+7776FU\n'*上\n%TORYO,T1\n'*下\n"),
+    ],
+)
+def test_a_comment_below_the_ending_stays_there(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (game,) = read_games(tmp_path / name)
+    assert isinstance(game, Game), game
+    assert game.comments == {1: ["*上"], 2: ["*下"]}
+    assert re.search(r"\n\*上\n   2 投了.*\n\*下\nまで1手で先手の勝ち\n$", kif_text(game))
+    assert read_kif(kif_text(game), "a").comments == game.comments
 
 
 PERPETUAL = "4k4/9/9/9/9/9/9/5R3/8K b - 1"
