@@ -6,6 +6,7 @@ Read here, with cshogi as the oracle of the tests: its parser takes a drop for �
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 from cshogi import Board, move_from, move_is_drop, move_to
@@ -13,6 +14,7 @@ from cshogi import Board, move_from, move_is_drop, move_to
 from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import MARK, PIECE_SIGNS, PIECES, SQUARE, Reader, abbreviated, is_ki2, plain_lines
+from lite.notation.kif_writer import move_text, numbered
 from search.rules.movegen import list_moves
 from search.rules.sfen import get_sfen
 from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
@@ -27,20 +29,72 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
         if not line:
             continue
         if line.startswith("変化") and reader.builder is not None:
-            # Nothing but KI2 has such moves in its variations: as comments they can be read on.
-            for variation in filter(None, lines[index:]):
-                reader.builder.comment(f"*{variation}")
+            _variations(reader.builder, lines[index:])
             break
-        if is_ki2(line):
-            marks = list(MARK.finditer(line))
-            ends = [mark.start() for mark in marks[1:]] + [len(line)]
-            for mark, end in zip(marks, ends, strict=True):
-                _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
-        elif line.strip(" 　") in ENDINGS:
-            _ki2_ending(reader, line.strip(" 　"))
-        elif not reader.other_line(line):
-            raise GameError(f"cannot read the line {line[:30]!r}")
+        _ki2_line(reader, line)
     return reader.finish()
+
+
+def _ki2_line(reader: Reader, line: str) -> None:
+    if is_ki2(line):
+        marks = list(MARK.finditer(line))
+        ends = [mark.start() for mark in marks[1:]] + [len(line)]
+        for mark, end in zip(marks, ends, strict=True):
+            _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
+    elif line.strip(" 　") in ENDINGS:
+        _ki2_ending(reader, line.strip(" 　"))
+    elif not reader.other_line(line):
+        raise GameError(f"cannot read the line {line[:30]!r}")
+
+
+def _variations(main: GameBuilder, lines: list[str]) -> None:
+    """Enter a game's variations into it, as KIF has them. From the first on that cannot be read, their lines become
+    comments: what follows may leave it, and nothing but KI2 has such moves."""
+    starts = [index for index, line in enumerate(lines) if line.startswith("変化")]
+    before, texts = tuple(main.moves), list[str]()
+    for start, end in pairwise([*starts, len(lines)]):
+        try:
+            before, text = _variation(main.start_sfen, before, lines[start:end])
+        except GameError:
+            for line in filter(None, lines[start:]):
+                main.comment(f"*{line}")
+            break
+        texts.append(text)
+    main.variations = "\n\n".join(texts)
+
+
+def _variation(start_sfen: str, before: tuple[int, ...], lines: list[str]) -> tuple[tuple[int, ...], str]:
+    """All moves of a variation, from the first position on, and its lines as KIF has them. It leaves the moves before
+    it as a KIF one does. Raises GameError."""
+    head = re.match(r"変化[：:]\s*([0-9]{1,6})", lines[0])
+    first = int(head[1]) if head else 0
+    if not 1 <= first <= len(before) + 1:
+        raise GameError("a variation of a move that there is not")
+    reader = Reader("", unfinished=True)
+    reader.builder = GameBuilder("", start_sfen)
+    for move in before[: first - 1]:
+        reader.builder.play(move)
+    for line in filter(None, lines[1:]):
+        _ki2_line(reader, line)
+    if len(reader.builder.moves) < first or reader.headers or reader.rows:
+        raise GameError("a variation without moves, or with lines that are none of its")
+    return tuple(reader.builder.moves), "\n".join(_kif_lines(reader, reader.builder, first))
+
+
+def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
+    """A variation that was read, from the move on with which it begins."""
+    replay, moves = GameBuilder("", played.start_sfen), played.moves
+    lines = [f"変化：{first}手"]
+    for number, move in enumerate(moves, 1):
+        if number >= first:
+            lines += played.comments.get(first - 1, []) if number == first else []
+            lines.append(numbered(number, move_text(replay, move, moves[number - 2] if number > 1 else None)))
+            lines += played.comments.get(number, [])
+        replay.play(move)
+    if reader.ending:
+        lines.append(numbered(len(moves) + 1, reader.ending))
+    lines += played.comments.get(len(moves) + 1, [])
+    return [*lines, reader.verdict.line] if reader.verdict else lines
 
 
 def _ki2_ending(reader: Reader, word: str) -> None:

@@ -70,11 +70,11 @@ def kif_text(game: Game) -> str:
     for number, (before, move) in enumerate(pairwise([None, *moves]), 1):
         assert move is not None
         branch = "+" if number in branches else ""
-        lines.append(_numbered(number, _move_text(replay, move, before), clocks[number - 1], branch))
+        lines.append(numbered(number, move_text(replay, move, before), clocks[number - 1], branch))
         replay.play(move)
         lines += game.comments.get(number, [])
     ending = _ending(replay, game)
-    lines += [_numbered(len(moves) + 1, ending, clocks[-1]), *game.comments.get(len(moves) + 1, [])]
+    lines += [numbered(len(moves) + 1, ending, clocks[-1]), *game.comments.get(len(moves) + 1, [])]
     lines.append(f"まで{len(moves)}手で{_verdict(game.result, ending, sides)}")
     if game.variations:
         lines += ["", game.variations]
@@ -122,7 +122,7 @@ def _position(sfen: str, sides: tuple[str, str]) -> list[str]:
     return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n")]
 
 
-def _move_text(replay: GameBuilder, move: int, before: int | None) -> str:
+def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
     """`７六歩(77)`, `同　銀成(31)`, `５五角打`."""
     target, origin = move & 127, move >> 7 & 127
     file, rank = divmod(target, 9)
@@ -133,7 +133,8 @@ def _move_text(replay: GameBuilder, move: int, before: int | None) -> str:
     return f"{where}{piece}{'成' if move & PROMOTE else ''}({origin // 9 + 1}{origin % 9 + 1})"
 
 
-def _numbered(number: int, text: str, clock: str, branch: str = "") -> str:
+def numbered(number: int, text: str, clock: str = "", branch: str = "") -> str:
+    """A line of KIF's moves."""
     return f"{number:4d} {in_columns(text, _MOVE_COLUMNS)}{clock}{branch}".rstrip()
 
 

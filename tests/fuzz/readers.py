@@ -269,7 +269,7 @@ _TYPED = Reader(read_sfen, "position.txt", seeds.sfens, names_file=False)
 
 READERS: dict[str, Reader] = {
     "kif": Reader(read_games, "game.kif", lambda: seeds.data("wcsc28.kif", "scored.kifu") + seeds.variations()),
-    "ki2": Reader(read_games, "game.ki2", lambda: seeds.data("wcsc28.ki2")),
+    "ki2": Reader(read_games, "game.ki2", lambda: seeds.data("wcsc28.ki2") + seeds.ki2_variations()),
     "csa": Reader(read_games, "game.csa", lambda: seeds.data("wcsc28.csa", "scored.csa")),
     "usi-games": Reader(read_games, "games.usi", lambda: seeds.data("games.usi")),
     "hcpe": Reader(read_records, "records.hcpe", seeds.hcpe),

@@ -71,6 +71,13 @@ def variations() -> list[bytes]:
     return [text.encode() for text in (main + other, handicap, diagram)]
 
 
+def ki2_variations() -> list[bytes]:
+    """As ShogiHome writes them."""
+    main = "手合割：平手\n▲７六歩    △３四歩    ▲２二角成  △同　銀\n*一言\nまで4手で中断\n"
+    other = "\n変化：2手\n△８四歩    ▲２六歩\n*#評価値=9\nまで3手で後手の勝ち\n\n変化：3手\n▲５八金右\n"
+    return [(main + other).encode()]
+
+
 # Records
 
 

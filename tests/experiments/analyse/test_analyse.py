@@ -235,11 +235,16 @@ def test_another_analysis_leaves_what_others_wrote(tmp_path):
 
 def test_ki2_variations_and_csa_headers_stay(tmp_path):
     source = tmp_path / "game.ki2"
-    source.write_text("棋戦：王位戦\n▲７六歩 △３四歩\nまで2手で後手の勝ち\n\n変化：2手\n△８四歩\n", encoding="utf-8")
+    source.write_text(
+        "棋戦：王位戦\n▲７六歩 △３四歩\nまで2手で後手の勝ち\n\n"
+        "変化：2手\n△８四歩\n\n変化：1手\n▲２六歩\n\n変化：9手\n▲２五歩\n",
+        encoding="utf-8",
+    )
     game = find_game(source, 1)
     text = annotated(game, invented(game, 8))
     assert "棋戦：王位戦\n" in text
-    assert "*変化：2手\n*△８四歩\n" in text
+    assert text.endswith("まで2手で後手の勝ち\n\n変化：2手\n   2 ８四歩(83)\n\n変化：1手\n   1 ２六歩(27)\n")
+    assert "*変化：9手\n*▲２五歩\nまで" in text  # which cannot be read
     source = tmp_path / "game.csa"
     source.write_text(
         "V2.2\nN+a\nN-b\n$EVENT:wdoor+floodgate\n$START_TIME:2020/01/02 03:04:05\nPI\n'*始め\n+\n+7776FU,T12,'*a,b\n"

@@ -11,7 +11,8 @@ from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
 from lite.notation.games import read_games, read_starts
 from lite.notation.ki2 import read_ki2
-from lite.notation.kif import read_kif
+from lite.notation.kif import read_kif, read_variations
+from lite.notation.kif_writer import kif_text
 from search.rules.sfen import move_to_usi
 from search.rules.shogi import START_SFEN
 
@@ -53,6 +54,51 @@ def test_moves_of_kif_and_ki2_as_kifu_for_windows_can_be_told_to_write_them(squa
 def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
     game = read_ki2(f"▲７六歩 {end}", "a.ki2")
     assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
+
+
+KI2_VARIATIONS = """手合割：平手
+▲７六歩    △３四歩    ▲２二角成  △同　銀
+まで4手で後手の勝ち
+
+変化：3手
+*角を換えない
+▲２六歩    △８四歩
+*相掛かり
+まで4手で中断
+
+変化：4手
+△４四歩
+投了
+
+変化：1手
+▲２六歩
+まで1手で後手の勝ち
+"""
+
+
+def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
+    """Each leaves what stands before it."""
+    game = read_ki2(KI2_VARIATIONS, "a.ki2")
+    found, error = read_variations(game)
+    assert error is None
+    assert [(one.first, [move_to_usi(move) for move in one.moves]) for one in found] == [
+        (3, ["7g7f", "3c3d", "2g2f", "8c8d"]),
+        (4, ["7g7f", "3c3d", "2g2f", "4c4d"]),
+        (1, ["2g2f"]),
+    ]
+    assert found[0].comments == {2: ["*角を換えない"], 4: ["*相掛かり"]}
+    assert "\n   4 ４四歩(43)\n   5 投了\n\n変化：1手\n   1 ２六歩(27)\nまで1手で後手の勝ち\n" in kif_text(game)
+    again = read_kif(kif_text(game), "a.kif")
+    assert (again.variations, again.comments) == (game.variations, game.comments)
+
+
+@pytest.mark.parametrize("line", ["△４五歩", "なにか", "棋戦：x", ""])
+def test_variations_of_ki2_that_cannot_be_read_are_comments(line: str) -> None:
+    game = read_ki2(KI2_VARIATIONS.replace("△４四歩\n投了", line), "a.ki2")
+    assert len(read_variations(game)[0]) == 1
+    assert game.comments == {
+        5: [f"*{one}" for one in ("変化：4手", line, "変化：1手", "▲２六歩", "まで1手で後手の勝ち") if one]
+    }
 
 
 def test_no_move_of_ki2_follows_the_ending() -> None:
