@@ -8,23 +8,13 @@ from pathlib import Path
 
 from lite.notation.csa import read_csa
 from lite.notation.csa import read_starts as read_csa_starts
+from lite.notation.forms import CSA, KIF, SUFFIXES, USI, game_format, told_format
 from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
 
-CSA, KIF, KI2, USI = "csa", "kif", "ki2", "usi"
-_SUFFIXES = {
-    ".csa": CSA,
-    ".kif": KIF,
-    ".kifu": KIF,
-    ".ki2": KI2,
-    ".ki2u": KI2,
-    ".usi": USI,
-    ".sfen": USI,
-    ".txt": USI,
-}
 _SHIFT_JIS_ALONE = re.compile(rb"[\x80-\xa0]")
 """Nearly every character of Shift JIS but half-width kana has such a byte, and EUC has none that one meets."""
 _HALF_WIDTH = re.compile("[｡-ﾟ]")
@@ -37,11 +27,6 @@ MAX_TEXT = 1 << 28
 """Larger text files are refused: notations of one game a file are a few kilobytes, and a text is held whole."""
 
 
-def game_format(path: Path) -> str | None:
-    """`csa`, `kif`, `ki2` or `usi` by the file's suffix, None if it is none of these."""
-    return _SUFFIXES.get(path.suffix.lower())
-
-
 def is_game_name(path: Path) -> bool:
     """Whether a file of this name in a directory is taken for games: a `.txt` may be anything, and an analysis
     repeats a game that lies there."""
@@ -50,17 +35,20 @@ def is_game_name(path: Path) -> bool:
 
 def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a file. One that cannot be used comes as a GameError that names place and reason, and the next
-    follows; one without a result is such unless `unfinished` games are asked for, too.
+    follows; one without a result is such unless `unfinished` games are asked for, too. A file whose first lines are
+    plainly another notation's than its suffix's is read as what it is.
 
     Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
     """
     form = game_format(path)
     if form is None:
-        raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(_SUFFIXES)}")
+        raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(SUFFIXES)}")
     text = _text(path)
     if text is None:
         yield GameError(f"{path}: {_NO_TEXT}")
-    elif form == CSA:
+        return
+    form = told_format(text, form)
+    if form == CSA:
         yield from read_csa(text, str(path), unfinished)
     elif form == USI:
         yield from _read_usi(text, str(path), unfinished)
@@ -71,16 +59,24 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
             yield GameError(f"{path}: {error}", error.reason)
 
 
-def read_starts(path: Path) -> list[str]:
-    """The SFENs of the first positions of a CSA, KIF or KI2 file's games. They need have neither moves nor, as those of
-    tsume, the attacker's king.
+def read_starts(path: Path) -> list[str] | None:
+    """The SFENs of the first positions of a CSA, KIF or KI2 file's games, by its lines as for `read_games`; None of a
+    file of lines. They need have neither moves nor, as those of tsume, the attacker's king.
 
     Raises OSError if the file cannot be read, ValueError that names the file for one that holds no position.
     """
+    named = game_format(path) or USI
+    if named == USI and path.suffix.lower() != ".txt":
+        return None
     text = _text(path)
     if text is None:
         raise GameError(f"{path}: {_NO_TEXT}")
-    if game_format(path) == CSA:
+    form = told_format(text, named)
+    if form == USI:
+        return None
+    if not text.strip():
+        raise GameError(f"{path}: no position: the file is empty")
+    if form == CSA:
         return read_csa_starts(text, str(path))
     try:
         return [read_start(text)]

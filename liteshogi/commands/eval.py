@@ -11,7 +11,9 @@ import tyro
 
 from experiments.nets import evaluate
 from liteshogi.commands.arguments import Json, Net
+from search.evaluation.static_evaluation import set_game_with_kings
 from search.machine.files import read_text
+from search.rules.position import new_position
 
 
 @dataclass(frozen=True)
@@ -47,5 +49,14 @@ class Command:
             text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")  # PowerShell pipes a byte order mark
         else:
             text = read_text(self.file)
-        lines = (line.strip() for line in text.splitlines())
-        return [line for line in lines if line and not line.startswith("#")]
+        place = "standard input" if str(self.file) == "-" else self.file
+        sfens, pos = [], new_position()
+        for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+            if not line or line.startswith("#"):
+                continue
+            try:
+                set_game_with_kings(pos, line)
+            except ValueError as error:
+                raise ValueError(f"{place}: line {number}: {error}") from None
+            sfens.append(line)
+        return sfens

@@ -10,7 +10,7 @@ from typing import Any
 import tyro
 
 from lite.amounts import amount
-from lite.notation.games import CSA, KI2, KIF, game_format, read_starts
+from lite.notation.games import read_starts
 from liteshogi.commands.arguments import Json
 from search.mate.problems import MateProblem, read_problems
 from search.mate.solver import MateResult, MateStatus
@@ -57,9 +57,8 @@ class Command:
 
 def _read_problems(path: Path) -> list[MateProblem]:
     """The problems of a file, a game's first position, or lines. Raises OSError or ValueError in words."""
-    if game_format(path) in (KIF, KI2, CSA):
-        return [MateProblem(sfen, 0) for sfen in read_starts(path)]
-    return read_problems(path)
+    starts = read_starts(path)
+    return read_problems(path) if starts is None else [MateProblem(sfen, 0) for sfen in starts]
 
 
 def _figures(problem: MateProblem, result: MateResult) -> dict[str, Any]:

@@ -22,7 +22,8 @@ def solve_problems(
     """
     check_number("milliseconds", milliseconds, most=None)
     if not problems:
-        raise ValueError("no position: give an SFEN in quotes, or --file")
+        what = "give an SFEN in quotes, or --file" if file is None else f"{file} holds none"
+        raise ValueError(f"no position: {what}")
     solver = MateSolver(megabytes)
     for number, problem in enumerate(problems, 1):
         try:

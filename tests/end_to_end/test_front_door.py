@@ -233,6 +233,9 @@ def test_errors_are_one_line(arguments):
         ("analyse default -o OUT.kif", "no game: name files of games"),
         ("analyse default GAME -o OUT.kif --threads 100000", "--threads 100000: must be at most 64"),
         ("eval default --file EMPTY.sfen", "EMPTY.sfen: no positions"),
+        ("eval default --file BAD.sfen", "BAD.sfen: line 3: "),
+        ("mate --file EMPTY.sfen", "no position: EMPTY.sfen holds none"),
+        ("mate --file EMPTY.csa", "EMPTY.csa: no position: the file is empty"),
         ("sweep EMPTY.toml -o OUT", "measure: valid, yardstick must be given"),
         ("demo -o OUT --nodes 0", "--nodes 0: must be at least 1"),
         ("compare nets EMPTY.hcpe3 --valid SAMPLE -o OUT", "EMPTY.hcpe3: holds no game"),
@@ -242,13 +245,14 @@ def test_what_makes_no_sense_is_refused_in_a_line(command, words, tmp_path, monk
     root = Path(__file__).parents[2]
     places = {"SAMPLE": root / "experiments/sample/valid_sample.hcpe3", "GAME": root / "tests/data/wcsc28.kif"}
     monkeypatch.chdir(tmp_path)
-    for suffix in ("sfen", "toml", "hcpe3"):
+    for suffix in ("sfen", "csa", "toml", "hcpe3"):
         (tmp_path / f"EMPTY.{suffix}").touch()
+    (tmp_path / "BAD.sfen").write_text("startpos\n\n9/9 b - 1\n")
     assert _run([str(places.get(word, word)) for word in command.split()]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: ")
     assert words in line
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith("EMPTY")]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(("EMPTY", "BAD"))]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")

@@ -56,6 +56,42 @@ def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
     assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
 
 
+GAMES = {
+    "csa": "V2.2\nN+甲\nN-乙\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n",
+    "kif": "# KIF\n手合割：平手\n先手：甲\n後手：乙\n手数----指手--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n",
+    "ki2": "手合割：平手\n先手：甲\n後手：乙\n\n▲７六歩    △３四歩\nまで2手で後手の勝ち\n",
+    "usi": "# lines\n\nposition startpos moves 7g7f 3c3d resign\n",
+}
+
+
+@pytest.mark.parametrize("named", ["csa", "kif", "kifu", "ki2", "usi", "sfen", "txt"])
+@pytest.mark.parametrize("form", GAMES)
+def test_a_game_is_read_as_what_its_lines_are(tmp_path: Path, form: str, named: str) -> None:
+    """Shogi Quest gives CSA as .txt."""
+    path = tmp_path / f"game.{named}"
+    path.write_text(GAMES[form], encoding="utf-8")
+    (game,) = read_games(path)
+    assert isinstance(game, Game), game
+    assert (len(game.moves), game.result) == (2, 2)
+    assert game.names == (("", "") if form == "usi" else ("甲", "乙"))
+    assert read_starts(path) == (None if form == "usi" or named in ("usi", "sfen") else [START_SFEN])
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csa", "a.kif", "a.ki2", "a.usi"])
+def test_a_text_of_no_notation_is_refused_as_its_suffix_s(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("whatever\n+7776FU\n   1 ７六歩(77)\n")
+    errors = list(read_games(tmp_path / name))
+    assert all(isinstance(error, GameError) for error in errors)
+    assert "whatever" in str(errors[0])
+
+
+@pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2"])
+def test_an_empty_file_has_no_position(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("\n")
+    with pytest.raises(GameError, match=f"{name}: no position: the file is empty"):
+        read_starts(tmp_path / name)
+
+
 KI2_VARIATIONS = """手合割：平手
 ▲７六歩    △３四歩    ▲２二角成  △同　銀
 まで4手で後手の勝ち

@@ -1,0 +1,60 @@
+"""What notation a game file is in: by its suffix, unless its first lines are plainly another's.
+
+Sites give CSA or KIF under `.txt` (Shogi Quest), and hands rename files; read as what the name says, each line of such
+a file would be refused, and none of the refusals would say why.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lite.notation.kif_lines import is_ki2
+
+CSA, KIF, KI2, USI = "csa", "kif", "ki2", "usi"
+SUFFIXES = {
+    ".csa": CSA,
+    ".kif": KIF,
+    ".kifu": KIF,
+    ".ki2": KI2,
+    ".ki2u": KI2,
+    ".usi": USI,
+    ".sfen": USI,
+    ".txt": USI,
+}
+_CSA_LINE = re.compile(
+    r"V[0-9][0-9.]*\s*$|N[+-]|\$[A-Z_]+[+-]?:|PI(?:[1-9]{2}[A-Z]{2})*\s*(?:,|$)|P[1-9][ *+-]|P[+-][0-9]{2}[A-Z]{2}"
+    r"|[+-]\s*$|[+-][0-9]{4}[A-Z]{2}"
+)
+_KIF_LINE = re.compile("手数--|\\s*[0-9０-９]{1,6}\\s+[▲△▼▽☗☖]?(?:[１-９1-9][一二三四五六七八九１-９1-9]|同)")
+_USI_LINE = re.compile(r"\s*(?:position\s|startpos\b|sfen\s|(?:[0-9a-zA-Z+]{1,18}/){8})")
+_HEADER = re.compile("[^：|]{1,20}：|\\|")
+"""A header or a row of a diagram, which KIF and KI2 share."""
+
+
+def game_format(path: Path) -> str | None:
+    """`csa`, `kif`, `ki2` or `usi` by the file's suffix, None if it is none of these."""
+    return SUFFIXES.get(path.suffix.lower())
+
+
+def told_format(text: str, named: str) -> str:
+    """The notation of a text, by the first of its lines that only one has; `named`, the suffix's, if there is none."""
+    headers = False
+    for line in text.removeprefix("\ufeff").splitlines():
+        if not line.strip() or line[0] in "#*'&":
+            continue
+        found = _form_of(line, named)
+        if found is not None:
+            return found
+        if not headers and not _HEADER.match(line):
+            return named
+        headers = True
+    return KIF if headers and named in (CSA, USI) else named
+
+
+def _form_of(line: str, named: str) -> str | None:
+    """The one notation that has such a line; the suffix's own if it has it, too."""
+    forms = {CSA: _CSA_LINE.match(line), USI: _USI_LINE.match(line), KIF: _KIF_LINE.match(line), KI2: is_ki2(line)}
+    if forms[named]:
+        return named
+    return next((form for form, match in forms.items() if match), None)
