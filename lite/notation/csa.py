@@ -30,6 +30,7 @@ from lite.notation.game import (
     Game,
     GameBuilder,
     GameError,
+    quoted,
     read_comment,
 )
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
@@ -113,9 +114,9 @@ _NO_POSITION = "no first position (a line + or -)"
 
 def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | GameError]:
     """The games of a CSA text, each a Game or, if it cannot be used, the GameError that says why."""
-    for place, lines in _games(text, name):
+    for place, first, lines in _games(text, name):
         try:
-            yield _read_game(lines, place, unfinished)
+            yield _read_game(lines, place, first, unfinished)
         except GameError as error:
             yield GameError(f"{place}: {error}", error.reason)
 
@@ -124,7 +125,7 @@ def read_starts(text: str, name: str) -> list[str]:
     """The SFENs of the first positions of a CSA text's games, without regard to their moves; a king may be missing.
     Raises GameError that names the game."""
     found = []
-    for place, lines in _games(text, name):
+    for place, _, lines in _games(text, name):
         try:
             found.append(_start_of(lines))
         except GameError as error:
@@ -144,17 +145,17 @@ def _start_of(lines: list[str]) -> str:
     raise GameError(_NO_POSITION)
 
 
-def _games(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
-    """The places and lines of the games that a text holds, with `/` between them."""
+def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
+    """The games that a text holds, with `/` between them: place, number of the first line, and lines."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
     for index in range(len(lines) + 1):
         if index == len(lines) or lines[index].rstrip() == "/":
             part = lines[first:index]
-            first = index + 1
             if any(line.strip() for line in part):
-                yield f"{name} game {number}", part
+                yield f"{name} game {number}", first + 1, part
                 number += 1
+            first = index + 1
 
 
 def _square(digits: str) -> int:
@@ -174,6 +175,8 @@ class _Reader:
         self.ending, self.outcome = "", None  # type: str, int | None
         self.winner: int | None = None
         """The summary's."""
+        self.number = 0
+        """The number in the file of the line that is read."""
         self.timed = 0
         """How many moves had been played when a time was told."""
 
@@ -192,8 +195,8 @@ class _Reader:
         mark = line[:1]
         if mark in "+-" and len(line.rstrip()) > 1:
             if self.ending:
-                raise GameError(f"a move after the ending: {line[:30]!r}")
-            _play(line, self.builder)
+                raise self._error(f"a move after the ending: {quoted(line)}")
+            self._move(line)
         elif mark == "T":
             self._time(line)
         elif mark == "'":
@@ -206,17 +209,29 @@ class _Reader:
             pass
         elif mark in "P+-":
             if self.builder is not None:
-                raise GameError(f"a position in the middle of it: {line[:30]!r}")
+                raise self._error(f"a position in the middle of it: {quoted(line)}")
             self.setup.append(line if mark == "P" else line.rstrip())
             if mark != "P":
                 self.builder = GameBuilder(self.place, _start(self.setup))
         elif mark == "%":
             if self.builder is None:
-                raise GameError("an ending before the first position")
+                raise self._error("an ending before the first position")
             self.ending, self.builder.ended = line[1:].strip(), True
             self.outcome = _ENDINGS.get(self.ending)
         else:
-            raise GameError(f"cannot read the line {line[:30]!r}")
+            raise self._error(f"cannot read the line {quoted(line)}")
+
+    def _move(self, line: str) -> None:
+        try:
+            _play(line, self.builder)
+        except GameError as error:
+            if error.reason != "an illegal move":  # which stands above
+                raise self._error(str(error)) from None
+            raise
+
+    def _error(self, message: str) -> GameError:
+        """For what is wrong with the line that is read."""
+        return GameError(f"{message} (line {self.number})")
 
     def _header(self, line: str) -> None:
         key, _, value = line[1:].partition(":")
@@ -235,7 +250,7 @@ class _Reader:
             self.timed = plies
             builder.time_of_last(milliseconds)
         else:
-            raise _disagrees(f"after move {self.timed} stands a time {line.strip()[:12]!r} without its move")
+            raise _disagrees(f"after move {self.timed} stands a time {quoted(line.strip(), 12)} without its move")
 
     def _remark(self, line: str) -> None:
         """A comment: floodgate's ratings, turn and summary, scores, and words for readers."""
@@ -253,7 +268,7 @@ class _Reader:
         elif line.rstrip() in ("'+", "'-") and self.builder is not None:
             if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
                 raise _disagrees(
-                    f"after {amount(len(self.builder.moves), 'move')} {line.rstrip()!r} is the other side's"
+                    f"after {amount(len(self.builder.moves), 'move')} {quoted(line.rstrip())} is the other side's"
                 )
         elif match := _SUMMARY.match(line):
             reason, black = match.group(1), match.group(3)
@@ -275,7 +290,7 @@ class _Reader:
         game = builder.finish(self.ending, self.outcome, unfinished)
         if self.winner is not None and game.result & WINNER_MASK != self.winner:
             raise _disagrees(
-                f"its summary names another winner than {self.ending!r} after {amount(len(game.moves), 'move')}"
+                f"its summary names another winner than {quoted(self.ending)} after {amount(len(game.moves), 'move')}"
             )
         return game
 
@@ -287,9 +302,9 @@ def _disagrees(what: str) -> GameError:
     )
 
 
-def _read_game(lines: list[str], place: str, unfinished: bool) -> Game:
+def _read_game(lines: list[str], place: str, first: int, unfinished: bool) -> Game:
     reader = _Reader(place)
-    for line in lines:
+    for reader.number, line in enumerate(lines, first):
         if line.strip():
             reader.line(line)
     return reader.finish(unfinished)
@@ -300,7 +315,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
         raise GameError("a move before the first position")
     match = _MOVE.fullmatch(text.rstrip())
     if match is None or match.group(4) not in _KIND_OF:
-        raise GameError(f"cannot read the move {text[:20]!r}")
+        raise GameError(f"cannot read the move {quoted(text, 20)}")
     colour, origin, target, name = match.groups()
     if "+-".index(colour) != builder.turn:
         raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}) is the other side's")
@@ -311,7 +326,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
         builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0, text.rstrip())
         return
     if "0" in origin:
-        raise GameError(f"cannot read the move {text[:20]!r}")
+        raise GameError(f"cannot read the move {quoted(text, 20)}")
     square = _square(origin)
     standing = int(builder.pos["board"][square])
     move |= square << 7
@@ -339,7 +354,7 @@ def _start(setup: list[str]) -> str:
         elif line.startswith(("P+", "P-")):
             _put_pieces(line, board, hands)
         elif line not in ("+", "-"):
-            raise GameError(f"cannot read the position line {line[:30]!r}")
+            raise GameError(f"cannot read the position line {quoted(line)}")
     pos = new_position()
     error = set_board(pos, board, hands, np.int64(setup[-1] == "-"), np.int64(1))
     if error:
@@ -350,7 +365,7 @@ def _start(setup: list[str]) -> str:
 def _piece(text: str) -> int:
     """`+FU` -> piece."""
     if text[:1] not in ("+", "-") or text[1:] not in _KIND_OF:
-        raise GameError(f"unknown piece {text!r}")
+        raise GameError(f"unknown piece {quoted(text)}")
     return "+-".index(text[0]) * KINDS + _KIND_OF[text[1:]]
 
 
@@ -368,7 +383,7 @@ def _put_row(line: str, board: np.ndarray) -> None:
 def _take_away(text: str, board: np.ndarray) -> None:
     """Handicaps: `PI82HI22KA` takes pieces off the start position."""
     if not re.fullmatch(r"([1-9]{2}[A-Z]{2})*\s*", text):
-        raise GameError(f"cannot read the position line {'PI' + text[:28]!r}")
+        raise GameError(f"cannot read the position line {quoted('PI' + text, 28)}")
     for square, name in re.findall(r"([1-9]{2})([A-Z]{2})", text):
         if name not in _KIND_OF or int(board[_square(square)]) % KINDS != _KIND_OF[name]:
             raise GameError(f"no {name} on {square} to take away")
@@ -379,7 +394,7 @@ def _put_pieces(line: str, board: np.ndarray, hands: np.ndarray) -> None:
     """`P+27FU00KI`: pieces on squares, in the hand (00), or all that are left in the hand (00AL)."""
     colour = "+-".index(line[1])
     if not re.fullmatch(r"([0-9]{2}[A-Z]{2})*\s*", line[2:]):
-        raise GameError(f"cannot read the position line {line[:30]!r}")
+        raise GameError(f"cannot read the position line {quoted(line)}")
     for square, name in re.findall(r"([0-9]{2})([A-Z]{2})", line[2:]):
         if square == "00" and name == "AL":
             left = PIECES_IN_BOX[:HAND_KINDS].copy()

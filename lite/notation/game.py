@@ -41,6 +41,11 @@ class GameError(ValueError):
         self.reason = reason
 
 
+def quoted(text: str, longest: int = 30) -> str:
+    """A piece of a game's text for a complaint, with escapes only for what cannot be seen."""
+    return repr(text[:longest]).replace("\\u3000", "\u3000")
+
+
 @dataclass(frozen=True)
 class Game:
     """A game replayed legally from its first position."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from cshogi import Board, move_from, move_is_drop, move_to
 
-from lite.notation.game import Game, GameBuilder, GameError
+from lite.notation.game import Game, GameBuilder, GameError, quoted
 from lite.notation.kif_endings import ENDINGS
 from lite.notation.kif_lines import MARK, PIECE_SIGNS, PIECES, SQUARE, Reader, abbreviated, is_ki2, plain_lines
 from lite.notation.kif_writer import move_text, numbered
@@ -28,6 +28,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
     for index, line in enumerate(lines):
         if not line:
             continue
+        reader.line = index + 1
         if line.startswith("変化") and reader.builder is not None:
             _variations(reader.builder, lines[index:])
             break
@@ -44,7 +45,7 @@ def _ki2_line(reader: Reader, line: str) -> None:
     elif line.strip(" 　") in ENDINGS:
         _ki2_ending(reader, line.strip(" 　"))
     elif not reader.other_line(line):
-        raise GameError(f"cannot read the line {line[:30]!r}")
+        raise reader.error(f"cannot read the line {quoted(line)}")
 
 
 def _variations(main: GameBuilder, lines: list[str]) -> None:
@@ -106,19 +107,19 @@ def _ki2_move(reader: Reader, black: bool, text: str) -> None:
     builder = reader.start()
     number = len(builder.moves) + 1
     if reader.ending:
-        raise GameError(f"a move after the ending: {text[:30]!r}")
+        raise reader.error(f"a move after the ending: {quoted(text)}")
     if black != (builder.turn == 0):
-        raise GameError(f"move {number} {text!r} is the other side's")
+        raise reader.error(f"move {number} {quoted(text)} is the other side's")
     if text in ENDINGS:  # as Shogi DB2 writes it: △投了
         _ki2_ending(reader, text)
         return
     match = _MOVE.fullmatch(abbreviated(text))
     if match is None:
-        raise GameError(f"cannot read move {number} {text[:20]!r}")
+        raise reader.error(f"cannot read move {number} {quoted(text, 20)}")
     where, sign, side, motion, manner = match.groups()
     found = _meant(builder, reader.target(where), PIECES[sign], side, motion, manner)
     if len(found) != 1:
-        raise GameError(f"move {number} {text!r} is {'not unambiguous' if found else 'illegal'}")
+        raise reader.error(f"move {number} {quoted(text)} is {'not unambiguous' if found else 'illegal'}")
     builder.play(found[0])
 
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lite.notation.game import Game, GameBuilder, GameError
+from lite.notation.game import Game, GameBuilder, GameError, quoted
 from lite.notation.kif_endings import ENDINGS, unknown_ending
 from lite.notation.kif_lines import (
     MARK,
@@ -31,8 +31,8 @@ from lite.notation.kif_lines import (
 )
 from search.rules.shogi import DROP_ORIGIN, HAND_KINDS, KINDS, NO_MOVE, PROMOTE
 
-_MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*(?:打|(?:(成)|不成)?\s*\(([1-9])([1-9])\))(.*)")
-_CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*/")
+_MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})\s*(?:打|(?:(成)|不成)?\s*[(（]([1-9１-９])([1-9１-９])[)）])(.*)")
+_CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+)?)\s*[/)]")
 
 
 def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
@@ -42,15 +42,16 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
     for index, line in enumerate(lines):
         if not line:
             continue
+        reader.line = index + 1
         if line.startswith("変化") and reader.builder is not None:
             reader.builder.variations = "\n".join(lines[index:]).rstrip("\n")  # they follow the whole main line
             break
         if match := MOVE_LINE.fullmatch(line):
             if ended:
-                raise GameError(f"a move after the ending: {line[:30]!r}")
+                raise reader.error(f"a move after the ending: {quoted(line)}")
             ended = reader.start().ended = _kif_line(reader, int(match.group(1)), match.group(2))
         elif not reader.other_line(line) and not ended:  # below the ending stand remarks, as 後手時間切れ
-            raise GameError(f"cannot read the line {line[:30]!r}")
+            raise reader.error(f"cannot read the line {quoted(line)}")
     return reader.finish()
 
 
@@ -58,11 +59,13 @@ def read_start(text: str) -> str:
     """The SFEN of a KIF or KI2 text's first position, without regard to its moves; a king may be missing. Raises
     GameError."""
     reader = Reader("", unfinished=True)
-    for line in filter(None, plain_lines(text)):
+    for reader.line, line in enumerate(plain_lines(text), 1):
+        if not line:
+            continue
         if line.startswith("手数--") or MOVE_LINE.fullmatch(line) or is_ki2(line):
             break
         if not reader.other_line(line):
-            raise GameError(f"cannot read the line {line[:30]!r}")
+            raise reader.error(f"cannot read the line {quoted(line)}")
     return reader.start_sfen()
 
 
@@ -90,7 +93,7 @@ def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
         number = re.match(r"([0-9]{1,6})手", head)
         first = int(number[1]) if number else 0
         if not 1 <= first <= len(before) + 1:
-            error = GameError(f"{place}: cannot read 変化：{head[:20]!r}; correct the line, or take it out")
+            error = GameError(f"{place}: cannot read 変化：{quoted(head, 20)}; correct the line, or take it out")
             return found, error
         try:
             builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
@@ -112,7 +115,7 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
             if _kif_line(reader, int(match.group(1)), match.group(2)):
                 break
         elif not reader.other_line(line):
-            raise GameError(f"cannot read the line {line[:30]!r}")
+            raise reader.error(f"cannot read the line {quoted(line)}")
     return builder
 
 
@@ -132,9 +135,9 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
             return True
     builder.refuse_more()
     if number != len(builder.moves) + 1:
-        raise GameError(f"line {number} stands where move {len(builder.moves) + 1} should")
+        raise reader.error(f"number {number} stands where move {len(builder.moves) + 1} should")
     if match is None:
-        raise GameError(f"cannot read move {number} {text[:20]!r}")
+        raise reader.error(f"cannot read move {number} {quoted(text, 20)}")
     where, sign, promotion, file, rank, rest = match.groups()
     kind, move, written = PIECES[sign], reader.target(where), match.string[: match.start(6)].rstrip(" 　")
     if file is None:
@@ -143,7 +146,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
     else:
         origin = (int(file) - 1) * 9 + int(rank) - 1
         if int(builder.pos["board"][origin]) != builder.turn * KINDS + kind:
-            raise GameError(f"move {number} ({written}): no such piece stands there")
+            raise reader.error(f"move {number} ({written}): no such piece stands there")
         builder.play(move | origin << 7 | (PROMOTE if promotion else 0), written)
     if (took := _clock(rest)) is not None:
         builder.time_of_last(took)

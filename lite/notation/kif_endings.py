@@ -52,7 +52,7 @@ too, with a verdict that tells the two apart, and 王手連続千日手 only whe
 """
 _OF_MOVES = re.compile(r"[同打0-9０-９一二三四五六七八九]")
 _ORIGIN = re.compile(r"[(（][0-9０-９]{1,2}[)）]")
-_REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
+_REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
 """How 81Dojo ends a game that is not resigned: by a comment below the last move."""
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
 _WINNER = re.compile("([先下後上])手の?(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手).){0,20}勝ち)")

@@ -16,6 +16,7 @@ from lite.notation.game import (
     Game,
     GameBuilder,
     GameError,
+    quoted,
     read_comment,
 )
 from lite.notation.kif_endings import Verdict, read_remarks, read_verdict
@@ -30,15 +31,15 @@ HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
     "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
 """First positions by name: cshogi's, and what Kifu for Windows has beside them."""
-MOVE_LINE = re.compile(r"\s*([0-9]{1,6})\s+(\S.*)")
-"""A line of KIF's moves: number and move."""
+MOVE_LINE = re.compile(r"\s*(?!９\s*８)([0-9０-９]{1,6})\s+(\S.*)")
+"""A line of KIF's moves: number and move. Above a diagram stand the numbers of the files."""
 PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 SQUARE = "[１-９1-9][一二三四五六七八九１-９1-9]"
 """`７六`; Kifu for Windows can be told to write `７６` and `76`."""
 PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 PIECES |= {"王": PIECES["玉"], "竜": PIECES["龍"]}
 MARK = re.compile("[▲△▼▽☗☖]")
-_NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9]{1,6}\s")
+_NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
 """How a line begins that KIF knows as something else than a header, which it could not be given back as."""
 _NUMBERS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"十": 10}
 _HELD = re.compile(r"(.)([0-9]{1,3}|[〇一二三四五六七八九十]{0,2})")
@@ -70,6 +71,12 @@ class Reader:
         self.ending_number: int | None = None
         self.verdict: Verdict | None = None
         self._early_comments: list[str] = []
+        self.line = 0
+        """The number in the file of the line that is read, where that is told."""
+
+    def error(self, message: str) -> GameError:
+        """For what is wrong with the line that is read."""
+        return GameError(f"{message} (line {self.line})" if self.line else message)
 
     def start(self) -> GameBuilder:
         """The builder, set up from what the headers said when the first move comes."""
@@ -88,7 +95,7 @@ class Reader:
             return START_SFEN
         sfen = HANDICAPS.get(handicap)
         if sfen is None:
-            raise GameError(f"the handicap {handicap[:30]!r} without a board diagram")
+            raise GameError(f"the handicap {quoted(handicap)} without a board diagram")
         return str(sfen)
 
     def _diagram(self) -> str:
@@ -103,7 +110,7 @@ class Reader:
                 if sign == "・":
                     continue
                 if sign not in PIECES:
-                    raise GameError(f"unknown piece {sign!r} in the board diagram")
+                    raise GameError(f"unknown piece {quoted(sign)} in the board diagram")
                 board[(8 - column) * 9 + rank] = PIECES[sign] + (KINDS if colour == "v" else 0)
         for text, hand in zip(self.hands, hands, strict=True):
             self._hand(text, hand)
@@ -118,10 +125,10 @@ class Reader:
         for item in _HELD.finditer(held):
             kind, digits = PIECES.get(item[1], HAND_KINDS), item[2]
             if kind >= HAND_KINDS:
-                raise GameError(f"cannot read the pieces in hand {held[item.start() :][:20]!r}")
+                raise GameError(f"cannot read the pieces in hand {quoted(held[item.start() :], 20)}")
             count = int(digits) if digits.isdecimal() else sum(_NUMBERS[sign] for sign in digits) if digits else 1
             if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
-                raise GameError(f"no hand holds so many pieces: {text[:40]!r}")
+                raise GameError(f"no hand holds so many pieces: {quoted(text, 40)}")
             hand[kind] += count
 
     def other_line(self, line: str) -> bool:
@@ -161,7 +168,9 @@ class Reader:
             self.hands[match[1] is None] = value
             self.handicap_words |= key[:2] in ("下手", "上手")
         elif ("持駒" in key or "持ち駒" in key) and self.builder is None:
-            raise GameError(f"cannot tell whose pieces in hand {key[:20]!r} are; call them 先手の持駒 or 後手の持駒")
+            raise self.error(
+                f"cannot tell whose pieces in hand {quoted(key, 20)} are; call them 先手の持駒 or 後手の持駒"
+            )
         elif not _NO_KEY.match(key):
             self.headers.setdefault(key, []).append(value)
 
@@ -202,7 +211,9 @@ class Reader:
                 outcome = BLACK_WON if verdict.winner == BLACK_WINS else WHITE_WON
         game = builder.finish(ending, outcome, self._unfinished)
         if verdict is not None and self._contradicts(verdict, builder, game):
-            raise _disagrees(f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {verdict.line!r}")
+            raise _disagrees(
+                f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {quoted(verdict.line)}"
+            )
         return game
 
     def _counted_by_cshogi(self, verdict: Verdict) -> bool:

@@ -8,7 +8,7 @@ import cshogi
 import pytest
 
 from lite.notation.csa import read_csa
-from lite.notation.game import Game, GameError
+from lite.notation.game import UNFINISHED, Game, GameError
 from lite.notation.games import read_games, read_starts
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_variations
@@ -56,6 +56,7 @@ def test_ki2_of_shogi_db2_ends_like_a_move(end: str) -> None:
     assert (len(game.moves), game.result, game.ending) == (1, 1, "投了")
 
 
+CSA = "PI\n+\n+7776FU\n-3334FU\n"
 GAMES = {
     "csa": "V2.2\nN+甲\nN-乙\nPI\n+\n+7776FU\n-3334FU\n%TORYO\n",
     "kif": "# KIF\n手合割：平手\n先手：甲\n後手：乙\n手数----指手--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 投了\n",
@@ -151,3 +152,33 @@ def test_csa_of_shogi_extend_has_no_line_for_the_start_position(turn: str, moves
     assert game.start_sfen.split()[:2] == [START_SFEN.split()[0], "b" if turn == "+" else "w"]
     assert (len(game.moves), game.names) == (2, ("a", "b"))
     assert read_starts(path) == [game.start_sfen]
+
+
+def test_a_csa_line_that_cannot_be_read_is_told_by_its_number_in_the_file() -> None:
+    texts = (CSA + "%TORYO", CSA + "\n+2726XX", "N+甲　乙\n\n甲　乙")
+    _, move, line = read_csa("\n/\n".join(texts), "a.csa")
+    assert str(move) == "a.csa game 2: cannot read the move '+2726XX' (line 12)"
+    assert str(line) == "a.csa game 3: cannot read the line '甲　乙' (line 16)"
+
+
+def test_a_word_that_nobody_knows_ends_a_game_unfinished() -> None:
+    game = read_kif(
+        "   1 ７六歩(77)\n   2 ３四歩(33)\n" + "   3 MATTA        ( 0:07/00:00:08)\n", "a.kif", unfinished=True
+    )
+    assert (len(game.moves), game.result, game.ending) == (2, UNFINISHED, "MATTA")
+    assert read_ki2("▲７六歩 △３四歩\nまで2手でトライ\n", "a.ki2").result == 2
+
+
+def test_a_clock_may_lack_the_sum_and_digits_may_be_wide() -> None:
+    text = "１ ７六歩(７７)   ( 0:05)\n２ ３四歩（33）  ( 1:02 )\n 3 ２２角成(88)\n4 投了 ( 0:07)\n"
+    game = read_kif(text, "a.kif")
+    assert [move_to_usi(int(move)) for move in game.moves] == ["7g7f", "3c3d", "8h2b+"]
+    assert game.times.tolist() == [5000, 62000, -1, 7000]
+
+
+@pytest.mark.parametrize("reason", ["接続切れ", "時間切れ"])
+def test_81dojo_ends_games_by_a_comment(reason: str) -> None:
+    game = read_kif(f"   1 ７六歩(77)\n*{reason}にて終局\n", "a.kif")
+    assert (game.result, game.ending) == (1, f"{reason}にて終局")
+    assert "   2 切れ負け\n" in kif_text(game)
+    assert read_kif(kif_text(game), "a.kif").result == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lite.datasets.chunks import data_files
 from lite.notation.csa import read_csa
-from lite.notation.game import UNFINISHED, Game, GameBuilder, GameError
+from lite.notation.game import Game, GameBuilder, GameError
 from lite.notation.games import read_games
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif
@@ -289,10 +289,11 @@ def test_endings_of_kif(end: str, result: int) -> None:
         ("   3 ５五歩打\n   4 投了", "no result|illegal"),
         ("   3 ５五と打\n   4 投了", "illegal"),
         ("   3 ５五歩打\n   4 ８四歩(83)\n", "move 3 .P.5e. is illegal"),
-        ("   4 ２六歩(27)\n   5 投了", "line 4 stands where move 3 should"),
+        ("   4 ２六歩(27)\n   5 投了", r"number 4 stands where move 3 should \(line 5\)"),
         ("   3 ２六銀(27)\n   4 投了", "no such piece"),
-        ("   3 二六歩\n   4 投了", "cannot read move 3"),
-        ("なにか\n   3 投了", "cannot read the line"),
+        ("   3 二六歩\n   4 投了", r"cannot read move 3 '二六歩' \(line 5\)"),
+        ("なにか　ある\n   3 投了", r"cannot read the line 'なにか　ある' \(line 5\)"),
+        ("   3 同　歩(86)   ( 0:01/00:00:01)\n   4 投了", r"move 3 .同　歩.86..: no such piece stands there .line 5."),
         ("まで12手で先手の勝ち\n", "says 12 moves and has 2"),
         ("*時間切れにて終局\n   3 ２六歩(27)\n", "no result"),
         ("", "no result"),
@@ -305,12 +306,6 @@ def test_endings_of_kif(end: str, result: int) -> None:
 def test_kif_games_that_cannot_be_used(end: str, message: str) -> None:
     with pytest.raises(GameError, match=message):
         read_kif(KIF_HEAD + end, "a.kif")
-
-
-def test_a_word_that_nobody_knows_ends_a_game_unfinished() -> None:
-    game = read_kif(KIF_HEAD + "   3 MATTA        ( 0:07/00:00:08)\n", "a.kif", unfinished=True)
-    assert (len(game.moves), game.result, game.ending) == (2, UNFINISHED, "MATTA")
-    assert read_ki2("▲７六歩 △３四歩\nまで2手でトライ\n", "a.ki2").result == 2
 
 
 @pytest.mark.parametrize("reader", [read_kif, read_ki2])
