@@ -72,10 +72,10 @@ def named_errors(path: Path, what: str) -> Iterator[None]:
 def read_tensors(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Tensors and JSON of a file that `write_tensors` wrote as `kind`. Raises FileNotFoundError or ValueError, also for
     numbers that are not finite."""
-    found = file_format(path) or "a safetensors file of another program"
+    found = file_format(path) or "safetensors file of another program"
     if found != kind:
         remedy = "give a run of `liteshogi train`, or a file of one"
-        raise ValueError(f"{path}: this is {quoted(found)}, not a {kind}; {remedy}")
+        raise ValueError(f"{path}: this is a {quoted(found)}, not a {kind}; {remedy}")
     with named_errors(path, f"not a {kind}, or only a part of one; copy or train it again"):
         with safe_open(path, "pt") as file:
             header = file.metadata()

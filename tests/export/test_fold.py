@@ -139,7 +139,7 @@ def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path
         fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")
     save_model(tmp_path / "network.safetensors", make_net("odd"), {})
     fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
-    with pytest.raises(ValueError, match="this is liteshogi evaluation network"):
+    with pytest.raises(ValueError, match="this is a liteshogi evaluation network"):
         fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors")
     with pytest.raises(
         ValueError, match=r"mine\.png: what is written here ends in \.safetensors; call it mine\.safetensors"

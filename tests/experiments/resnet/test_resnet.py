@@ -200,7 +200,7 @@ def test_training_learns_logs_and_leaves_out_what_never_happened(
     assert judged["policy_accuracy"] == pytest.approx(printed["policy_accuracy"], abs=0.003)
     assert judged["accuracy"] == pytest.approx(printed["accuracy"], abs=0.003)
     assert judged["draw"]["brier"] == pytest.approx(printed["draw"]["brier"], abs=1e-4)
-    with pytest.raises(ValueError, match="this is liteshogi policy-value network, not a liteshogi network"):
+    with pytest.raises(ValueError, match="this is a liteshogi policy-value network, not a liteshogi network"):
         load_model(tmp_path / "run")
 
 

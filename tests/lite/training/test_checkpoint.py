@@ -261,5 +261,5 @@ def test_any_value_in_a_description(tmp_path: Path, model: LiteValueNetwork, dat
 
 def test_kinds_are_not_mistaken(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a.safetensors", STATE, {"a": torch.zeros(2)}, {})
-    with pytest.raises(ValueError, match=r"this is liteshogi training state, not a liteshogi network"):
+    with pytest.raises(ValueError, match=r"this is a liteshogi training state, not a liteshogi network"):
         read_tensors(tmp_path / "a.safetensors", NETWORK)
