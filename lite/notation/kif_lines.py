@@ -167,7 +167,9 @@ class Reader:
         if match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
             self.hands[match[1] is None] = value
             self.handicap_words |= key[:2] in ("下手", "上手")
-        elif ("持駒" in key or "持ち駒" in key) and self.builder is None:
+        elif "持駒" in key or "持ち駒" in key:
+            if self.builder is not None:
+                return  # of a diagram below the moves; given back above them, it would be refused
             raise self.error(
                 f"cannot tell whose pieces in hand {quoted(key, 20)} are; call them 先手の持駒 or 後手の持駒"
             )

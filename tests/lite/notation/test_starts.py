@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from lite.notation.games import GameError, read_games, read_starts
+from lite.notation.kif import read_kif
+from lite.notation.kif_writer import kif_text
 from search.rules.shogi import START_SFEN
 
 TSUME = """後手の持駒：飛二　角二　金三　銀四　桂四　香四　歩十七
@@ -70,6 +72,12 @@ def test_a_hand_of_nobody_is_refused(tmp_path: Path, key: str) -> None:
     path.write_text(TSUME.replace("先手の持駒", key), encoding="utf-8")
     with pytest.raises(GameError, match=f"cannot tell whose pieces in hand '{key}' are"):
         read_starts(path)
+
+
+def test_a_hand_below_the_moves_is_no_header() -> None:
+    game = read_kif("   1 ７六歩(77)\n甲の持駒：歩\n   2 投了\n", "a")
+    assert game.headers == {}
+    assert read_kif(kif_text(game), "a").moves.tolist() == game.moves.tolist()
 
 
 @pytest.mark.parametrize(
