@@ -21,6 +21,9 @@ from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
 
 _MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 
+_MOST_REPLAYED = 200_000
+"""Moves of all variations together, each from the first position on; a real game's have some thousands."""
+
 
 def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
     """The main line of a KI2 text. Raises GameError."""
@@ -49,12 +52,15 @@ def _ki2_line(reader: Reader, line: str) -> None:
 
 
 def _variations(main: GameBuilder, lines: list[str]) -> None:
-    """Enter a game's variations into it, as KIF has them. From the first on that cannot be read, their lines become
-    comments: what follows may leave it, and nothing but KI2 has such moves."""
+    """Enter a game's variations into it, as KIF has them. From the first on that cannot be read, or that there are too
+    many of, their lines become comments: what follows may leave it, and nothing but KI2 has such moves."""
     starts = [index for index, line in enumerate(lines) if line.startswith("変化")]
-    before, texts = tuple(main.moves), list[str]()
+    before, texts, replayed = tuple(main.moves), list[str](), 0
     for start, end in pairwise([*starts, len(lines)]):
+        replayed += len(before)
         try:
+            if replayed > _MOST_REPLAYED:
+                raise GameError("too many variations")
             before, text = _variation(main.start_sfen, before, lines[start:end])
         except GameError:
             for line in filter(None, lines[start:]):

@@ -129,6 +129,15 @@ def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
     assert (again.variations, again.comments) == (game.variations, game.comments)
 
 
+def test_variations_of_ki2_without_end_are_comments_from_some_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is replayed from the first position on: without a limit a small file would take minutes."""
+    monkeypatch.setattr("lite.notation.ki2._MOST_REPLAYED", 9)
+    text = "▲５八玉 △５二玉\n▲５九玉 △５一玉\nまで4手で中断\n" + "\n変化：4手\n△６二玉\n" * 5
+    game = read_ki2(text, "a.ki2", unfinished=True)
+    assert game.variations.count("変化：4手") == 2
+    assert [line for lines in game.comments.values() for line in lines] == ["*変化：4手", "*△６二玉"] * 3
+
+
 @pytest.mark.parametrize("line", ["△４五歩", "なにか", "棋戦：x", ""])
 def test_variations_of_ki2_that_cannot_be_read_are_comments(line: str) -> None:
     game = read_ki2(KI2_VARIATIONS.replace("△４四歩\n投了", line), "a.ki2")
