@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -346,8 +347,7 @@ def _start(setup: list[str]) -> str:
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     for line in setup:
         if line.startswith("PI"):
-            for row in _START_ROWS:
-                _put_row(row, board)
+            board[:] = _start_board()
             _take_away(line[2:], board)
         elif re.match("P[1-9]", line):
             _put_row(line, board)
@@ -360,6 +360,14 @@ def _start(setup: list[str]) -> str:
     if error:
         raise GameError(f"its first position: {BOARD_ERRORS[error]}")
     return get_sfen(pos)
+
+
+@cache
+def _start_board() -> np.ndarray:
+    board = np.full(SQUARES, EMPTY, np.uint8)
+    for row in _START_ROWS:
+        _put_row(row, board)
+    return board
 
 
 def _piece(text: str) -> int:
