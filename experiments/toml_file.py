@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from search.machine.files import read_text
 
 Given = TypeVar("Given")
+_MOST_PARTS = 200
+"""Of a dotted key: tomllib takes the square of their number, a minute for a key of 100 KB."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """What a TOML file holds. Raises OSError, or ValueError in words."""
+    text = read_text(path)
+    if any(part.count(".") > _MOST_PARTS for part in re.split("[=,\n]", text)):
+        raise ValueError(f"{path}: a key of more than {_MOST_PARTS} parts, or so many points without a comma")
     try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(text)
+    except ValueError as error:  # Python's own for a number of thousands of digits
         raise ValueError(f"{path}: not TOML: {error}") from None
     except RecursionError:
         raise ValueError(f"{path}: nested too deeply") from None

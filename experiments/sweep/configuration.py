@@ -252,7 +252,7 @@ def _names() -> frozenset[str]:
 
 def _check_option(name: str, value: Any, path: Path) -> None:
     if name.replace("_", "-") not in _names():
-        near = get_close_matches(name.replace("_", "-"), _names(), 1)
+        near = get_close_matches(name[:40].replace("_", "-"), _names(), 1)  # the time grows with the square of a length
         meant = f"; is {near[0]} meant?" if near else ""
         raise ValueError(f"{path}: {name[:40]}: no `liteshogi train` of a sweep's kinds has such an option{meant}")
     is_whole = type(value) is int
