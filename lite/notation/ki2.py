@@ -20,7 +20,6 @@ from search.rules.sfen import get_sfen
 from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
 
 _MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
-
 _MOST_REPLAYED = 200_000
 """Moves of all variations together, each from the first position on; a real game's have some thousands."""
 
