@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 import tomllib
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -36,8 +37,7 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
     TOML has as lists, or one of several."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if unknown := set(entry) - known:
-        words = ", ".join(sorted(unknown))
-        raise ValueError(f"{place}: unknown {words[:200]}; known are {', '.join(sorted(known))}")
+        raise ValueError(f"{place}: unknown {in_a_line(*sorted(unknown))}; known are {', '.join(sorted(known))}")
     hints = get_type_hints(kind)
     for name, value in entry.items():
         if not _fits(value, hints[name]):
@@ -46,6 +46,11 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
     if missing := [name for name in needed if name not in entry]:
         raise ValueError(f"{place}: {', '.join(missing)} must be given")
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+
+
+def in_a_line(*names: str) -> str:
+    """Names that a file gives, as a complaint repeats them: in a line, and short."""
+    return textwrap.shorten(", ".join(names), 200)
 
 
 def _fits(value: Any, kind: Any) -> bool:

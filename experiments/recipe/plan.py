@@ -12,7 +12,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from experiments.toml_file import read_toml, typed
+from experiments.toml_file import in_a_line, read_toml, typed
 from search.alphabeta.parameters import STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
 
@@ -182,22 +182,22 @@ def read_plan(path: Path) -> Plan:
     names: set[str] = set()
     trained: set[str] = set()
     for row in rows:
-        place = f"{path}: row {row.name!r}"
+        place = f"{path}: row {row.name[:40]!r}"
         if row.name in names or (row.after and row.after not in trained):
             raise ValueError(f"{place}: needs a name of its own, and `after` an earlier row that is trained")
         if (row.shape not in told.shapes) != bool(row.net):
-            raise ValueError(f"{place}: needs one of `net` and `shape`, one of {', '.join(told.shapes)}")
+            raise ValueError(f"{place}: needs one of `net` and `shape`, one of {in_a_line(*told.shapes)}")
         if fault := row.fault(measures):
             raise ValueError(f"{place}: {fault}")
         names.add(row.name)
         if row.shape:
             trained.add(row.name)
     for one in data.values():
-        place = f"{path}: data {one.name!r}"
+        place = f"{path}: data {one.name[:40]!r}"
         if fault := one.fault():
             raise ValueError(f"{place}: {fault}")
         if one.name in _made_of(one, data):
-            raise ValueError(f"{place}: is made of itself, by way of {', '.join(one.sources(data))}")
+            raise ValueError(f"{place}: is made of itself, by way of {in_a_line(*one.sources(data))}")
     return Plan(measures, told.shapes, data, rows)
 
 

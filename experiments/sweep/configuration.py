@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.cut import check_formats
-from experiments.toml_file import read_toml, typed
+from experiments.toml_file import in_a_line, read_toml, typed
 from lite.networks.build import CONFIGS
 from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE
@@ -185,7 +185,7 @@ def read_configuration(path: Path) -> Configuration:
         told.points,
         told.seed,
         tuple(
-            {name: _choices(value, f"{path}: {name[:40]}", told.search) for name, value in one.items()}
+            {name: _choices(value, f"{path}: {in_a_line(name)}", told.search) for name, value in one.items()}
             for one in told.space
         ),
         (),
@@ -196,7 +196,7 @@ def read_configuration(path: Path) -> Configuration:
     listed = list({(one.name, one.seed): one for one in map(made.point, told.point)}.values())
     for entry in told.peer:
         if entry.keys() != {"name", "net"}:
-            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {', '.join(entry)[:80] or 'nothing'}")
+            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {in_a_line(*entry) or 'nothing'}")
         if any(entry["name"] == one.label for one in listed if one.net):
             raise ValueError(f"{path}: two [[peer]]s are called {entry['name'][:40]!r}")
         listed.append(Point({}, entry["name"], entry["net"]))
@@ -254,7 +254,8 @@ def _check_option(name: str, value: Any, path: Path) -> None:
     if name.replace("_", "-") not in _names():
         near = get_close_matches(name[:40].replace("_", "-"), _names(), 1)  # the time grows with the square of a length
         meant = f"; is {near[0]} meant?" if near else ""
-        raise ValueError(f"{path}: {name[:40]}: no `liteshogi train` of a sweep's kinds has such an option{meant}")
+        name = in_a_line(name)
+        raise ValueError(f"{path}: {name}: no `liteshogi train` of a sweep's kinds has such an option{meant}")
     is_whole = type(value) is int
     wanted = {
         "data": (_is_list_of_files(value), "a list of files is needed"),
