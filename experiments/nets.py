@@ -26,6 +26,7 @@ from search.evaluation.shipped import is_shipped, network_file
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
 from search.machine.bounds import MOST_AT_ONCE, check_number
 from search.machine.files import check_output, require_file, require_utf8
+from search.machine.metadata import quoted
 from search.machine.paths import PathLike, as_paths
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES
@@ -76,7 +77,7 @@ def kind_of(net: str) -> Kind:
             with safe_open(path, "numpy") as file:
                 return _FORMATS.get((file.metadata() or {}).get("format", ""), Kind.FOLDED)
         except SafetensorError as error:
-            said = " ".join(str(error).split())
+            said = quoted(error, 400)
             raise ValueError(f"{path}: not a safetensors file, or only a part of one ({said})") from None
     return Kind.FOLDED
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
 import tomllib
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from search.machine.files import read_text
+from search.machine.metadata import quoted
 
 Given = TypeVar("Given")
 _MOST_PARTS = 200
@@ -37,7 +37,8 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
     TOML has as lists, or one of several."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     if unknown := set(entry) - known:
-        raise ValueError(f"{place}: unknown {in_a_line(*sorted(unknown))}; known are {', '.join(sorted(known))}")
+        words = quoted(", ".join(sorted(unknown)), 200)
+        raise ValueError(f"{place}: unknown {words}; known are {', '.join(sorted(known))}")
     hints = get_type_hints(kind)
     for name, value in entry.items():
         if not _fits(value, hints[name]):
@@ -46,11 +47,6 @@ def typed(kind: type[Given], entry: dict[str, Any], place: str) -> Given:
     if missing := [name for name in needed if name not in entry]:
         raise ValueError(f"{place}: {', '.join(missing)} must be given")
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-
-
-def in_a_line(*names: str) -> str:
-    """Names that a file gives, as a complaint repeats them: in a line, and short."""
-    return textwrap.shorten(", ".join(names), 200)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -22,6 +22,7 @@ from lite.datasets.provenance import FILES, digests_of
 from search.machine.files import write_atomically
 from search.machine.folder_lock import FolderLock
 from search.machine.interrupt import ends_as_interrupts
+from search.machine.metadata import quoted
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""
@@ -130,7 +131,7 @@ def _first_difference(kept: Mapping[str, object], wanted: Mapping[str, object]) 
         if kept.get(name) != wanted.get(name):
             if Path(name).is_absolute():
                 return f"{name} has changed since"
-            return f"{name} is {kept.get(name, 'not set')} there, here {wanted.get(name, 'not set')}"
+            return quoted(f"{name} is {kept.get(name, 'not set')} there, here {wanted.get(name, 'not set')}", 400)
     return ""
 
 

@@ -16,7 +16,7 @@ from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_descrip
 from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, program, sha256_of
 from search.evaluation.shipped import is_shipped, network_file
 from search.machine.files import write_atomically
-from search.machine.metadata import json_bytes
+from search.machine.metadata import json_bytes, quoted
 
 GROUPS = ("ending", "labels", "mixture", "variety")
 """Options that the command line has one by one."""
@@ -73,6 +73,7 @@ class Description:
             raise ValueError(f"{self._path}: is missing, so how the data here were made is unknown; use another -o")
         self._written = kept or {"made_by": [], "begun": _now(), "seconds": 0.0, "totals": {}}
         if kept is not None and (difference := _difference(kept, self._fixed)):
+            difference = quoted(difference, 400)
             raise ValueError(f"{folder}: its data were made with {difference}; go on with that, or use another -o")
         maker = program()
         if maker not in self._written["made_by"]:

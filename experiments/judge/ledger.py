@@ -12,7 +12,7 @@ from typing import Any
 from experiments.factory.durable_file import DurableFile
 from search.machine.files import refuse_unwritable
 from search.machine.folder_lock import hold
-from search.machine.metadata import parse_json
+from search.machine.metadata import parse_json, quoted
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,10 @@ class Ledger:
                 raise ValueError(f"{self._path} line {number}: no judge's answer; name another --ledger") from None
             for name in {**judge, **found}:
                 if found.get(name) != judge.get(name):
+                    there, here = quoted(found.get(name)), quoted(judge.get(name))
                     raise ValueError(
-                        f"{self._path}: holds the answers of another judge ({name} is {found.get(name)} there, here "
-                        f"{judge.get(name)}); name another --ledger"
+                        f"{self._path}: holds the answers of another judge ({quoted(name)} is {there} there, here "
+                        f"{here}); name another --ledger"
                     )
 
     def __len__(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from search.machine.files import complaints_about, write_atomically
-from search.machine.metadata import parse_json
+from search.machine.metadata import parse_json, quoted
 
 LEDGER = "ledger.json"
 FORMAT = "liteshogi loop"
@@ -66,10 +66,11 @@ def _read(path: Path) -> list[Figures]:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT!r}")
         if content.get("version") != VERSION:
-            raise ValueError(f"version {content.get('version')}, this program reads version {VERSION}")
+            raise ValueError(f"version {quoted(content.get('version'))}, this program reads version {VERSION}")
         stages = content.get("stages")
         if not isinstance(stages, list) or not all(_is_stage(one) for one in stages):
             raise ValueError(f"its stages must each have {', '.join(_FIELDS)}")
+        json.dumps(stages, allow_nan=False)  # they are written again with those to come
     except ValueError as error:
         raise ValueError(f"{path}: no ledger of a loop ({error}); restore it from a copy, or use another -o") from None
     return stages

@@ -12,9 +12,10 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from experiments.toml_file import in_a_line, read_toml, typed
+from experiments.toml_file import read_toml, typed
 from search.alphabeta.parameters import STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
+from search.machine.metadata import quoted
 
 KINDS = {
     "played": "played",
@@ -186,7 +187,7 @@ def read_plan(path: Path) -> Plan:
         if row.name in names or (row.after and row.after not in trained):
             raise ValueError(f"{place}: needs a name of its own, and `after` an earlier row that is trained")
         if (row.shape not in told.shapes) != bool(row.net):
-            raise ValueError(f"{place}: needs one of `net` and `shape`, one of {in_a_line(*told.shapes)}")
+            raise ValueError(f"{place}: needs one of `net` and `shape`, one of {quoted(', '.join(told.shapes), 200)}")
         if fault := row.fault(measures):
             raise ValueError(f"{place}: {fault}")
         names.add(row.name)
@@ -197,7 +198,7 @@ def read_plan(path: Path) -> Plan:
         if fault := one.fault():
             raise ValueError(f"{place}: {fault}")
         if one.name in _made_of(one, data):
-            raise ValueError(f"{place}: is made of itself, by way of {in_a_line(*one.sources(data))}")
+            raise ValueError(f"{place}: is made of itself, by way of {quoted(', '.join(one.sources(data)), 200)}")
     return Plan(measures, told.shapes, data, rows)
 
 

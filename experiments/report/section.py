@@ -13,7 +13,7 @@ from typing import Any
 from experiments.report.charts import Chart
 from lite.datasets.provenance import UNKNOWN, machine_of, program_of
 
-UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError)
+UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, ArithmeticError)
 """What figures of another program, or of none, lead to where they are drawn."""
 _START = hashlib.sha256(b"startpos").hexdigest()
 """Of the openings where no file of them is given."""

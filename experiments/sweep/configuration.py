@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.cut import check_formats
-from experiments.toml_file import in_a_line, read_toml, typed
+from experiments.toml_file import read_toml, typed
 from lite.networks.build import CONFIGS
 from lite.training.options import ValueTraining
 from search.machine.bounds import MOST_AT_ONCE
+from search.machine.metadata import quoted
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Of networks that the engine evaluates."""
@@ -185,7 +186,7 @@ def read_configuration(path: Path) -> Configuration:
         told.points,
         told.seed,
         tuple(
-            {name: _choices(value, f"{path}: {in_a_line(name)}", told.search) for name, value in one.items()}
+            {name: _choices(value, f"{path}: {quoted(name)}", told.search) for name, value in one.items()}
             for one in told.space
         ),
         (),
@@ -196,7 +197,7 @@ def read_configuration(path: Path) -> Configuration:
     listed = list({(one.name, one.seed): one for one in map(made.point, told.point)}.values())
     for entry in told.peer:
         if entry.keys() != {"name", "net"}:
-            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {in_a_line(*entry) or 'nothing'}")
+            raise ValueError(f"{path}: a [[peer]] has a name and a net, not {quoted(', '.join(entry)) or 'nothing'}")
         if any(entry["name"] == one.label for one in listed if one.net):
             raise ValueError(f"{path}: two [[peer]]s are called {entry['name'][:40]!r}")
         listed.append(Point({}, entry["name"], entry["net"]))
@@ -239,8 +240,10 @@ def _alternatives(choices: Any) -> tuple[Any, ...]:
 def _check_cut(data: list[str], path: Path) -> None:
     try:
         check_formats([Path(name) for name in data])
-    except ValueError as error:
-        raise ValueError(f"{path}: positions: {error}, or leave `positions` out to learn from all") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{path}: positions: {quoted(error, 400)}, or leave `positions` out to learn from all"
+        ) from None
 
 
 @cache
@@ -254,7 +257,7 @@ def _check_option(name: str, value: Any, path: Path) -> None:
     if name.replace("_", "-") not in _names():
         near = get_close_matches(name[:40].replace("_", "-"), _names(), 1)  # the time grows with the square of a length
         meant = f"; is {near[0]} meant?" if near else ""
-        name = in_a_line(name)
+        name = quoted(name)
         raise ValueError(f"{path}: {name}: no `liteshogi train` of a sweep's kinds has such an option{meant}")
     is_whole = type(value) is int
     wanted = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from lite.records.formats import is_record_name
 from search.machine.files import complaints_about
-from search.machine.metadata import parse_json
+from search.machine.metadata import parse_json, quoted
 
 DESCRIPTION = "description.json"
 SHARD = "shard_"
@@ -89,7 +89,7 @@ def _checked(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
     if found.get("version") != VERSION:
-        raise ValueError(f"version {found.get('version')}, this program reads version {VERSION}")
+        raise ValueError(f"version {quoted(found.get('version'))}, this program reads version {VERSION}")
     for name, kind in _SHAPE.items():
         if not isinstance(found.get(name), kind):
             raise ValueError(f"{name} is missing or of another type")

@@ -138,9 +138,9 @@ def load_network(path: PathLike = "default", fv_scale: int | None = None) -> Eva
     except ValueError as error:
         if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
             raise ValueError(f"{path}: not a {FORMAT}: {error}") from None
-        raise ValueError(f"{path}: {str(error)[:_LONGEST_COMPLAINT]}") from None
+        raise ValueError(f"{path}: {quoted(error, _LONGEST_COMPLAINT)}") from None
     except KeyError as error:
         raise ValueError(f"{path}: not a {FORMAT}: {error} is missing in it") from None
     except (SafetensorError, TypeError, AttributeError, OverflowError, MemoryError) as error:
-        said = " ".join(str(error).split())  # of a header, which may quote lines of it
+        said = quoted(error, _LONGEST_COMPLAINT)  # of a header, which may quote lines of it
         raise ValueError(f"{path}: not a {FORMAT}, or only a part of one ({said}); copy or fold it again") from None

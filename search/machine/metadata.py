@@ -25,9 +25,9 @@ def json_bytes(value: Any, indent: int | None = None) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=indent).encode(errors="backslashreplace")
 
 
-def quoted(text: object) -> str:
-    """What a header says, as a complaint repeats it: in a line, and short."""
-    return textwrap.shorten(str(text), 80)
+def quoted(text: object, longest: int = 80) -> str:
+    """What a file says, as a complaint repeats it: in a line, and short."""
+    return textwrap.shorten(str(text), longest)
 
 
 def sort_header(content: bytes) -> bytes:
