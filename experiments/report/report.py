@@ -16,7 +16,7 @@ from experiments.report.judgements import is_judgement, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import is_loop, loop_section
 from experiments.report.page import as_page
-from experiments.report.section import Section
+from experiments.report.section import UNREADABLE, Section
 from experiments.report.sweeps import is_sweep, sweep_section
 from experiments.report.training import is_training, training_section
 from lite.datasets.description import DESCRIPTION
@@ -76,9 +76,7 @@ def write_report(report: Report) -> dict[str, Any]:
     if not report.runs:
         raise ValueError("no run: name folders and files of runs, or folders of such")
     check_output(report.output, (".html",), report.overwrite)
-    found = find_runs(report.runs)
-    names = _names([path for paths in found.values() for path in paths])
-    sections = [kind.section({names[path]: path for path in found[kind]}) for kind in KINDS if kind in found]
+    sections = read_sections(report.runs)
     charts = [chart for section in sections for chart in section.charts]
     drawn = charts if report.png else []
     pictures = [report.output.with_name(f"{report.output.stem}-{number:02}.png") for number in range(1, len(drawn) + 1)]
@@ -91,10 +89,31 @@ def write_report(report: Report) -> dict[str, Any]:
     write_atomically(report.output, page.encode(errors="backslashreplace"))
     return {
         "page": str(report.output),
-        "runs": [str(path) for path in names],
+        "runs": [str(path) for paths in find_runs(report.runs).values() for path in paths],
         "charts": [chart.title for chart in charts],
         "pictures": list(map(str, pictures)),
     }
+
+
+def read_sections(paths: Sequence[Path]) -> list[Section]:
+    """What is told of the runs among files and folders, kind by kind. Raises OSError, or ValueError in words, whatever
+    their files hold."""
+    found = find_runs(paths)
+    names = _names([path for runs in found.values() for path in runs])
+    return [_section(kind, {names[path]: path for path in found[kind]}) for kind in KINDS if kind in found]
+
+
+def _section(kind: Kind, runs: dict[str, Path]) -> Section:
+    try:
+        return kind.section(runs)
+    except UNREADABLE as error:
+        if any(str(path) in str(error) for path in runs.values()):
+            raise
+        if len(runs) > 1:
+            for name, path in runs.items():  # the one that it is of, where it is of one
+                _section(kind, {name: path})
+        told = ", ".join(map(str, runs.values()))
+        raise ValueError(f"{told}: cannot be told of ({error!r:.200}); leave it out, or restore its files") from None
 
 
 def find_runs(paths: Sequence[Path]) -> dict[Kind, list[Path]]:

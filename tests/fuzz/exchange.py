@@ -67,11 +67,9 @@ def files(name: str, content: bytes, every: int) -> Iterator[bytes]:
                 yield "".join(lines).encode()
     elif name.endswith(".jsonl"):
         lines = [json.loads(line) for line in content.splitlines() if line.startswith(b"{")]
-        for number, line in enumerate(lines):
-            for value in islice(exchanged(line), 0, None, every):
-                yield b"".join(
-                    json.dumps(one).encode() + b"\n" for one in [*lines[:number], value, *lines[number + 1 :]]
-                )
+        each = ((number, value) for number, line in enumerate(lines) for value in exchanged(line))
+        for number, value in islice(each, 0, None, every):
+            yield b"".join(json.dumps(one).encode() + b"\n" for one in [*lines[:number], value, *lines[number + 1 :]])
     else:
         header, zero, rest = content.partition(b"\0")
         for value in islice(exchanged(json.loads(header)), 0, None, every):

@@ -1,0 +1,41 @@
+"""A run whose files hold what nobody expects is told of, or refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.report.report import read_sections
+from experiments.report.verify import verify
+from tests.fuzz.exchange import files
+from tests.fuzz.reader import check_complaint
+
+KINDS = ("match", "training", "loop", "judgement", "sweep", "league")
+
+
+def exchange(run: Path, every: int) -> None:
+    """Exchange values and names of each of its files, one of so many exchanges."""
+    for path in [run] if run.is_file() else sorted(run.rglob("*.json*")):
+        whole = path.read_bytes()
+        lines = b"\n".join(line for line in whole.splitlines() if line.endswith(b"}"))  # the last may be torn
+        for made in files(path.name, lines if path.suffix == ".jsonl" else whole, every):
+            path.write_bytes(made)
+            for tell in (read_sections, verify):
+                try:
+                    tell([run])
+                except (ValueError, OSError) as error:
+                    check_complaint(error, run.parent)
+        path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_exchanged_values_are_told_of_or_refused_in_words(kind: str, request: pytest.FixtureRequest) -> None:
+    exchange(request.getfixturevalue(kind), 509)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_exchanged_values_are_told_of_or_refused_in_words(kind: str, request: pytest.FixtureRequest) -> None:
+    exchange(request.getfixturevalue(kind), 1)
