@@ -107,13 +107,14 @@ def _section(kind: Kind, runs: dict[str, Path]) -> Section:
     try:
         return kind.section(runs)
     except UNREADABLE as error:
-        if any(str(path) in str(error) for path in runs.values()):
+        told = (f"{', '.join(runs)}: ", *(f"{name}: " for name in runs), *map(str, runs.values()))
+        if str(error).startswith(told):
             raise
         if len(runs) > 1:
             for name, path in runs.items():  # the one that it is of, where it is of one
                 _section(kind, {name: path})
-        told = ", ".join(map(str, runs.values()))
-        raise ValueError(f"{told}: cannot be told of ({error!r:.200}); leave it out, or restore its files") from None
+        paths = ", ".join(map(str, runs.values()))
+        raise ValueError(f"{paths}: cannot be told of ({error!r:.200}); leave it out, or restore its files") from None
 
 
 def find_runs(paths: Sequence[Path]) -> dict[Kind, list[Path]]:

@@ -20,7 +20,7 @@ from experiments.report.games import is_timed_match, match_section
 from experiments.report.judgements import BOARDS, judgement_section
 from experiments.report.leagues import is_league, league_section
 from experiments.report.loops import loop_section
-from experiments.report.report import Report, find_runs, write_report
+from experiments.report.report import Report, find_runs, read_sections, write_report
 from experiments.report.section import Table, command_of
 from experiments.report.sweeps import sweep_section
 from experiments.report.training import _command, training_section
@@ -453,3 +453,15 @@ def test_a_comparison_with_a_seed_too_many_is_refused_in_words() -> None:
     report["seeds"].append(9)
     with pytest.raises(ValueError, match="squeeze: no comparison that this program can read"):
         comparison_section({"squeeze": report})
+
+
+def test_the_run_that_cannot_be_told_of_is_named_once(match: Path, tmp_path: Path) -> None:
+    report = json.loads((DOCS / "compare" / "squeeze.json").read_text())
+    (tmp_path / "more.json").write_text(json.dumps(report | {"seeds": [0, 1, 9]}))
+    with pytest.raises(ValueError, match=r"^more\.json: no comparison that this program can read .*; make it again$"):
+        read_sections([DOCS / "compare" / "squeeze.json", tmp_path / "more.json"])
+    other = make_match(tmp_path / "other", MAKER)
+    described = json.loads((other / "description.json").read_text())
+    (other / "description.json").write_text(json.dumps(described | {"options": {"openings": 5}}))
+    with pytest.raises(ValueError, match=r"^\S*other: cannot be told of \(TypeError.*\); leave it out, or restore its"):
+        read_sections([match, other])
