@@ -21,6 +21,7 @@ from experiments.report.games import is_timed_match
 from experiments.report.judgements import is_judgement
 from experiments.report.loops import is_loop
 from experiments.report.report import find_runs, read_json
+from experiments.report.section import UNREADABLE
 from experiments.report.sweeps import is_sweep
 from experiments.report.training import is_training
 from experiments.results import DATA, FILE, NET, Line, Results
@@ -30,6 +31,7 @@ from lite.datasets.provenance import FILES, digest_of
 from lite.records.formats import RecordError
 from lite.training.folder import RunFolder
 from search.evaluation.shipped import is_shipped, network_file
+from search.machine.metadata import quoted
 
 SAME, CHANGED, MISSING = "same", "changed", "not there"
 UNRECORDED, UNPLACED = "its digest was not recorded", "where it lies was not recorded"
@@ -62,8 +64,16 @@ def verify(paths: Sequence[Path]) -> list[dict[str, str]]:
     checks = []
     for run in dict.fromkeys((*chain.from_iterable(runs), *data)):
         inside = f"{run}{os.sep}"
-        for one in dict.fromkeys(_told(run)) or (Kept("", None, None),):
-            checks.append({"run": str(run), "file": one.name.removeprefix(inside), "state": _state(one, digest)})
+        try:
+            for one in dict.fromkeys(_told(run)) or (Kept("", None, None),):
+                checks.append({"run": str(run), "file": one.name.removeprefix(inside), "state": _state(one, digest)})
+        except (*UNREADABLE, OSError) as error:
+            if str(error).startswith(str(run)):
+                raise
+            told = str(error) if isinstance(error, ValueError | OSError) else repr(error)
+            raise ValueError(
+                f"{run}: cannot be verified ({quoted(told, 400)}); restore its files from a copy"
+            ) from None
     return checks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ from tests.fuzz.reader import check_complaint
 KINDS = ("match", "training", "loop", "judgement", "sweep", "league")
 
 
+def complaint(tell: Callable[[Sequence[Path]], object], run: Path) -> str:
+    """What is said of a run; its name where there is nothing to complain of."""
+    try:
+        tell([run])
+    except (ValueError, OSError) as error:
+        check_complaint(error, None)
+        return str(error)
+    return run.name
+
+
 def exchange(run: Path, every: int) -> None:
     """Exchange values and names of each of its files, one of so many exchanges."""
     for path in [run] if run.is_file() else sorted(run.rglob("*.json*")):
@@ -22,10 +33,7 @@ def exchange(run: Path, every: int) -> None:
         for made in files(path.name, lines if path.suffix == ".jsonl" else whole, every):
             path.write_bytes(made)
             for tell in (read_sections, verify):
-                try:
-                    tell([run])
-                except (ValueError, OSError) as error:
-                    check_complaint(error, run.parent)
+                assert run.name in complaint(tell, run)
         path.write_bytes(whole)
 
 
