@@ -76,7 +76,8 @@ def write_report(report: Report) -> dict[str, Any]:
     if not report.runs:
         raise ValueError("no run: name folders and files of runs, or folders of such")
     check_output(report.output, (".html",), report.overwrite)
-    sections = read_sections(report.runs)
+    found = find_runs(report.runs)
+    sections = read_sections(found)
     charts = [chart for section in sections for chart in section.charts]
     drawn = charts if report.png else []
     pictures = [report.output.with_name(f"{report.output.stem}-{number:02}.png") for number in range(1, len(drawn) + 1)]
@@ -89,16 +90,14 @@ def write_report(report: Report) -> dict[str, Any]:
     write_atomically(report.output, page.encode(errors="backslashreplace"))
     return {
         "page": str(report.output),
-        "runs": [str(path) for paths in find_runs(report.runs).values() for path in paths],
+        "runs": [str(path) for paths in found.values() for path in paths],
         "charts": [chart.title for chart in charts],
         "pictures": list(map(str, pictures)),
     }
 
 
-def read_sections(paths: Sequence[Path]) -> list[Section]:
-    """What is told of the runs among files and folders, kind by kind. Raises OSError, or ValueError in words, whatever
-    their files hold."""
-    found = find_runs(paths)
+def read_sections(found: dict[Kind, list[Path]]) -> list[Section]:
+    """What is told of runs, kind by kind. Raises OSError, or ValueError in words, whatever their files hold."""
     names = _names([path for runs in found.values() for path in runs])
     return [_section(kind, {names[path]: path for path in found[kind]}) for kind in KINDS if kind in found]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.report.report import read_sections
+from experiments.report.report import find_runs, read_sections
 from experiments.report.verify import verify
 from tests.fuzz.exchange import files
 from tests.fuzz.reader import check_complaint
@@ -32,7 +32,7 @@ def exchange(run: Path, every: int) -> None:
         lines = b"\n".join(line for line in whole.splitlines() if line.endswith(b"}"))  # the last may be torn
         for made in files(path.name, lines if path.suffix == ".jsonl" else whole, every):
             path.write_bytes(made)
-            for tell in (read_sections, verify):
+            for tell in (lambda runs: read_sections(find_runs(runs)), verify):
                 assert run.name in complaint(tell, run)
         path.write_bytes(whole)
 

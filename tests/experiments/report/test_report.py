@@ -459,9 +459,9 @@ def test_the_run_that_cannot_be_told_of_is_named_once(match: Path, tmp_path: Pat
     report = json.loads((DOCS / "compare" / "squeeze.json").read_text())
     (tmp_path / "more.json").write_text(json.dumps(report | {"seeds": [0, 1, 9]}))
     with pytest.raises(ValueError, match=r"^more\.json: no comparison that this program can read .*; make it again$"):
-        read_sections([DOCS / "compare" / "squeeze.json", tmp_path / "more.json"])
+        read_sections(find_runs([DOCS / "compare" / "squeeze.json", tmp_path / "more.json"]))
     other = make_match(tmp_path / "other", MAKER)
     described = json.loads((other / "description.json").read_text())
     (other / "description.json").write_text(json.dumps(described | {"options": {"openings": 5}}))
     with pytest.raises(ValueError, match=r"^\S*other: cannot be told of \(TypeError.*\); leave it out, or restore its"):
-        read_sections([match, other])
+        read_sections(find_runs([match, other]))
