@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,10 +155,10 @@ def _malformed(line: Any) -> str:
         return "job, shard, start and stop must be whole numbers from 0 on, no larger than a file may be"
     if line["stop"] < line["start"]:
         return f"bytes {line['start']} to {line['stop']} are none: they end before they begin"
-    return "" if _are_counts(line["counts"]) else "its counts must be finite numbers, int or float"
+    return "" if _are_counts(line["counts"]) else "its counts must be finite numbers, int or float, less than 2^63"
 
 
 def _are_counts(counts: Any) -> TypeGuard[dict[str, int | float]]:
     return isinstance(counts, dict) and all(
-        type(value) in (int, float) and math.isfinite(value) for value in counts.values()
+        type(value) in (int, float) and abs(value) < _LARGEST for value in counts.values()
     )

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from experiments.factory.description import Description
 from experiments.factory.jobs import Product, Task, run_jobs
 from experiments.factory.ledger import Counts
-from experiments.factory.shards import SHARD_BYTES, Shards
+from experiments.factory.shards import LEDGER, SHARD_BYTES, Shards
 from experiments.progress import Progress
 from lite.amounts import amount
 from search.machine.interrupt import interrupt_flag
@@ -98,9 +98,8 @@ def produce(
         description.begin(place.folder, empty=not shards.done)
         if finish is not None and shards.done:
             finish.recall()
-        if referee is not None and shards.done:
-            for number, counts in shards.landed():
-                referee.see(number, counts)
+        if referee is not None:
+            _recall(referee, shards)
         drawn = _Drawn(job for job in jobs if job[0] not in shards.done)
         coming = run_jobs(task, drawn, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
         landing = drawn.in_order(coming) if place.in_order else coming
@@ -124,6 +123,18 @@ def produce(
             print(_how_to_go_on(place.folder), file=sys.stderr)
             raise KeyboardInterrupt
     return {"folder": str(place.folder), **work.totals(), "ended": work.ended() or "jobs"}
+
+
+def _recall(referee: Referee, shards: Shards) -> None:
+    """Show it what has landed in earlier runs. ValueError that names a job whose counts are none of this work's."""
+    for number, counts in shards.landed() if shards.done else ():
+        try:
+            referee.see(number, counts)
+        except (LookupError, TypeError, ValueError, ArithmeticError):
+            raise ValueError(
+                f"{shards.folder / LEDGER}: job {number}: its counts are none of such work; restore it from a copy, or "
+                "begin in another folder"
+            ) from None
 
 
 _Landing = Generator[tuple[int, Product], None, None]

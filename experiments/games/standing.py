@@ -38,7 +38,7 @@ class Standing:
         self._blacks: list[tuple[float, int]] = []
 
     def see(self, number: int, counts: Mapping[str, int | float]) -> None:
-        """A pair has landed."""
+        """A pair has landed. ValueError for counts that are no pair's."""
         if self.verdict or number >= self._pairs:
             self.beyond += 1
             return
@@ -49,9 +49,11 @@ class Standing:
             self.beyond += len(self._waiting)
 
     def _count(self, counts: Mapping[str, int | float]) -> None:
-        self.counts.update(counts)  # type: ignore[arg-type]  # seconds are a fraction
         black, white = (side_points(counts, colour) for colour in COLOURS.values())
-        self.pentanomial[round(2 * (black + white))] += 1
+        if {black, white} - OUTCOMES.keys():
+            raise ValueError(f"no points of two games: {black:g} and {white:g}")
+        self.counts.update(counts)  # type: ignore[arg-type]  # seconds are a fraction
+        self.pentanomial[int(2 * (black + white))] += 1
         self._blacks.append((black + 1 - white, 2))
         if self._sprt is not None:
             self.verdict = self._sprt.verdict(self.pentanomial)

@@ -173,6 +173,7 @@ def test_a_spoiled_last_line_is_dropped(tmp_path, end):
         (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 are none: they end before"),
         (1, b'{"job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "line 3: shard 0 was left for shard 1 before"),
         (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":-1e30}}', "line 2: its counts must be finite"),
         (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
         (1, b'{"job":5,"shard":0,"start":8,"stop":%d,"counts":{}}' % 2**63, "line 2: .*, no larger than a file may be"),
     ],
