@@ -1,7 +1,8 @@
 """One reader under a coverage-guided fuzzer: python -m tests.fuzz READER --seconds 3600 --corpus DIR
 
 A finding ends it and lies in the folder as `crash-...`, `timeout-...` or `oom-...`. Inputs that led somewhere new are
-kept there, too, and a run with the same folder goes on from them. Needs atheris: pip install 'liteshogi[fuzz]'.
+kept there, too, and a run with the same folder goes on from them; Ctrl-C, or a request to end, ends it with the time
+that it has had. Needs atheris: pip install 'liteshogi[fuzz]'.
 All readers in turn: python -m tests.fuzz.rounds --help
 """
 
@@ -16,6 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import atheris
 
@@ -64,26 +66,31 @@ def main() -> None:
         for number, content in enumerate(reader.seeds()):  # which also imports what there is to be followed
             (told.corpus / f"seed-{number}").write_bytes(content)
             attempt(reader, content, folder)
+        from search.machine.interrupt import interrupt_flag  # not before: what is imported here is followed
     branch = branches()
     executions, begun = 0, time.process_time()
+
+    def end(taken: float) -> NoReturn:
+        print(f"{told.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
+        sys.stdout.flush()
+        if told.ledger is not None:
+            append(told.ledger, Run(told.reader, round(taken, 1), executions))
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
 
     def one(content: bytes) -> None:
         nonlocal executions
         executions += 1
         branch(zlib.crc32(repr(attempt(reader, content, folder)).encode()) % OUTCOMES)
         taken = time.process_time() - begun
-        if taken > told.seconds:
-            print(f"{told.reader}: {executions:,} executions in {taken / 60:.1f} minutes of CPU, nothing found")
-            sys.stdout.flush()
-            if told.ledger is not None:
-                append(told.ledger, Run(told.reader, round(taken, 1), executions))
-            shutil.rmtree(folder, ignore_errors=True)
-            os._exit(0)
+        if taken > told.seconds or interrupted():
+            end(taken)
 
     clock = (f"-timeout={HANG_SECONDS}", f"-report_slow_units={HANG_SECONDS}")
     limits = (*clock, f"-rss_limit_mb={MEGABYTES}", f"-artifact_prefix={told.corpus}/")
-    atheris.Setup([sys.argv[0], *limits, str(told.corpus)], one)
-    atheris.Fuzz()
+    with interrupt_flag(patient=True) as interrupted:
+        atheris.Setup([sys.argv[0], *limits, "-handle_int=0", "-handle_term=0", str(told.corpus)], one)
+        atheris.Fuzz()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python -m tests.fuzz.rounds ledger.jsonl --corpora corpora --seconds 3600
 
-The same command goes on with what the ledger holds; Ctrl-C, or a request to end, ends it with the loss of a run. A
-reader with a finding is left alone from then on. With NUMBA_BOUNDSCHECK=1 compiled code checks its indices; that
-time counts as any other. `--table` prints what the ledger tells.
+The same command goes on with what the ledger holds; Ctrl-C, or a request to end, ends it, and what the run under way
+has had counts. A reader with a finding is left alone from then on. With NUMBA_BOUNDSCHECK=1 compiled code checks its
+indices; that time counts as any other. `--table` prints what the ledger tells.
 """
 
 from __future__ import annotations
@@ -31,8 +31,17 @@ def fuzz(reader: str, seconds: float, corpus: Path, ledger: Path) -> bool:
     """One run in a process of its own, and whether it found nothing."""
     before = findings(corpus)
     options = ["--seconds", str(seconds), "--corpus", str(corpus), "--ledger", str(ledger)]
-    with (corpus.parent / f"{reader}.log").open("ab") as log:
-        process = subprocess.run([sys.executable, "-m", "tests.fuzz", reader, *options], stdout=log, stderr=log)
+    command = [sys.executable, "-m", "tests.fuzz", reader, *options]
+    with (
+        (corpus.parent / f"{reader}.log").open("ab") as log,
+        subprocess.Popen(command, stdout=log, stderr=log) as process,
+    ):
+        try:
+            process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()  # until it has told what it has had
+            raise
     found = sorted(findings(corpus) - before)
     for path in found:
         append(ledger, Run(reader, 0.0, 0, finding=path.name))
@@ -71,8 +80,11 @@ def main() -> None:
         return
     if told.corpora is None:
         parser.error("--corpora is needed")
-    with ends_as_interrupts():  # else the reader under way would outlive this
-        go_round(told.readers, told.seconds, told.slice, told.corpora, told.ledger)
+    try:
+        with ends_as_interrupts():  # else the reader under way would outlive this
+            go_round(told.readers, told.seconds, told.slice, told.corpora, told.ledger)
+    except KeyboardInterrupt:
+        sys.exit("ended; the same command goes on")
 
 
 if __name__ == "__main__":
