@@ -55,11 +55,10 @@ def go_round(readers: list[str], seconds: float, run_seconds: float, corpora: Pa
     stopped: set[str] = set()
     while True:
         had = seconds_of(read(ledger, Run))
-        behind = [reader for reader in readers if seconds - had[reader] > ALIKE and reader not in stopped]
-        left = {reader: had[reader] for reader in behind}
+        left = [reader for reader in readers if seconds - had[reader] > ALIKE and reader not in stopped]
         if not left:
             return
-        reader = min(left, key=lambda name: left[name])
+        reader = min(left, key=lambda name: had[name])
         corpus = corpora / reader
         corpus.mkdir(parents=True, exist_ok=True)
         begun = time.monotonic()

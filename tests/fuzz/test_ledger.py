@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fuzz import rounds
 from tests.fuzz.ledger import Run, seconds_of, table
 from tests.fuzz.readers import READERS
 from tests.json_lines import append, read
@@ -37,6 +38,18 @@ def test_runs_add_up_by_reader_and_by_bounds(tmp_path: Path) -> None:
     assert len(rows) == 2 + len(READERS)
 
 
+def test_a_reader_with_its_time_is_not_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum of rounded seconds may miss the whole by what a float cannot hold."""
+    path = tmp_path / "ledger.jsonl"
+    for _ in range(10):
+        append(path, Run("kif", 0.1, 1))
+    assert seconds_of(read(path, Run))["kif"] < 1.0
+    begun: list[str] = []
+    monkeypatch.setattr(rounds, "fuzz", lambda reader, *_: begun.append(reader))
+    rounds.go_round(["kif"], 1.0, 300.0, tmp_path, path)
+    assert begun == []
+
+
 @pytest.mark.skipif(os.name != "posix", reason="ended by a signal")
 def test_a_request_to_end_ends_the_reader_under_way(tmp_path: Path) -> None:
     reader = tmp_path / "python"
@@ -46,12 +59,12 @@ def test_a_request_to_end_ends_the_reader_under_way(tmp_path: Path) -> None:
     reader.chmod(0o755)
     program = f"import sys; sys.executable = {str(reader)!r}; from tests.fuzz.rounds import main; main()"
     command = [sys.executable, "-c", program, tmp_path / "ledger.jsonl", "--corpora", tmp_path, "--readers", "kif"]
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL) as rounds:
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL) as process:
         end = time.monotonic() + 60
         while not (tmp_path / "number").exists():
             assert time.monotonic() < end
             time.sleep(0.05)
-        rounds.terminate()
-        rounds.wait(60)
+        process.terminate()
+        process.wait(60)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "number").read_text()), 0)
