@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from experiments.pictures import japanese_fonts, write_figure
+from experiments.drawing.pictures import japanese_fonts, write_figure
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.rules.diagram import KANJI

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from experiments.drawing.pictures import draw_training
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
-from experiments.factory.shards import LEDGER
-from experiments.game import ending_in_english, play_game, result_in_english
-from experiments.pictures import draw_training
+from experiments.games.played_game import ending_in_english, play_game, result_in_english
+from experiments.jobs.shards import LEDGER
 from export.fold import fold_file
 from lite.datasets.description import DESCRIPTION, SHARD, read_description
 from lite.datasets.provenance import FILES, digest_of
@@ -32,10 +32,10 @@ from lite.training.testing import judge_net
 from lite.training.train import train_value
 from search.alphabeta.engine import AlphaBetaEngine
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_number
-from search.machine.files import write_atomically
-from search.machine.folder_lock import FolderLock
-from search.machine.metadata import parse_json
+from search.system.bounds import check_number
+from search.system.files import write_atomically
+from search.system.folder_lock import FolderLock
+from search.system.metadata import parse_json
 
 SAMPLE = Path(__file__).parent / "sample"
 MIDDLE_GAME = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"

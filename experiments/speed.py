@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.arena.engines import ask_engine
-from experiments.arena.searcher import Searcher
-from experiments.judge.game_position import GamePosition, read_positions
+from experiments.games.game_position import GamePosition, read_positions
+from experiments.jobs.progress import Progress
 from experiments.league.participant import Participant, parse_participant, unique_names
-from experiments.nets import as_player
-from experiments.progress import Progress
+from experiments.network_kinds import as_player
+from experiments.usi_client.engines import ask_engine
+from experiments.usi_client.searcher import Searcher
 from search.alphabeta.bench import POSITIONS
-from search.machine.bounds import check_numbers
-from search.machine.interrupt import ends_as_interrupts
-from search.machine.jit import KERNEL
-from search.machine.target import cpu_name
+from search.compiling.jit import KERNEL
+from search.compiling.target import cpu_name
+from search.system.bounds import check_numbers
+from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from experiments.verb import Verbs
+from experiments.jobs.verb import Verbs
 from search.evaluation.network import EvalNetwork
 
 ALIKE = 0.05

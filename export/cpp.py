@@ -14,7 +14,7 @@ import numpy as np
 
 from search.evaluation.feature_sets import NO_KING
 from search.evaluation.network import EvalNetwork
-from search.machine.files import WholeFile
+from search.system.files import WholeFile
 
 _TEMPLATE, _KERNELS = (Path(__file__).with_name(name) for name in ("evaluation.h", "kernels.h"))
 _WORDS = """

@@ -20,9 +20,9 @@ from lite.training.folder import NETWORK_NAME
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
 from search.evaluation.nnue_file import NNUE_FEATURES
-from search.machine.files import check_output
-from search.machine.paths import PathLike, as_paths
 from search.score import CP_PER_LOGIT
+from search.system.files import check_output
+from search.system.paths import PathLike, as_paths
 
 TOLERANCE = 1e-9
 """Largest difference between the folded form and the module, both in float64."""

@@ -20,9 +20,9 @@ from export.positions import Sample
 from lite.networks.activation import ACTIVATIONS, Activation
 from search.evaluation.feature_sets import HAND_SLOT_COUNT, HAND_SLOT_KIND, NO_ROW, FeatureSet
 from search.evaluation.output_buckets import bucket_of_hands
-from search.machine.files import write_atomically
-from search.machine.metadata import sort_header
 from search.rules.shogi import GOLD, HAND_CODES, HAND_KINDS, HAND_SLOTS, KINDS, KING, PIECES_IN_BOX, PROMOTION, SQUARES
+from search.system.files import write_atomically
+from search.system.metadata import sort_header
 
 _CHUNK = 512
 """Positions whose rows are gathered at once."""

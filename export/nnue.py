@@ -24,7 +24,7 @@ from search.evaluation.nnue_file import (
     padded_inputs,
     read_nnue,
 )
-from search.machine.files import check_output, require_file, write_atomically
+from search.system.files import check_output, require_file, write_atomically
 
 LARGEST_FV_SCALE = 128
 """Of YaneuraOu's option."""

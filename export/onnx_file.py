@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from search.machine.files import WholeFile, require_utf8
 from search.puct.onnx_file import first_line, open_session
+from search.system.files import WholeFile, require_utf8
 
 OPSET = 18
 """The oldest that torch's exporter writes without converting: runtimes of some years ago read it."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move
 from search.rules.sfen import position_from_sfen

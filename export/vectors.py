@@ -13,10 +13,10 @@ import numpy as np
 
 from search.evaluation.network import EvalNetwork
 from search.evaluation.static_evaluation import evaluate_batch, evaluate_sfens, set_game_with_kings
-from search.machine.files import write_atomically
 from search.rules.position import new_position
 from search.rules.shogi import HAND_KINDS, SQUARES, START_SFEN
 from search.rules.view import view_position
+from search.system.files import write_atomically
 
 FORMAT = "liteshogi test vectors"
 VERSION = 1

@@ -23,10 +23,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from experiments.elo.sprt import Sprt
     from experiments.factory.selfplay import SelfPlay, self_play
-    from experiments.games.match import CountedMatch, play_counted_match
-    from experiments.games.sprt import Sprt
-    from experiments.nets import judge
+    from experiments.matches.match import CountedMatch, play_counted_match
+    from experiments.network_kinds import judge
     from export.fold import fold_file
     from lite.datasets.convert import Conversion, convert
     from lite.networks.dense import DenseConfig
@@ -72,7 +72,7 @@ _HOMES = {
     "AlphaBetaEngine": "search.alphabeta.engine",
     "Analysis": "search.engine",
     "Conversion": "lite.datasets.convert",
-    "CountedMatch": "experiments.games.match",
+    "CountedMatch": "experiments.matches.match",
     "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
@@ -81,14 +81,14 @@ _HOMES = {
     "OptimiserConfig": "lite.training.optimiser",
     "PuctEngine": "search.puct.engine",
     "SelfPlay": "experiments.factory.selfplay",
-    "Sprt": "experiments.games.sprt",
+    "Sprt": "experiments.elo.sprt",
     "ValueTraining": "lite.training.options",
     "convert": "lite.datasets.convert",
     "evaluate_sfens": "search.evaluation.static_evaluation",
     "fold_file": "export.fold",
-    "judge": "experiments.nets",
+    "judge": "experiments.network_kinds",
     "load_network": "search.evaluation.network_file",
-    "play_counted_match": "experiments.games.match",
+    "play_counted_match": "experiments.matches.match",
     "self_play": "experiments.factory.selfplay",
     "train_value": "lite.training.train",
 }

@@ -90,7 +90,7 @@ def main() -> None:
 
         speak_usi()
         return
-    from search.machine.standard_streams import complete_streams, has_no_reader
+    from search.system.standard_streams import complete_streams, has_no_reader
 
     complete_streams()
     try:
@@ -138,7 +138,7 @@ def _run(arguments: list[str]) -> int:
         print(f"error: this needs {missing}: pip install {what}", file=sys.stderr)
         return 1
     except (ValueError, OSError, MemoryError, OverflowError) as error:
-        from search.machine.standard_streams import has_no_reader
+        from search.system.standard_streams import has_no_reader
 
         if isinstance(error, OSError) and has_no_reader(error):
             raise
@@ -179,8 +179,8 @@ def _tell_version() -> None:
     import numpy
 
     print(f"Python {platform.python_version()}, numba {numba.__version__}, NumPy {numpy.__version__}", flush=True)
-    from search.machine.jit import CACHE_DIRECTORY, KERNEL, RELEASED_DIRECTORY
-    from search.machine.target import cpu_name
+    from search.compiling.jit import CACHE_DIRECTORY, KERNEL, RELEASED_DIRECTORY
+    from search.compiling.target import cpu_name
 
     print(f"CPU {cpu_name()}, kernel {KERNEL}")
     came = f" beside what came with the package, {RELEASED_DIRECTORY}" if RELEASED_DIRECTORY.is_dir() else ""

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from liteshogi import __version__
-from search.machine.target import RELEASED, TARGETS, Target, cpu_flags
+from search.compiling.target import RELEASED, TARGETS, Target, cpu_flags
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _COMPILE = "from search.warmup import warm_up; warm_up()"

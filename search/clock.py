@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from search.machine.threads import started
+from search.system.threads import started
 
 MOVES_PLANNED = 50
 """Moves of a player that a game is expected to have, at its start. Games go on for some more, but most have been

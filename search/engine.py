@@ -17,13 +17,13 @@ from typing import overload
 import numpy as np
 
 from search.clock import Budget, SearchClock
-from search.machine.interrupt import ended_by_interrupt
 from search.rules.declaration import RULE_27, TRY_RULE, can_declare, try_move
 from search.rules.movegen import QUIET, TACTICAL, list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import STACK, new_position
 from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import CP_PER_LOGIT, MATE, MAX_PLY, is_mate, mate_plies
+from search.system.interrupt import ended_by_interrupt
 
 LONGEST_GAME = STACK - MAX_PLY - 8
 """Moves of a game that a position record holds, with room for the search on top."""

@@ -1,6 +1,6 @@
 """Compile ahead: everything the engine calls, once for all processes that start together.
 
-Numba compiles at the first call and `search.machine.compile_cache` keeps the result. The verb `warmup` is for
+Numba compiles at the first call and `search.compiling.compile_cache` keeps the result. The verb `warmup` is for
 installers; `isready` does the same.
 """
 
@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from search.compiling.cache_directory import make_directory, note_use
+from search.compiling.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
+from search.compiling.source_digest import code_name
+from search.compiling.target import KERNELS
 from search.evaluation.material import material_network
-from search.machine.cache_directory import make_directory, note_use
-from search.machine.jit import CACHE_DIRECTORY, LOCK, RELEASED_DIRECTORY
-from search.machine.source_digest import code_name
-from search.machine.standard_streams import take_input
-from search.machine.target import KERNELS
+from search.system.standard_streams import take_input
 
 _UNUSED_DAYS = 30
 _MATE_PROBLEM = "4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1"

@@ -14,20 +14,20 @@ from experiments.analyse.annotated_kif import ENGINE, Judgement, names_of_moves,
 from experiments.analyse.chosen import Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
-from experiments.pictures import can_be_drawn, draw_analysis, japanese_fonts
+from experiments.drawing.pictures import can_be_drawn, draw_analysis, japanese_fonts
 from lite.notation.game import Game, GameError
 from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.paging import back_table
 from search.engine import DECLARE, Analysis, Engine
-from search.machine.bounds import MOST_THREADS, check_numbers
-from search.machine.files import WholeFile, check_output
-from search.machine.interrupt import interrupt_flag
 from search.rules.play import set_game
 from search.rules.position import new_position
 from search.rules.repetition import DRAW, LOSS, WIN, fourfold
 from search.rules.sfen import move_to_usi
 from search.score import MATE, is_mate, mate_plies
+from search.system.bounds import MOST_THREADS, check_numbers
+from search.system.files import WholeFile, check_output
+from search.system.interrupt import interrupt_flag
 from search.warmup import warm_up
 
 KIF_SUFFIXES = (".kif", ".kifu")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lite.notation.game import Game, GameError
 from lite.notation.games import ANALYSED, is_game_name, read_games
-from search.machine.files import files_below, leads_to_file
+from search.system.files import files_below, leads_to_file
 
 
 @dataclass(frozen=True)

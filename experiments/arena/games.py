@@ -31,11 +31,11 @@ from lite.notation.game import (
 )
 from lite.notation.kif_writer import PLAYER, kif_text, score_comment
 from lite.records.formats import WHITE_WINS, WINNER_MASK
-from search.machine.files import write_atomically
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.repetition import WIN, fourfold
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import BLACK
+from search.system.files import write_atomically
 
 CLAIMED = "入玉宣言"
 """The end of a game that an engine has declared won where the rules do not say so."""

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.arena.engines import player_names
 from experiments.arena.results import FIRST, SECOND, Result, pair_results
-from experiments.arena.strength import measure_strength
 from experiments.arena.tournament import UsiGames, play_engines
+from experiments.elo.strength import measure_strength
+from experiments.usi_client.engines import player_names
 
 
 @dataclass(frozen=True)

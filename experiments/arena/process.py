@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.engines import OURS
-from experiments.installed import installed_program
+from experiments.usi_client.engines import OURS
+from experiments.usi_client.installed import installed_program
 from lite.datasets.provenance import FILES, digests_of
-from search.machine.files import write_atomically
-from search.machine.folder_lock import FolderLock
-from search.machine.interrupt import ends_as_interrupts
-from search.machine.metadata import quoted
+from search.system.files import write_atomically
+from search.system.folder_lock import FolderLock
+from search.system.interrupt import ends_as_interrupts
+from search.system.metadata import quoted
 
 LOG = "shogiarena.log"
 """What ShogiArena says, in the directory of the run."""

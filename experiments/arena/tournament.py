@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.engines import Engine, ask_engine, engine_command
 from experiments.arena.process import GAMES, LOG, check_arena, described_run, run_arena
 from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
-from experiments.factory.shards import LEDGER
 from experiments.games.openings import read_openings
-from experiments.progress import Progress
+from experiments.jobs.progress import Progress
+from experiments.jobs.shards import LEDGER
+from experiments.usi_client.engines import Engine, ask_engine, engine_command
 from lite.amounts import amount
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.files import write_atomically
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.files import write_atomically
 
 OPENINGS = "openings.sfen"
 """In the folder of a run: the user's openings as ShogiArena reads them, which takes a byte order mark or a comment for

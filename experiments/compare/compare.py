@@ -41,8 +41,8 @@ from experiments.compare.table import (
     bands_as_markdown,
 )
 from experiments.compare.variants import ResnetVariant, ValueVariant, Variant
-from experiments.nets import network_path
-from experiments.pictures import draw_comparison
+from experiments.drawing.pictures import draw_comparison
+from experiments.network_kinds import network_path
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
 from lite.datasets.provenance import learnt_and_judged, libraries, program, sha256_of
@@ -54,10 +54,10 @@ from lite.records.formats import record_files
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining
 from lite.training.testing import check_games
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.files import write_atomically
-from search.machine.folder_lock import FolderLock
-from search.machine.interrupt import ends_as_interrupts
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.files import write_atomically
+from search.system.folder_lock import FolderLock
+from search.system.interrupt import ends_as_interrupts
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 

@@ -28,8 +28,8 @@ from lite.records.reader import Reader
 from lite.training.checkpoint import named_errors
 from lite.training.log import read_log
 from lite.training.options import rated
-from search.machine.files import write_atomically
-from search.machine.metadata import parse_json
+from search.system.files import write_atomically
+from search.system.metadata import parse_json
 
 CURVES = ("step", "loss", "policy_accuracy", "policy_loss", "accuracy", "log_loss")
 """The figures that are kept of each epoch."""

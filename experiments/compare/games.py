@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.match import Match, play_match
-from experiments.games.counted import CountedGames
-from experiments.games.match import CountedMatch, play_counted_match
-from experiments.nets import as_player
+from experiments.matches.counted import CountedGames
+from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.network_kinds import as_player
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_numbers
+from search.system.bounds import check_numbers
 
 PATIENCE = 60_000
 """Milliseconds a move, more than either player takes."""

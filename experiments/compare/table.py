@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.arena.strength import in_words
+from experiments.elo.strength import in_words
 from lite.amounts import amount
 
 

@@ -13,12 +13,12 @@ from typing import Any, Self
 
 import torch
 
+from experiments.labels.yardstick import measure_d1
 from experiments.resnet.judge import judge_resnet, plane_tensors, uses_bfloat16
 from experiments.resnet.network import load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining
 from experiments.timing import sizes, time_network
-from experiments.yardstick import measure_d1
 from export.fold import fold_file
 from export.positions import read_sample
 from lite.records.reader import Reader

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments.explain.line_units import line_units
-from experiments.nets import Kind, Valuer, empty_views, kind_of, load_valuer
+from experiments.network_kinds import Kind, Valuer, empty_views, kind_of, load_valuer
 from search.evaluation.leave_one_out import Man, black_contributions, leave_one_out
 from search.evaluation.static_evaluation import set_game_with_kings
 from search.rules.movegen import list_moves

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from experiments.drawing.pictures import AS_TYPED, japanese_fonts, save_figure
 from experiments.explain.explain import Explained
-from experiments.pictures import AS_TYPED, japanese_fonts, save_figure
 from search.rules.diagram import KANJI
 from search.rules.sfen import square_to_usi
 from search.rules.shogi import EMPTY, KINDS, KING, SQUARES

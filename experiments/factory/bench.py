@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from experiments.arena.dialogue import Dialogue
-from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, Studio
 from experiments.factory.walk import sample_codes, walk
 from experiments.games.openings import Openings
 from experiments.games.player import Duel, Player
+from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, Studio
+from experiments.usi_client.dialogue import Dialogue
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype
 from search.alphabeta.bench import signature
 from search.evaluation.network_file import load_network
-from search.machine.cores import usable_cores
 from search.rules.huffman import HCP
+from search.system.cores import usable_cores
 
 NODES = 1000
 """A move."""

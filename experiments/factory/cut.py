@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lite.records.formats import HCPE, hcpe_dtype, record_files, record_format
-from search.machine.files import write_atomically
+from search.system.files import write_atomically
 
 
 def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:

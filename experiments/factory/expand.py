@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.factory.jobs import Product
-from experiments.factory.labels import NetworkLabels, blend_results
 from experiments.factory.seen import code_hashes
-from experiments.factory.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
-from experiments.factory.usi_labels import EngineLabels
 from experiments.factory.walk import sample_codes, walk
+from experiments.jobs.protocol import Product
+from experiments.labels.labels import NetworkLabels, blend_results
+from experiments.labels.study import QUIESCENCE, SEARCH, UNLABELLED, Studio
+from experiments.labels.usi_labels import EngineLabels
 from lite.records.formats import NO_RESULT, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
-from search.machine.bounds import check_numbers, check_used
+from search.system.bounds import check_numbers, check_used
 
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")

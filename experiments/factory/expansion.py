@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from experiments.arena.engines import ask_engine
-from experiments.arena.searcher import why_no_score
-from experiments.factory.description import Description
 from experiments.factory.expand import ExpandTask, Mixture
-from experiments.factory.jobs import Product
-from experiments.factory.labels import HOW, Label, NetworkLabels
-from experiments.factory.produce import produce
 from experiments.factory.seen import Seen, code_hashes
 from experiments.factory.sources import Sources
-from experiments.factory.usi_labels import EngineLabels
-from experiments.factory.workforce import Workforce
+from experiments.jobs.description import Description
+from experiments.jobs.produce import produce
+from experiments.jobs.protocol import Product
+from experiments.jobs.workforce import Workforce
+from experiments.labels.labels import HOW, Label, NetworkLabels
+from experiments.labels.usi_labels import EngineLabels
+from experiments.usi_client.engines import ask_engine
+from experiments.usi_client.searcher import why_no_score
 from lite.records.file import BLOCK_POSITIONS
 from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_numbers, check_used
 from search.score import CP_PER_LOGIT
+from search.system.bounds import check_numbers, check_used
 
 NODES_A_JOB = 5_000_000
 """Nodes that a job's searches take, about: a few seconds, which is what a kill costs."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
-from search.machine.memory import sparse_zeros
+from search.compiling.jit import jit
+from search.primitives.memory import sparse_zeros
 
 MEGABYTES = 256
 """For 33 million positions. Of the last 10 million it knows all but one in 2,000, of 16 million all but one in 150, of

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product, Stopped
-from experiments.factory.produce import produce
 from experiments.factory.seen import Seen
-from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
+from experiments.jobs.description import Description
+from experiments.jobs.produce import produce
+from experiments.jobs.protocol import Product, Stopped
+from experiments.jobs.workforce import Workforce
 from lite.records.decode import labelled_dtype, scan_games
 from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_numbers
-from search.machine.paths import take_paths
+from search.system.bounds import check_numbers
+from search.system.paths import take_paths
 
 NODES_A_JOB = 3_000_000
 """Nodes that the moves of a job take at most, about: a few seconds, which is what a kill costs."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.factory.study import place_code, sample_dtype, study_dtype
+from experiments.labels.study import place_code, sample_dtype, study_dtype
 from search.alphabeta.sampling import PLACEMENT_WORDS
-from search.machine.jit import jit
-from search.machine.random import below, first_state, next_state
+from search.compiling.jit import jit
+from search.primitives.random import below, first_state, next_state
 from search.rules.huffman import HCP, encode_position
 from search.rules.movegen import MAX_MOVES, legal_moves
 from search.rules.position import do_move, in_check, new_position

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.games.game import ENDINGS, MATE, UNFINISHED, game_dtype, rules_end
+from experiments.games.compiled_game import ENDINGS, MATE, UNFINISHED, game_dtype, rules_end
 from experiments.games.player import Ending
 from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.games.game import (
+from experiments.games.compiled_game import (
     DECLARATION,
     ENDINGS,
     LINES,
@@ -29,14 +29,14 @@ from search.alphabeta.single_search import share_search
 from search.alphabeta.thread import SearchThread
 from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.network import EvalNetwork
-from search.machine.bounds import check_numbers, check_used
-from search.machine.random import first_state
+from search.primitives.random import first_state
 from search.rules.declaration import NO_RULE, RULE_27, RULE_27_HANDICAP
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
 from search.rules.shogi import BLACK, WHITE
 from search.score import draw_value
+from search.system.bounds import check_numbers, check_used
 
 _KIND_BITS = {
     SENNICHITE: formats.SENNICHITE,
@@ -152,7 +152,7 @@ class PlayedGame:
     winner: int
     """0 black, 1 white, 2 nobody."""
     ending: int
-    """See `experiments.games.game.ENDINGS`."""
+    """See `experiments.games.compiled_game.ENDINGS`."""
     called: tuple[int, int, int] | None
     """(Ending, winner, count of moves) where the scores would have ended a game that was played out."""
     first_colour: int

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.searcher import Searcher, why_no_score
-from experiments.factory.jobs import Stopped
-from experiments.games.options import read_player
+from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
-from experiments.judge.game_position import GamePosition
-from experiments.nets import as_player
+from experiments.jobs.protocol import Stopped
+from experiments.matches.options import read_player
+from experiments.network_kinds import as_player
+from experiments.usi_client.engines import Engine, ask_engine
+from experiments.usi_client.searcher import Searcher, why_no_score
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import STEPS, make_numbers
 from search.engine import Rules

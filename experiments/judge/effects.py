@@ -22,23 +22,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product, Stopped
-from experiments.factory.ledger import Counts
-from experiments.factory.produce import Place, produce
-from experiments.games.options import read_player
+from experiments.games.game_position import GamePosition, read_positions
 from experiments.games.player import Player
+from experiments.jobs.description import Description
+from experiments.jobs.ledger import Counts
+from experiments.jobs.produce import Place, produce
+from experiments.jobs.protocol import Product, Stopped
 from experiments.judge.choosers import rules_of
-from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
+from experiments.matches.options import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import Parameter, make_numbers, parameters_for
 from search.engine import Analysis
-from search.machine.bounds import check_numbers
 from search.score import win_rate
+from search.system.bounds import check_numbers
 
 MEASURES = ("error", "disagreed", "lost")
 """Of a search: the difference of its win rate from the judge's, whether its move is another (0 or 1), and what win rate

@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product
-from experiments.factory.ledger import Counts
-from experiments.factory.produce import Place, produce
-from experiments.games.counted import CountedGames
-from experiments.games.options import NamedPlayer, read_player
 from experiments.games.player import Player
+from experiments.jobs.description import Description
+from experiments.jobs.ledger import Counts
+from experiments.jobs.produce import Place, produce
+from experiments.jobs.protocol import Product
 from experiments.judge.effects import Design, effects
 from experiments.judge.judge import Judging
 from experiments.judge.match import JudgedTask, JudgedWorker, share_of
+from experiments.matches.counted import CountedGames
+from experiments.matches.options import NamedPlayer, read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
-from search.machine.bounds import check_numbers
+from search.system.bounds import check_numbers
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.jobs import Product
+from experiments.games.game_position import GamePosition
+from experiments.jobs.crew import product_of, work_through
+from experiments.jobs.protocol import Product
 from experiments.judge.choosers import Choice, Judged, choose_in_game, read_judged
-from experiments.judge.crew import product_of, work_through
-from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped, mean_and_error
 from experiments.judge.selection import LEAD, RecordedGame, position_at, read_recorded
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
 from search.rules.position import in_check
 from search.rules.shogi import EMPTY, PROMOTE
 from search.score import is_mate
+from search.system.bounds import MOST_AT_ONCE, check_numbers
 
 LATE = 24
 """Moves before a game's end from which on its positions are searched again."""

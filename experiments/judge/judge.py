@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.engines import Engine, ask_engine
-from experiments.arena.identity import identity_of
-from experiments.arena.searcher import Searcher, why_no_score
-from experiments.factory.jobs import Stopped
-from experiments.judge.game_position import GamePosition
+from experiments.games.game_position import GamePosition
+from experiments.jobs.protocol import Stopped
 from experiments.judge.ledger import Ledger, Opinion
+from experiments.usi_client.engines import Engine, ask_engine
+from experiments.usi_client.identity import identity_of
+from experiments.usi_client.searcher import Searcher, why_no_score
 from lite.datasets.provenance import sha256_of
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.cores import usable_cores
 from search.rules.movegen import list_moves
 from search.score import MATE
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.cores import usable_cores
 
 
 @dataclass(frozen=True)

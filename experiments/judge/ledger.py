@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.durable_file import DurableFile
-from search.machine.files import refuse_unwritable
-from search.machine.folder_lock import hold
-from search.machine.metadata import parse_json, quoted
+from experiments.jobs.durable_file import DurableFile
+from search.system.files import refuse_unwritable
+from search.system.folder_lock import hold
+from search.system.metadata import parse_json, quoted
 
 
 @dataclass(frozen=True)

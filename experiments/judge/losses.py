@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.jobs import Product
+from experiments.games.game_position import GamePosition, read_positions
+from experiments.jobs.crew import product_of, work_through
+from experiments.jobs.protocol import Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
-from experiments.judge.crew import product_of, work_through
-from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judge, Judging
 from lite.datasets.provenance import digests_of, program
-from search.machine.bounds import check_numbers
 from search.rules.sfen import get_sfen
+from search.system.bounds import check_numbers
 
 CLIP = 1500
 """Centipawns."""

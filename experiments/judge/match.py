@@ -15,23 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product, Stopped
-from experiments.factory.ledger import Counts
-from experiments.factory.produce import Place, produce
-from experiments.games.counted import CountedGames
-from experiments.games.game import UNFINISHED
-from experiments.games.options import read_player
-from experiments.games.pairs import COLOURS, line_of
+from experiments.games.compiled_game import UNFINISHED
+from experiments.games.game_position import GamePosition
 from experiments.games.player import Cancelled, Duel, PlayedGame, Player
-from experiments.judge.game_position import GamePosition
+from experiments.jobs.description import Description
+from experiments.jobs.ledger import Counts
+from experiments.jobs.produce import Place, produce
+from experiments.jobs.protocol import Product, Stopped
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
+from experiments.matches.counted import CountedGames
+from experiments.matches.options import read_player
+from experiments.matches.pair import COLOURS, line_of
 from lite.records.formats import HCPE
-from search.machine.bounds import check_numbers
 from search.rules.sfen import move_to_usi
 from search.score import win_rate
+from search.system.bounds import check_numbers
 
 VERB = "judge match"
 """By which its folder is known."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.jobs import Product
+from experiments.games.game_position import GamePosition
+from experiments.jobs.crew import product_of, work_through
+from experiments.jobs.protocol import Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
-from experiments.judge.crew import product_of, work_through
-from experiments.judge.game_position import GamePosition
 from experiments.judge.losses import clipped
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.metadata import parse_json
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.metadata import parse_json
 
 NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000)
 """Where it is counted what is seen; at the most nodes, too."""

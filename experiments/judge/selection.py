@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.jobs import Product
-from experiments.judge.crew import product_of, work_through
-from experiments.judge.game_position import GamePosition
+from experiments.games.game_position import GamePosition
+from experiments.jobs.crew import product_of, work_through
+from experiments.jobs.protocol import Product
 from experiments.judge.judge import Judge, Judging
 from lite.amounts import amount
 from lite.datasets.chunks import ChunkReader, data_files, holds_games
-from search.machine.bounds import check_numbers
-from search.machine.files import check_output, write_atomically
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.huffman import HCP, decode
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, in_check, new_position
 from search.rules.set_up import set_board
 from search.rules.sfen import get_sfen, move_to_usi
+from search.system.bounds import check_numbers
+from search.system.files import check_output, write_atomically
 
 LEAD = 16
 """Moves that led to a position and are written with it."""

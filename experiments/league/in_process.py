@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product, Stopped, Worker
-from experiments.factory.produce import produce
-from experiments.games.counted import CountedGames
-from experiments.games.options import NamedPlayer, read_player
-from experiments.games.pairs import PairTask
-from experiments.games.standing import Standing
+from experiments.elo.ratings import Meeting, rate
+from experiments.jobs.description import Description
+from experiments.jobs.produce import produce
+from experiments.jobs.protocol import Product, Stopped, Worker
 from experiments.league.participant import Participant
-from experiments.league.ratings import Meeting, rate
+from experiments.matches.counted import CountedGames
+from experiments.matches.options import NamedPlayer, read_player
+from experiments.matches.pairs import PairTask
+from experiments.matches.standing import Standing
 
 
 def meetings_of(players: int, gauntlet: bool) -> list[tuple[int, int]]:

@@ -7,15 +7,15 @@ from typing import Any
 
 from experiments.arena.results import Result, pair_results, seat_names
 from experiments.arena.tournament import UsiGames, play_engines
-from experiments.games.counted import CountedGames
+from experiments.drawing.pictures import draw_ratings
+from experiments.elo.ratings import Meeting
 from experiments.league.in_process import meetings_of, play_counted_league
 from experiments.league.participant import Participant, unique_names
-from experiments.league.ratings import Meeting
 from experiments.league.table import standings
-from experiments.nets import as_player
-from experiments.pictures import draw_ratings
-from search.machine.files import write_atomically
-from search.machine.metadata import json_bytes
+from experiments.matches.counted import CountedGames
+from experiments.network_kinds import as_player
+from search.system.files import write_atomically
+from search.system.metadata import json_bytes
 
 PICTURE, STANDINGS = "ratings.png", "league.json"
 """In the folder of the run; the latter is the report, and the `names` of all players by their numbers."""

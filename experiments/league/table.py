@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.league.ratings import Meeting, rate
+from experiments.elo.ratings import Meeting, rate
 
 
 def standings(names: Sequence[str], meetings: Sequence[Meeting]) -> dict[str, Any]:

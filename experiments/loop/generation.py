@@ -12,21 +12,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.elo.sprt import Sprt
 from experiments.factory.expansion import Expansion, Labelling, expand
 from experiments.factory.selfplay import self_play
-from experiments.games.match import play_counted_match
-from experiments.games.sprt import Sprt
+from experiments.labels.yardstick import measure_d1
 from experiments.loop.ledger import GATE, Figures, Ledger
 from experiments.loop.options import Loop
-from experiments.nets import Kind, kind_of, network_path
-from experiments.yardstick import measure_d1
+from experiments.matches.match import play_counted_match
+from experiments.network_kinds import Kind, kind_of, network_path
 from export.fold import fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
 from lite.training.options import ValueTraining
 from lite.training.train import train_value
 from search.evaluation.network_file import load_network, save_network
-from search.machine.files import write_atomically
+from search.system.files import write_atomically
 
 GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT = "games", "positions", "held-out-games", "held-out-positions"
 AGAINST = "against "

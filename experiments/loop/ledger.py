@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from search.machine.files import complaints_about, write_atomically
-from search.machine.metadata import parse_json, quoted
+from search.system.files import complaints_about, write_atomically
+from search.system.metadata import parse_json, quoted
 
 LEDGER = "ledger.json"
 FORMAT = "liteshogi loop"

@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from experiments.factory.description import Description
+from experiments.jobs.description import Description
 from experiments.loop.generation import Generation
 from experiments.loop.ledger import LEDGER, Ledger
 from experiments.loop.options import MATERIAL, Loop
@@ -19,7 +19,7 @@ from lite.training.log import clock
 from lite.training.options import ValueTraining
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
-from search.machine.folder_lock import FolderLock
+from search.system.folder_lock import FolderLock
 
 
 def run_loop(loop: Loop, training: ValueTraining) -> dict[str, Any]:

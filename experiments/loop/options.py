@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from experiments.elo.sprt import Sprt
 from experiments.factory.expand import Mixture
 from experiments.factory.selfplay import SelfPlay
-from experiments.factory.workforce import Workforce
-from experiments.games.counted import FROM_START
-from experiments.games.match import CountedMatch
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
-from experiments.games.sprt import Sprt
-from experiments.nets import Kind, kind_of, network_path
+from experiments.jobs.workforce import Workforce
+from experiments.matches.counted import FROM_START
+from experiments.matches.match import CountedMatch
+from experiments.network_kinds import Kind, kind_of, network_path
 from lite.records.formats import record_files
 from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.cores import usable_cores
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.cores import usable_cores
 
 MATERIAL = "material"
 """The network that counts pieces, among those that a loop begins from and is measured against."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.arena import strength
+from experiments.elo import strength
 from experiments.loop.generation import AGAINST, GAMES, POSITIONS
 from experiments.loop.ledger import Ledger
 from lite.amounts import amount

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 from experiments.factory.cut import cut_evenly
-from experiments.factory.description import Description
 from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
 from experiments.factory.expansion import Unmet
-from experiments.factory.jobs import Product
-from experiments.factory.labels import NetworkLabels
-from experiments.factory.produce import Place, produce
 from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
-from experiments.factory.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.factory.walk import sample_codes
+from experiments.jobs.description import Description
+from experiments.jobs.produce import Place, produce
+from experiments.jobs.protocol import Product
+from experiments.labels.labels import NetworkLabels
+from experiments.labels.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.recipe.plan import WHERE, Data
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.alphabeta.parameters import EVERY_STEP, STEPS
@@ -88,7 +88,7 @@ class StudioWithout(Studio):
         self._nodes = labels.nodes
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """As `experiments.factory.labels.Labeller` has it."""
+        """As `experiments.labels.labels.Labeller` has it."""
         return self.study(codes, SEARCH, self._nodes)
 
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from experiments.jobs.verb import Verbs
+from experiments.labels.yardstick import measure_d1
 from experiments.recipe.plan import Measures, Row
-from experiments.verb import Verbs
-from experiments.yardstick import measure_d1
 from export.fold import fold_file
 from lite.records.reader import Reader
 from lite.training.log import positions_learnt, read_log
 from lite.training.targets import sigmoid, win_rate
 from lite.training.testing import judge_net, load_predictor
-from search.machine.files import write_atomically
 from search.score import CP_PER_LOGIT
+from search.system.files import write_atomically
 
 THREADS = 2
 FOLDED_POSITIONS = 10_000

@@ -9,10 +9,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from experiments.pictures import write_figure
+from experiments.drawing.pictures import write_figure
+from experiments.jobs.results import Results
 from experiments.recipe.plan import KINDS, Plan
 from experiments.recipe.tables import GAMES, Measured, correlation, measured, name_of
-from experiments.results import Results
 
 matplotlib.use("Agg")
 from matplotlib import pyplot

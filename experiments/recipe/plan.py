@@ -12,10 +12,10 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from experiments.toml_file import read_toml, typed
+from experiments.jobs.toml_file import read_toml, typed
 from search.alphabeta.parameters import STEPS
 from search.alphabeta.sampling import MAIN, QUIESCENCE
-from search.machine.metadata import quoted
+from search.system.metadata import quoted
 
 KINDS = {
     "played": "played",

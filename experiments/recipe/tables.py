@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.arena.strength import in_words
-from experiments.markdown import markdown_table
+from experiments.drawing.markdown import markdown_table
+from experiments.elo.strength import in_words
+from experiments.jobs.results import NET, Line, Results
 from experiments.recipe.plan import KINDS, Plan, Row
-from experiments.results import NET, Line, Results
-from search.machine.files import read_text, write_atomically
+from search.system.files import read_text, write_atomically
 
 GAMES = "games"
 """The table of all that have played."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.jobs.results import DATA, NET, Results
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, measure, net_of, play, run_alone, train
 from experiments.recipe.plan import Plan, Row
-from experiments.results import DATA, NET, Results
 from lite.datasets.provenance import describe_data, libraries, program, sha256_of
 from search.evaluation.shipped import network_file
 

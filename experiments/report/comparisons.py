@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.strength import student
 from experiments.compare.table import D1 as D1_COLUMN
 from experiments.compare.table import VALUE_ACCURACY, as_markdown, bands_as_markdown
+from experiments.elo.strength import student
+from experiments.jobs.results import Results
 from experiments.recipe.pictures import PICTURES
 from experiments.recipe.plan import Plan, read_plan
 from experiments.recipe.tables import GAMES, Measured, measured, name_of
@@ -29,7 +30,6 @@ from experiments.report.charts import (
 )
 from experiments.report.games import standing_row
 from experiments.report.section import UNREADABLE, Origin, Section, Table
-from experiments.results import Results
 from lite.datasets.provenance import machine_of
 
 PLAN, RESULTS = "plan.toml", "results.jsonl"

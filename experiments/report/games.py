@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.course import read_course
-from experiments.arena.engines import BY_SHELL
 from experiments.arena.match import count_results
 from experiments.arena.process import GAMES
 from experiments.arena.results import read_results
-from experiments.arena.strength import in_words
-from experiments.factory.ledger import read_entries
-from experiments.factory.shards import LEDGER
-from experiments.games.options import player_name
-from experiments.games.sprt import Sprt
-from experiments.games.standing import Standing
+from experiments.elo.sprt import Sprt
+from experiments.elo.strength import in_words
+from experiments.jobs.ledger import read_entries
+from experiments.jobs.shards import LEDGER
+from experiments.matches.options import player_name
+from experiments.matches.standing import Standing
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
+from experiments.usi_client.engines import BY_SHELL
 from lite.datasets.description import read_description
 
 COUNTED = "match"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.ledger import read_entries
-from experiments.factory.shards import LEDGER
+from experiments.jobs.ledger import read_entries
+from experiments.jobs.shards import LEDGER
 from experiments.judge.match import VERB, Shares
 from experiments.report.charts import MACHINE, Row, around, intervals
 from experiments.report.games import RATE

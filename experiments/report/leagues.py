@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.ledger import read_entries
-from experiments.factory.shards import LEDGER
+from experiments.jobs.ledger import read_entries
+from experiments.jobs.shards import LEDGER
 from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import STANDINGS
 from experiments.league.table import standings
@@ -15,7 +15,7 @@ from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
 from experiments.report.games import is_timed_league
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
-from search.machine.metadata import parse_json
+from search.system.metadata import parse_json
 
 PLAYERS = ("player", "rating", "95 %", "points", "games", "stronger than the next", "won - drawn - lost")
 MEETINGS = ("first", "second", "won - drawn - lost", "share", "pairs with 0, 1/2, 1, 1 1/2, 2 points")

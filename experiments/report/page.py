@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import cshogi
 
-from experiments.html_page import html_page, json_script
+from experiments.drawing.html_page import html_page, json_script
 from experiments.report.charts import config
 from experiments.report.section import Board, Origin, Section, Table
 

@@ -20,8 +20,8 @@ from experiments.report.section import UNREADABLE, Section
 from experiments.report.sweeps import is_sweep, sweep_section
 from experiments.report.training import is_training, training_section
 from lite.datasets.description import DESCRIPTION
-from search.machine.files import check_output, complaints_about, write_atomically
-from search.machine.metadata import parse_json
+from search.system.files import check_output, complaints_about, write_atomically
+from search.system.metadata import parse_json
 
 KNOWN = (
     "a folder of a sweep, a training, a match, a judged match, a league, a loop or a recipe (plan.toml and "

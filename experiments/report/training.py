@@ -12,7 +12,7 @@ from experiments.report.charts import Chart, Row, diagonal, lines
 from experiments.report.section import Origin, Section, Table
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
-from search.machine.metadata import parse_json
+from search.system.metadata import parse_json
 
 MOST_POINTS = 300
 """Of a curve: more cannot be told apart, and are left out evenly."""

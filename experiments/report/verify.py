@@ -12,8 +12,9 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from experiments.factory.ledger import read_stops
-from experiments.factory.shards import LEDGER
+from experiments.jobs.ledger import read_stops
+from experiments.jobs.results import DATA, FILE, NET, Line, Results
+from experiments.jobs.shards import LEDGER
 from experiments.loop.ledger import GATE
 from experiments.report.comparisons import RESULTS as RECIPE
 from experiments.report.comparisons import is_comparison, is_recipe
@@ -24,14 +25,13 @@ from experiments.report.report import find_runs, read_json
 from experiments.report.section import UNREADABLE
 from experiments.report.sweeps import is_sweep
 from experiments.report.training import is_training
-from experiments.results import DATA, FILE, NET, Line, Results
 from experiments.sweep.sweep import RESULTS as SWEPT
 from lite.datasets.description import DESCRIPTION, SHARD, read_description
 from lite.datasets.provenance import FILES, digest_of
 from lite.records.formats import RecordError
 from lite.training.folder import RunFolder
 from search.evaluation.shipped import is_shipped, network_file
-from search.machine.metadata import quoted
+from search.system.metadata import quoted
 
 SAME, CHANGED, MISSING = "same", "changed", "not there"
 UNRECORDED, UNPLACED = "its digest was not recorded", "where it lies was not recorded"

@@ -55,7 +55,7 @@ def uses_bfloat16(precision: Precision, device: str) -> bool:
         return precision == "bfloat16"
     if device != "cpu":
         return True
-    from search.machine.target import cpu_flags
+    from search.compiling.target import cpu_flags
 
     return not cpu_flags().isdisjoint(("avx512bf16", "amx-bf16"))
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from experiments.markdown import markdown_table
-from experiments.results import Line
+from experiments.drawing.markdown import markdown_table
+from experiments.jobs.results import Line
 from experiments.sweep.games import NODES, TIME, of_most_positions
 from experiments.sweep.table import d1_of, elo_of, name_of
 from lite.datasets.provenance import machine_of

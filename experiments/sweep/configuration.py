@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.factory.cut import check_formats
-from experiments.toml_file import read_toml, typed
+from experiments.jobs.toml_file import read_toml, typed
 from lite.networks.build import CONFIGS
 from lite.training.options import ValueTraining
-from search.machine.bounds import MOST_AT_ONCE
-from search.machine.metadata import quoted
+from search.system.bounds import MOST_AT_ONCE
+from search.system.metadata import quoted
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Of networks that the engine evaluates."""

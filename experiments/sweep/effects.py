@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from experiments.markdown import markdown_table
-from experiments.results import Line
+from experiments.drawing.markdown import markdown_table
+from experiments.jobs.results import Line
 from experiments.sweep.configuration import in_brief
 from lite.datasets.provenance import machine_of
 from lite.networks.build import CONFIGS

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from experiments.games.match import CountedMatch
-from experiments.results import NET, Line, Results
+from experiments.jobs.results import NET, Line, Results
+from experiments.jobs.verb import Verbs
+from experiments.matches.match import CountedMatch
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
-from experiments.verb import Verbs
 from lite.datasets.provenance import machine_of, program, sha256_of
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file

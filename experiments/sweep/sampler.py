@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.results import NET, Line, Results
+from experiments.jobs.results import NET, Line, Results
 from experiments.sweep.configuration import Configuration, Point, Range
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.strength import in_words
+from experiments.elo.strength import in_words
 from experiments.factory.cut import cut_evenly
-from experiments.factory.jobs import run_jobs
-from experiments.progress import Progress
-from experiments.results import NET, Line, Results
+from experiments.jobs.jobs import run_jobs
+from experiments.jobs.progress import Progress
+from experiments.jobs.results import NET, Line, Results
+from experiments.jobs.toml_file import typed
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import Configuration, Measures, Play, Point, read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of
@@ -22,14 +23,13 @@ from experiments.sweep.sampler import Sampler
 from experiments.sweep.table import as_markdown, sweep_nets
 from experiments.sweep.work import POINTS, SweepTask, cut_of, parse_product
 from experiments.timing import machine_cores
-from experiments.toml_file import typed
 from lite.amounts import amount
 from lite.datasets.provenance import sha256_of
 from search.evaluation.shipped import network_file
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.files import write_atomically
-from search.machine.folder_lock import FolderLock
-from search.machine.interrupt import ends_as_interrupts, interrupt_flag
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.files import write_atomically
+from search.system.folder_lock import FolderLock
+from search.system.interrupt import ends_as_interrupts, interrupt_flag
 
 CONFIGURATION, RESULTS, TABLE = "sweep.toml", "points.jsonl", "table.md"
 """In the folder of the sweep."""

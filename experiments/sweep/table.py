@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.arena.strength import in_words
-from experiments.markdown import markdown_table
-from experiments.results import NET, Line, Results
+from experiments.drawing.markdown import markdown_table
+from experiments.elo.strength import in_words
+from experiments.jobs.results import NET, Line, Results
 from experiments.sweep.games import NODES, TIME
 from lite.datasets.provenance import machine_of
 

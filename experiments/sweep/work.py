@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.jobs import Product
-from experiments.results import Line
+from experiments.jobs.protocol import Product
+from experiments.jobs.results import Line
+from experiments.jobs.verb import Verbs
 from experiments.sweep.configuration import Measures, Point
 from experiments.timing import machine_cores, sizes, time_network
-from experiments.verb import Verbs
 from lite.datasets.provenance import program
 from lite.training.folder import RunFolder
 from lite.training.log import positions_learnt, read_log
 from lite.training.testing import check_games
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
-from search.machine.files import write_atomically
+from search.system.files import write_atomically
 
 POINTS, CUTS = "points", "data"
 """Folders in that of the sweep."""

@@ -13,18 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product
-from experiments.factory.ledger import Counts
-from experiments.factory.produce import produce
-from experiments.games.counted import CountedGames
-from experiments.games.options import read_player
-from experiments.games.pairs import PairTask, PairWorker
+from experiments.drawing.pictures import draw_tuning
 from experiments.games.player import Player
-from experiments.pictures import draw_tuning
+from experiments.jobs.description import Description
+from experiments.jobs.ledger import Counts
+from experiments.jobs.produce import produce
+from experiments.jobs.protocol import Product
+from experiments.matches.alphabeta_pairs import PairWorker
+from experiments.matches.counted import CountedGames
+from experiments.matches.options import read_player
+from experiments.matches.pairs import PairTask
 from experiments.tuning.spsa import Spsa, Trial, result_of
 from search.alphabeta.parameters import Parameter, parameters_for
-from search.machine.files import write_atomically
+from search.system.files import write_atomically
 
 PICTURE, VALUES = "tune.png", "tune.json"
 """What a tuning leaves in its folder beside the games, at its end or where it was cut."""
@@ -63,7 +64,7 @@ class TuningWorker(PairWorker):
     def __init__(self, task: PairTask) -> None:
         assert isinstance(task.first, Player)
         assert isinstance(task.second, Player)
-        super().__init__(task, task.first, task.second)
+        super().__init__(task.settings, task.first, task.second)
 
     def run(self, trial: Trial) -> Product:  # type: ignore[override]  # a pair and how it is played
         """Both games as hcpe3. Raises Stopped."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search.machine.bounds import check_numbers, check_used
+from search.system.bounds import check_numbers, check_used
 
 
 @dataclass(frozen=True)

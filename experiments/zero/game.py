@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.games.game import MATE, UNFINISHED, begin_game, enter_move, game_dtype, rules_end
+from experiments.games.compiled_game import MATE, UNFINISHED, begin_game, enter_move, game_dtype, rules_end
 from experiments.games.player import Ending, PlayedGame, finished_game
 from experiments.zero.exploration import Exploration
 from search.puct.engine import Settings

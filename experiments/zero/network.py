@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from experiments.nets import Kind, kind_of, network_path
+from experiments.network_kinds import Kind, kind_of, network_path
 from search.puct.onnx_network import OnnxNetwork
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from experiments.factory.jobs import Stopped
+from experiments.jobs.protocol import Stopped
 from search.puct.leaves import Leaves, PolicyValueFunction
 from search.puct.memory import Tree
 from search.puct.playout import FULL

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product
-from experiments.factory.produce import produce
 from experiments.factory.selfplay import numbered
-from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Ending
-from experiments.nets import network_path
+from experiments.jobs.description import Description
+from experiments.jobs.produce import produce
+from experiments.jobs.protocol import Product
+from experiments.jobs.workforce import Workforce
+from experiments.network_kinds import network_path
 from experiments.zero.exploration import Exploration
 from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import network_bytes, open_network
 from experiments.zero.search import search_together
 from lite.records.formats import HCPE3, MOST_VISITS
-from search.machine.bounds import check_numbers
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
+from search.system.bounds import check_numbers
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from lite.records.formats import (
     record_files,
     record_format,
 )
-from search.machine.files import files_below, leads_to_file
+from search.system.files import files_below, leads_to_file
 
 GAMES_A_CHUNK = 256
 _FEW = 4

@@ -30,10 +30,10 @@ from lite.records.formats import (
     WINNER_MASK,
     record_format,
 )
-from search.machine.bounds import check_numbers
-from search.machine.files import WholeFile, check_output
-from search.machine.paths import take_paths
 from search.rules import huffman
+from search.system.bounds import check_numbers
+from search.system.files import WholeFile, check_output
+from search.system.paths import take_paths
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
 Duplicates = Literal["keep", "drop", "merge"]

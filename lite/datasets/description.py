@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lite.records.formats import is_record_name
-from search.machine.files import complaints_about
-from search.machine.metadata import parse_json, quoted
+from search.system.files import complaints_about
+from search.system.metadata import parse_json, quoted
 
 DESCRIPTION = "description.json"
 SHARD = "shard_"
@@ -29,7 +29,7 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
     "seconds": (int, float),
     "totals": dict,
 }
-"""The fields, as `experiments.factory.description` writes them."""
+"""The fields, as `experiments.jobs.description` writes them."""
 
 
 def describe_source(path: Path) -> dict[str, Any] | None:

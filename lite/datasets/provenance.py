@@ -14,9 +14,9 @@ from typing import Any
 
 from lite.datasets.description import describe_source
 from lite.records.formats import is_record_name, record_files
+from search.compiling.jit import KERNEL
+from search.compiling.target import cpu_name
 from search.evaluation.shipped import is_shipped, network_file
-from search.machine.jit import KERNEL
-from search.machine.target import cpu_name
 
 FILES = "files.json"
 """Beside what a run has made, the files that it depends on: what `digests_of` tells, as JSON."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.compiling.jit import jit
 from search.evaluation.feature_sets import (
     HAND_ROW_LIMIT,
     HAND_ROW_START,
@@ -20,7 +21,6 @@ from search.evaluation.feature_sets import (
     PIECE_SQUARE_ROWS,
     piece_square,
 )
-from search.machine.jit import jit
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_KINDS, SQUARES
 
 ROWS = PIECE_SQUARE_ROWS + 1

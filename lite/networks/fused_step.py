@@ -22,7 +22,7 @@ from lite.networks.normalisation import Scaling, activate, batch_scaling, by_cha
 from lite.networks.parts import at_once, part_bounds
 from lite.networks.row_sums import BLOCK, SPARE, TableSums
 from lite.workers import ALONE, Workers
-from search.machine.jit import jit
+from search.compiling.jit import jit
 
 Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""

@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from lite.networks.first_layer import CHECK_ROW, ROWS
+from search.compiling.jit import jit
 from search.evaluation.feature_sets import NO_KING, PIECE_SQUARE_ROWS, FeatureSet, king_piece_square, piece_square
-from search.machine.jit import jit
 from search.rules.shogi import HAND_CODES, KING, MIRRORED_SQUARE, SQUARES
 
 KingName = Literal["none", "mirrored", "zones", "all"]

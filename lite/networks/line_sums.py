@@ -19,8 +19,8 @@ from numba.extending import intrinsic
 
 from lite.networks.lines import LINES
 from lite.networks.row_sums import add_moments
-from search.machine.jit import jit
-from search.machine.llvm import i64, load, store, vector
+from search.compiling.jit import jit
+from search.primitives.llvm import i64, load, store, vector
 from search.rules.shogi import SQUARES
 
 

@@ -28,6 +28,7 @@ from lite.networks.limits import check_hidden, check_size
 from lite.networks.parts import at_once, part_bounds
 from lite.networks.row_sums import TableSums
 from lite.networks.value_network import NetworkConfig, ValueNetwork
+from search.compiling.jit import jit
 from search.evaluation.feature_sets import (
     BONA_END,
     HAND_SLOT_COUNT,
@@ -39,7 +40,6 @@ from search.evaluation.feature_sets import (
     feature_set,
 )
 from search.evaluation.network import LANES, MAX_WIDTH
-from search.machine.jit import jit
 from search.rules.shogi import EMPTY, HAND_CODES, HAND_SLOTS, KINDS, KING, SQUARES
 
 Features = Literal["half_kp", "k_p"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 
 
 @jit

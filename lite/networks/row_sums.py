@@ -16,8 +16,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from search.machine.jit import jit
-from search.machine.llvm import i64, load, store, vector
+from search.compiling.jit import jit
+from search.primitives.llvm import i64, load, store, vector
 
 BLOCK = 512
 """Samples whose gradients are spread together: a quarter of a megabyte of them at 128 outputs, near the core."""

@@ -27,8 +27,8 @@ from lite.records.formats import (
     game_dtype,
     move_dtype,
 )
-from search.machine.bits import trailing_zeros
-from search.machine.jit import jit
+from search.compiling.jit import jit
+from search.primitives.bits import trailing_zeros
 from search.rules import huffman
 from search.rules.attacks import attackers
 from search.rules.bitboard import GROUP, NONE

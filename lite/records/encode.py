@@ -20,7 +20,7 @@ from lite.records.formats import (
     game_dtype,
     move_dtype,
 )
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.huffman import HCP, OK, encode_position
 from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, SQUARES
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from search.machine.files import leads_to_file
+from search.system.files import leads_to_file
 
 HCPE, HCPE3, PSV = "hcpe", "hcpe3", "psv"
 RECORD_FORMATS = (HCPE, HCPE3, PSV)

@@ -6,8 +6,8 @@ import numpy as np
 
 from lite.records.decode import BATCH_FIELDS, Batch, Visits
 from lite.records.formats import move_dtype
-from search.machine.jit import jit
-from search.machine.memory import prefetch
+from search.compiling.jit import jit
+from search.primitives.memory import prefetch
 from search.rules.shogi import HAND_KINDS, SQUARES
 
 _CANDIDATES = 4

@@ -22,8 +22,8 @@ from lite.networks.build import network_from_config
 from lite.networks.shapes import shapes_alone
 from lite.networks.value_network import ValueNetwork
 from lite.training.folder import NETWORK_NAME
-from search.machine.files import require_file, require_utf8, write_atomically
-from search.machine.metadata import parse_json, quoted, sort_header
+from search.system.files import require_file, require_utf8, write_atomically
+from search.system.metadata import parse_json, quoted, sort_header
 
 NETWORK = "liteshogi network"
 STATE = "liteshogi training state"

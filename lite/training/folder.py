@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from search.machine.folder_lock import FolderLock
+from search.system.folder_lock import FolderLock
 
 NETWORK_NAME = "network.safetensors"
 """Of the last epoch, or of the step where the run was cut."""

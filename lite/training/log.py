@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 from lite.training.folder import RunFolder
-from search.machine.files import complaints_about, write_atomically
-from search.machine.metadata import parse_json, quoted
+from search.system.files import complaints_about, write_atomically
+from search.system.metadata import parse_json, quoted
 
 TERMINAL_SECONDS = 0.5
 PLAIN_SECONDS = 30.0

@@ -8,7 +8,7 @@ from lite.datasets.provenance import describe_data, libraries, program
 from lite.training.checkpoint import named_errors
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions
-from search.machine.metadata import parse_json
+from search.system.metadata import parse_json
 
 
 def describe_training(folder: RunFolder, options: TrainingOptions) -> dict[str, Any]:

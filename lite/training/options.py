@@ -14,10 +14,10 @@ from lite.networks.value_network import NetworkConfig
 from lite.records.reader import POOL_POSITIONS
 from lite.training.checkpoint import json_safe
 from lite.training.optimiser import DEFAULT_RATES, OptimiserConfig
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
-from search.machine.files import require_utf8
-from search.machine.paths import take_paths
 from search.score import CP_PER_LOGIT
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.files import require_utf8
+from search.system.paths import take_paths
 
 
 def difference(name: str, before: Any, value: Any) -> str:

@@ -49,9 +49,9 @@ from lite.training.options import TrainingOptions, difference, rated
 from lite.training.remarks import conclusion, how_to_resume, introduction, refused_while_reading
 from lite.training.targets import blend, fit_cp_per_logit, lambda_at
 from lite.workers import join_workers
-from search.machine.files import write_atomically
-from search.machine.interrupt import interrupt_flag
-from search.machine.metadata import json_bytes
+from search.system.files import write_atomically
+from search.system.interrupt import interrupt_flag
+from search.system.metadata import json_bytes
 
 FIT_POSITIONS = 1_000_000
 """Positions that `--fit-scale` looks at: more would not move the third digit."""

@@ -27,7 +27,7 @@ in the way of the parts of a batch."""
 def train_value(options: ValueTraining) -> dict[str, Any]:
     """Train a value network; {step, steps} and, with held-out games, the last figures on them: `loss`, the mean of what
     is minimised (of both outputs with a draw output, whose own is `draw_loss`), in nats a position, and what
-    `experiments.nets.judge` tells.
+    `experiments.network_kinds.judge` tells.
 
     `max_steps` ends it early: then `step` is less than `steps`, and `resume` goes on. Ctrl-C, SIGTERM or SIGHUP saves,
     too, and raises KeyboardInterrupt. Raises OSError or ValueError in words: bad options, unreadable files.

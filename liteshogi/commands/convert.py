@@ -12,7 +12,7 @@ import tyro
 from lite.amounts import amount
 from lite.datasets.convert import Conversion, convert, counted
 from liteshogi.commands.arguments import Json, Output
-from search.machine.interrupt import ends_as_interrupts
+from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)

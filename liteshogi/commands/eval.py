@@ -9,11 +9,11 @@ from pathlib import Path
 
 import tyro
 
-from experiments.nets import evaluate
+from experiments.network_kinds import evaluate
 from liteshogi.commands.arguments import Json, Net
 from search.evaluation.static_evaluation import set_game_with_kings
-from search.machine.files import read_text
 from search.rules.position import new_position
+from search.system.files import read_text
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, Labelling, expand
-from experiments.factory.summary import as_text
-from experiments.factory.workforce import Workforce
+from experiments.jobs.summary import as_text
+from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
 
 

@@ -12,7 +12,7 @@ import tyro
 from experiments.explain.as_text import as_text, difference_as_text
 from experiments.explain.explain import compare, explain
 from liteshogi.commands.arguments import Json, Overwrite
-from search.machine.files import check_output
+from search.system.files import check_output
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.nets import export
+from experiments.network_kinds import export
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output, Overwrite
-from search.machine.interrupt import ends_as_interrupts
+from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,20 @@ from typing import Any
 import tyro
 
 from experiments.arena.match import Match, play_match
-from experiments.arena.strength import in_words
 from experiments.arena.tournament import UsiGames
-from experiments.games.counted import CountedGames
-from experiments.games.kif import write_pairs
-from experiments.games.match import CountedMatch, play_counted_match
-from experiments.games.options import plays_in_process
-from experiments.games.sprt import Sprt
+from experiments.elo.sprt import Sprt
+from experiments.elo.strength import in_words
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import Participant, parse_participant, unique_names
 from experiments.league.table import meetings_text, table_text
-from experiments.nets import as_player
+from experiments.matches.counted import CountedGames
+from experiments.matches.kif import write_pairs
+from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.options import plays_in_process
+from experiments.network_kinds import as_player
 from liteshogi.commands.arguments import Json, Output, part
-from search.machine.cores import usable_cores
+from search.system.cores import usable_cores
 
 _OF_TWO = ("second_nodes", "second_depth", "first_option", "second_option", "sprt", "alpha", "beta")
 """Options that have no meaning in a league."""

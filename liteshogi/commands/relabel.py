@@ -9,8 +9,8 @@ from pathlib import Path
 import tyro
 
 from experiments.factory.expansion import Labelling, Relabelling, relabel
-from experiments.factory.summary import as_text
-from experiments.factory.workforce import Workforce
+from experiments.jobs.summary import as_text
+from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Output
 
 

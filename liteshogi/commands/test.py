@@ -12,7 +12,7 @@ from typing import Any
 
 import tyro
 
-from experiments.nets import Precision, judge
+from experiments.network_kinds import Precision, judge
 from lite.records.file import Refusals
 from liteshogi.commands.arguments import Json, Net
 
@@ -46,7 +46,7 @@ class Command:
     def run(self) -> None:
         distance = {}
         if self.yardstick:
-            from experiments.yardstick import measure_d1
+            from experiments.labels.yardstick import measure_d1
 
             distance = measure_d1(self.net, self.yardstick)
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads) | distance

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from liteshogi.commands.arguments import Json
-from search.machine.jit import CACHE_DIRECTORY
+from search.compiling.jit import CACHE_DIRECTORY
 from search.warmup import remove_unused, warm_up, warm_up_puct
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from search.machine.bounds import check_number
+from search.system.bounds import check_number
 
 POSITIONS = (
     "startpos",

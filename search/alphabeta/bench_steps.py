@@ -16,7 +16,7 @@ from typing import Any
 
 from search.alphabeta.bench import POSITIONS
 from search.alphabeta.parameters import EVERY_STEP, STEPS
-from search.machine.bounds import check_number
+from search.system.bounds import check_number
 
 MORE_POSITIONS = (
     "ln1g3nl/1ks1r1g2/pppp1sbp1/4p1p1p/P2P1p1P1/2P1P4/1PBG1PP1P/2K2S1R1/LNSG3NL b - 29",

@@ -12,8 +12,8 @@ import numpy as np
 from search.alphabeta.history import reward
 from search.alphabeta.parameters import CORRECTION
 from search.alphabeta.thread import CORRECTION_BITS, LIKENESSES
-from search.machine.jit import jit
-from search.machine.memory import prefetch
+from search.compiling.jit import jit
+from search.primitives.memory import prefetch
 from search.rules.position import PARTS
 from search.score import MAX_EVALUATION
 

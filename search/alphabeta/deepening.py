@@ -12,7 +12,7 @@ import numpy as np
 from search.alphabeta.parameters import ASPIRATION, SHORT_NODES
 from search.alphabeta.quiescence import quiesce
 from search.alphabeta.root import search_root
-from search.machine.jit import jit, program
+from search.compiling.jit import jit, program
 from search.rules.play import play_line
 from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND

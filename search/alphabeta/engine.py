@@ -28,14 +28,14 @@ from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress, Progress
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.machine.bounds import check_threads
-from search.machine.clock import READABLE, ticks_at
-from search.machine.interrupt import run_beside
-from search.machine.paths import PathLike
-from search.machine.threads import started
+from search.primitives.ticks import READABLE, ticks_at
 from search.rules.position import copy_position
 from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import MAX_PLY, is_mate, mate_plies, win_rate
+from search.system.bounds import check_threads
+from search.system.interrupt import run_beside
+from search.system.paths import PathLike
+from search.system.threads import started
 
 PROGRESS_SECONDS = 1.0
 QUIET_SECONDS = 0.01

@@ -8,7 +8,7 @@ from search.alphabeta.history import capture_history, pawn_structure, row_before
 from search.alphabeta.moves import move_row, taken_value
 from search.alphabeta.parameters import EXCHANGE_PRUNING, FUTILITY, HISTORY_PRUNING, LATE_MOVE_PRUNING
 from search.alphabeta.see import exchange_wins
-from search.machine.jit import jit
+from search.compiling.jit import jit
 
 KEPT = -(1 << 20)
 """Not a score: the move is to be played."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.compiling.jit import jit
 from search.evaluation.accumulator import evaluate
-from search.machine.jit import jit
 from search.mate.in_one import find_likely_mate, is_mated
 from search.rules.declaration import NO_RULE, TRY_RULE, can_declare, try_move
 from search.rules.position import in_check

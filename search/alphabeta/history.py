@@ -12,7 +12,7 @@ import numpy as np
 
 from search.alphabeta.moves import is_tactical, move_row, taken_kind
 from search.alphabeta.thread import LOW_PLIES, NO_CONTINUATION, PAWN_STRUCTURES
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.position import PAWNS
 from search.rules.shogi import KINDS, PAWN, SQUARES
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.mate.in_one import find_likely_mate
 from search.rules.movegen import EVERY, generate
 from search.rules.position import do_move, undo_move

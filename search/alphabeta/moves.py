@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from search.alphabeta.see import EXCHANGE_VALUE
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PAWN, PROMOTE, SQUARES
 
 NOTHING_TAKEN = KINDS

@@ -11,8 +11,8 @@ from search.alphabeta.moves import is_tactical
 from search.alphabeta.parameters import MATE_IN_ONE, MATE_IN_THREE, REVERSE_FUTILITY
 from search.alphabeta.sampling import MAIN, keep_sample
 from search.alphabeta.transposition import NO_BOUND, NO_EVALUATION, store
+from search.compiling.jit import jit
 from search.evaluation.accumulator import evaluate
-from search.machine.jit import jit
 from search.rules.declaration import TRY_RULE
 from search.score import MATE, MATE_BOUND, MAX_PLY
 

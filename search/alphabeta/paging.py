@@ -19,8 +19,8 @@ import time
 import weakref
 from typing import TYPE_CHECKING
 
-from search.machine.memory import CACHE_LINE
-from search.machine.threads import started
+from search.primitives.memory import CACHE_LINE
+from search.system.threads import started
 
 if TYPE_CHECKING:
     from search.alphabeta.transposition import TranspositionTable

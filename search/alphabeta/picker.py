@@ -16,8 +16,8 @@ from search.alphabeta.moves import is_tactical, move_row, taken_value
 from search.alphabeta.parameters import QUIET_CHECKS
 from search.alphabeta.see import EXCHANGE_VALUE, exchange_wins
 from search.alphabeta.thread import LOW_PLIES
-from search.machine.jit import jit
-from search.machine.lanes import LANES, add_rows, fill_block, largest
+from search.compiling.jit import jit
+from search.primitives.lanes import LANES, add_rows, fill_block, largest
 from search.rules.bitboard import BIT, NONE
 from search.rules.checks import write_check_squares
 from search.rules.movegen import KING_UNTESTED, QUIET, TACTICAL, generate, king_may_go

@@ -27,8 +27,8 @@ from search.alphabeta.transposition import (
     settles,
     store,
 )
+from search.compiling.jit import jit
 from search.evaluation.accumulator import evaluate
-from search.machine.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import do_move, gives_check, in_check, key_after, undo_move
 from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY

@@ -9,7 +9,7 @@ import numpy as np
 
 from search.alphabeta.history import capture_history, row_before
 from search.alphabeta.moves import move_row, taken_value
-from search.machine.jit import jit
+from search.compiling.jit import jit
 
 
 @jit

@@ -10,8 +10,8 @@ from search.alphabeta.reductions import late_move_reduction, move_statistic, red
 from search.alphabeta.search import REDUCTION_DEPTH, play, search_node
 from search.alphabeta.thread import NO_CONTINUATION, copy_pv
 from search.alphabeta.transposition import EXACT, LOWER, NO_EVALUATION, UPPER, store
+from search.compiling.jit import inlined, jit
 from search.evaluation.accumulator import evaluate
-from search.machine.jit import inlined, jit
 from search.rules.position import in_check, undo_move
 from search.score import INFINITE
 

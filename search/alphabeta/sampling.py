@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.compiling.jit import jit
 from search.evaluation.accumulator import PLACEMENT_BYTES
-from search.machine.jit import jit
-from search.machine.memory import load_word
-from search.machine.random import below, next_state
+from search.primitives.memory import load_word
+from search.primitives.random import below, next_state
 
 SAMPLES = 256
 """Most positions that are kept of one search."""

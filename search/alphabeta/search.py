@@ -60,8 +60,8 @@ from search.alphabeta.transposition import (
     settles,
     store,
 )
+from search.compiling.jit import jit
 from search.evaluation.accumulator import bring_up
-from search.machine.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import do_move, do_null_move, gives_check, in_check, key_after, undo_move, undo_null_move
 from search.rules.shogi import KINDS

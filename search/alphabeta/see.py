@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from search.compiling.jit import jit
 from search.evaluation.material import PIECE_VALUE
-from search.machine.jit import jit
 from search.rules.attacks import attackers_of_both, sliders_to
 from search.rules.bitboard import BIT, DRAGONS, GOLDS, GROUP, GROUPS, HORSES, NONE
 from search.rules.position import first_square, occupied

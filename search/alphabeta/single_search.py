@@ -7,8 +7,8 @@ import numpy as np
 from search.alphabeta.deepening import cut_found_better, deepen
 from search.alphabeta.thread import HISTORIES, LOW_PLY_HISTORY, SearchThread
 from search.alphabeta.transposition import AGES
-from search.machine.address import address_of, call_address
-from search.machine.jit import jit
+from search.compiling.address import address_of, call_address
+from search.compiling.jit import jit
 from search.rules.movegen import QUIET, TACTICAL, generate, legal_moves
 from search.score import MAX_PLY
 

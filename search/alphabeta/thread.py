@@ -10,11 +10,11 @@ import numpy as np
 from search.alphabeta.parameters import EVERY_STEP, make_numbers, numbers_dtype, parameters_dtype
 from search.alphabeta.sampling import NEVER, PLACEMENT_WORDS, SAMPLES
 from search.alphabeta.transposition import TranspositionTable, table_dtype
+from search.compiling.jit import jit
 from search.evaluation.accumulator import Accumulators
 from search.evaluation.network import EvalNetwork
-from search.machine.clock import is_past
-from search.machine.jit import jit
-from search.machine.memory import new_record, record_dtype
+from search.primitives.memory import new_record, record_dtype
+from search.primitives.ticks import is_past
 from search.rules.declaration import RULE_27
 from search.rules.movegen import MAX_MOVES
 from search.rules.position import new_position
@@ -50,7 +50,7 @@ thread_dtype = record_dtype(
     [
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
         ("node_limit", np.int64),  # 0: none
-        ("deadline", np.int64),  # ticks of the clock at which the search ends, see search/machine/clock.py; 0: none
+        ("deadline", np.int64),  # ticks of the clock at which the search ends, see search/primitives/ticks.py; 0: none
         ("grow_until", np.int64),  # nodes up to which late moves may be searched deeper than others, see deepening.py
         ("search", np.int64),  # address of the compiled search; 0: nobody calls it by that, see single_search.py
         ("stop", np.uint8),  # set by anyone; the search returns soon after

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bounds import check_megabytes
-from search.machine.jit import jit
-from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
-from search.machine.memory_left import memory_left
+from search.compiling.jit import jit
+from search.primitives.memory import CACHE_LINE, aligned_zeros, load_word, prefetch, store_word
 from search.score import MATE_BOUND
+from search.system.bounds import check_megabytes
+from search.system.memory_left import memory_left
 
 NO_BOUND, UPPER, LOWER, EXACT = range(4)
 ENTRIES = 4

@@ -13,15 +13,15 @@ import ctypes
 import numpy as np
 from numba import types
 
+from search.compiling.jit import jit
 from search.evaluation.draw_value import log_of_rate, steps_of, weigh_draw
 from search.evaluation.kernels import activate, activate_squared, affine, affine_clipped, sum_rows
 from search.evaluation.network import MAX_LAYER, MAX_LAYERS, SCORE_SHIFT, EvalNetwork
 from search.evaluation.network_record import network_record
 from search.evaluation.output_buckets import bucket_of_position
-from search.machine.bits import popcount, trailing_zeros
-from search.machine.jit import jit
-from search.machine.llvm import make_load, make_store
-from search.machine.memory import CACHE_LINE, aligned_zeros, load_word, new_record, record_dtype, store_word
+from search.primitives.bits import popcount, trailing_zeros
+from search.primitives.llvm import make_load, make_store
+from search.primitives.memory import CACHE_LINE, aligned_zeros, load_word, new_record, record_dtype, store_word
 from search.rules.position import in_check, position_dtype
 from search.rules.shogi import CODES, EMPTY, HAND_CODES, HAND_KINDS, HAND_OFFSET, HAND_SLOTS, KINDS, KING, SQUARES
 from search.score import MAX_EVALUATION

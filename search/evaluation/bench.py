@@ -20,18 +20,18 @@ from typing import Any
 
 import numpy as np
 
+from search.compiling.jit import KERNEL, jit
 from search.evaluation.accumulator import Accumulators, forward, refresh, reset_accumulators, update
 from search.evaluation.feature_sets import FeatureSet, feature_set
 from search.evaluation.network import CLIPPED, DUAL, EvalNetwork, Layer
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import DEFAULT, network_file
-from search.machine.bounds import check_number
-from search.machine.jit import KERNEL, jit
-from search.machine.metadata import parse_json
 from search.rules.movegen import list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import do_move, new_position, undo_move
 from search.rules.sfen import position_from_sfen
+from search.system.bounds import check_number
+from search.system.metadata import parse_json
 
 MAX_PLIES = 1000
 PLAY, UPDATE, FORWARD, REFRESH = range(4)

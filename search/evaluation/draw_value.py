@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from search.machine.jit import jit
-from search.machine.llvm import make_load
+from search.compiling.jit import jit
+from search.primitives.llvm import make_load
 from search.score import MAX_EVALUATION
 
 STEPS = 4096

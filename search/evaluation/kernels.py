@@ -1,4 +1,4 @@
-"""The integer kernels of evaluation, as this machine runs them (`search.machine.jit.KERNEL`).
+"""The integer kernels of evaluation, as this machine runs them (`search.compiling.jit.KERNEL`).
 
 All work on raw addresses (uint64), with dimensions at run time, and equal `evaluate_reference` to the bit:
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import KERNEL
+from search.compiling.jit import KERNEL
 
 if KERNEL == "plain":
     from search.evaluation.kernels_plain import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from search.machine.llvm import constant, external, i8, i16, i32, load, splat, vector
+from search.primitives.llvm import constant, external, i8, i16, i32, load, splat, vector
 
 PARTS = 2
 """Vectors that hold the 16 int32 sums of a block."""

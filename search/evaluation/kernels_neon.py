@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from search.machine.llvm import external, i8, i32, load, splat, vector
+from search.primitives.llvm import external, i8, i32, load, splat, vector
 
 PARTS = 4
 """Vectors that hold the 16 int32 sums of a block."""

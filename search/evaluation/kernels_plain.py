@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from search.machine.jit import jit
-from search.machine.llvm import make_load, make_store
+from search.compiling.jit import jit
+from search.primitives.llvm import make_load, make_store
 
 OUTPUTS = 16
 

@@ -18,8 +18,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from search.machine.jit import KERNEL, jit
-from search.machine.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
+from search.compiling.jit import KERNEL, jit
+from search.primitives.llvm import add_offset, clip, constant, i8, i16, i32, i64, load, splat, store, vector
 
 if KERNEL == "avx2":
     from search.evaluation.kernels_avx2 import PARTS, SPARSE_INPUTS, UNROLL, dot, spread

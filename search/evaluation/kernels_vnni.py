@@ -6,8 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from search.machine.jit import KERNEL
-from search.machine.llvm import external, i8, i32, load, shuffle, splat, vector
+from search.compiling.jit import KERNEL
+from search.primitives.llvm import external, i8, i32, load, shuffle, splat, vector
 
 _BITS = 512 if KERNEL == "vnni" else 256
 _LANES = _BITS // 32

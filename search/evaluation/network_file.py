@@ -18,9 +18,9 @@ from search.evaluation.feature_sets import feature_set
 from search.evaluation.network import CLIPPED, MAX_LAYERS, EvalNetwork, Layer, require
 from search.evaluation.nnue_file import is_nnue, read_nnue
 from search.evaluation.shipped import network_file
-from search.machine.files import require_file, require_utf8, write_atomically
-from search.machine.metadata import parse_json, quoted, sort_header
-from search.machine.paths import PathLike
+from search.system.files import require_file, require_utf8, write_atomically
+from search.system.metadata import parse_json, quoted, sort_header
+from search.system.paths import PathLike
 
 FORMAT = "liteshogi evaluation network"
 SUFFIX = ".safetensors"

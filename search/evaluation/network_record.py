@@ -16,7 +16,7 @@ from search.evaluation.draw_value import LOG_TABLE, STEPS
 from search.evaluation.feature_sets import NO_KING, NO_ROW
 from search.evaluation.kernels import pack_biases, pack_weights, padded_outputs
 from search.evaluation.network import MAX_LAYERS, EvalNetwork
-from search.machine.memory import new_record, place, record_dtype
+from search.primitives.memory import new_record, place, record_dtype
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import CODES
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.shogi import HAND_KINDS, PAWN
 
 MAX_BUCKETS = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from search.machine.paths import PathLike
+from search.system.paths import PathLike
 
 _FOLDER = Path(__file__).parents[1] / "networks"
 DEFAULT = "default"

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from search.compiling.jit import jit
 from search.evaluation.accumulator import Accumulators, centipawns, evaluate_output, forward, refresh
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
-from search.machine.jit import jit
-from search.machine.paths import PathLike
 from search.rules.play import set_game, split_moves
 from search.rules.position import NO_KING, new_position
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, PIECES_IN_BOX, SQUARES
 from search.score import win_rate
+from search.system.paths import PathLike
 
 MEN = 40
 """Pieces of a set."""

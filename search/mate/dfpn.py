@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import popcount
-from search.machine.jit import jit, program
-from search.machine.memory import load_word
+from search.compiling.jit import jit, program
 from search.mate.in_one import find_mate
 from search.mate.table import (
     INDEPENDENT,
@@ -31,6 +29,8 @@ from search.mate.table import (
     mate_table_dtype,
     probe,
 )
+from search.primitives.bits import popcount
+from search.primitives.memory import load_word
 from search.rules.bitboard import NONE, ONE
 from search.rules.checks import generate_checks
 from search.rules.movegen import MAX_MOVES, legal_moves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.mate.dfpn import attacker_hand, enter_path, explore, table_key
 from search.mate.in_one import find_mate
 from search.mate.table import INFINITE_NUMBER, probe

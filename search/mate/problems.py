@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from search.machine.files import read_text
-from search.machine.metadata import parse_json
 from search.rules.play import play_moves, split_moves
 from search.rules.set_up import BOARD_ERRORS, TWO_PAWNS
 from search.rules.sfen import get_sfen, set_sfen
+from search.system.files import read_text
+from search.system.metadata import parse_json
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from search.engine import Analysis
-from search.machine.threads import started
 from search.mate.solver import MateResult, MateSolver, MateStatus, StopFlag
 from search.score import MATE, is_mate
+from search.system.threads import started
 
 MEGABYTES = 16
 

@@ -16,9 +16,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from search.machine.bounds import check_megabytes
-from search.machine.interrupt import ended_by_interrupt, run_beside
-from search.machine.threads import started
 from search.mate.dfpn import DEPTHS, mate_dtype, solve_root
 from search.mate.lines import proved_line, shortest_line
 from search.mate.problems import set_problem
@@ -27,6 +24,9 @@ from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move, in_check, new_position, undo_move
 from search.rules.sfen import get_sfen, move_to_usi
 from search.rules.shogi import KINDS, KING, UNPROMOTED
+from search.system.bounds import check_megabytes
+from search.system.interrupt import ended_by_interrupt, run_beside
+from search.system.threads import started
 
 _SHORTENING_NODES = 20_000
 _EXTRACTION_NODES = 200_000

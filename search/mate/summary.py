@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from search.machine.bounds import check_number
 from search.mate.problems import MateProblem
 from search.mate.solver import MateResult, MateSolver, MateStatus
+from search.system.bounds import check_number
 
 
 def solve_problems(

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
-from search.machine.memory import aligned_zeros, load_word, store_word
+from search.compiling.jit import jit
+from search.primitives.memory import aligned_zeros, load_word, store_word
 from search.rules.position import HAND_BORROWS as _BORROWS
 from search.rules.repetition import hand_covers
 

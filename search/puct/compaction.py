@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.puct.tree import EXPANDED, FRESH, NONE
 
 

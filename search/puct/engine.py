@@ -16,9 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
-from search.machine.bounds import check_threads
-from search.machine.paths import PathLike
-from search.machine.threads import started
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
 from search.puct.memory import MOST_VISITS, Tree
@@ -30,6 +27,9 @@ from search.puct.tree import EXPANDED, UNPROVED
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
 from search.score import MATE, MAX_PLY, win_rate
+from search.system.bounds import check_threads
+from search.system.paths import PathLike
+from search.system.threads import started
 
 LONGEST_BATCH = 0.03
 """Seconds that a batch may take: a `stop` waits for one."""

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from search.machine.bounds import check_megabytes
-from search.machine.memory import aligned_zeros
+from search.primitives.memory import aligned_zeros
 from search.puct.compaction import compact, mark
 from search.puct.playout import prove
 from search.puct.tree import (
@@ -24,6 +23,7 @@ from search.puct.tree import (
     node_dtype,
     tree_dtype,
 )
+from search.system.bounds import check_megabytes
 
 NODE_SHARE = 12
 """A node has about 90 moves; one part in so many of the memory is nodes, the rest edges."""

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from search.machine.files import require_file, require_utf8
-from search.machine.metadata import quoted
+from search.system.files import require_file, require_utf8
+from search.system.metadata import quoted
 
 _MODEL_GRAPH, _MODEL_FUNCTION = 7, 25
 _GRAPH_NODE, _FUNCTION_NODE, _FUNCTION_ATTRIBUTE = 1, 7, 11

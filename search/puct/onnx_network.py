@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from search.machine.metadata import quoted
 from search.puct.onnx_file import first_line, open_session
 from search.puct.planes import LABELS, PLANES1, PLANES2, make_planes
 from search.rules.sfen import position_from_sfen
 from search.rules.shogi import START_SFEN
+from search.system.metadata import quoted
 
 INPUTS = {"input1": (PLANES1, 9, 9), "input2": (PLANES2, 9, 9)}
 OUTPUTS = {"output_policy": (LABELS,), "output_value": (1,)}

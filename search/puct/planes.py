@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from search.machine.bits import trailing_zeros
-from search.machine.jit import jit
-from search.machine.llvm import constant, i8, i64, splat, vector
+from search.compiling.jit import jit
+from search.primitives.bits import trailing_zeros
+from search.primitives.llvm import constant, i8, i64, splat, vector
 from search.rules.attacks import attacks
 from search.rules.bitboard import ALL_HIGH, ALL_LOW, NONE, ONE
 from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, MIRRORED_SQUARE, NO_MOVE, SQUARES

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.mate.dfpn import solve_root
 from search.mate.in_one import find_mate
 from search.puct.tree import (

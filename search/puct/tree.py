@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.movegen import MAX_MOVES
 from search.score import MAX_PLY
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.bitboard import DIAGONAL_LINES, DRAGONS, HORSES, NONE, RAYS, STEP, STRAIGHT_LINES, N, S
 from search.rules.shogi import BISHOP, DRAGON, GOLD, HORSE, KINDS, KING, KNIGHT, LANCE, PAWN, ROOK, SILVER
 from search.rules.sliders import bishop_attacks, lance_attacks, rook_attacks

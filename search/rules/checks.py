@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import popcount
-from search.machine.jit import jit
+from search.compiling.jit import jit
+from search.primitives.bits import popcount
 from search.rules.attacks import attacks
 from search.rules.bitboard import (
     ALL_HIGH,

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import popcount
-from search.machine.jit import jit
+from search.compiling.jit import jit
+from search.primitives.bits import popcount
 from search.rules.bitboard import DRAGONS, HORSES, PROMOTION_ZONE
 from search.rules.movegen import is_legal
 from search.rules.position import NO_KING, in_check

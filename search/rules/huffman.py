@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.shogi import (
     BISHOP,
     BLACK,

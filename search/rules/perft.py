@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.movegen import MAX_MOVES, legal_moves, list_moves
 from search.rules.play import set_game, split_moves
 from search.rules.position import STACK, do_move, new_position, undo_move

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import popcount
-from search.machine.jit import jit
+from search.compiling.jit import jit
+from search.primitives.bits import popcount
 from search.rules.bitboard import DIAGONAL_LINES, DRAGONS, HORSES, NONE, ONE, RAYS, STRAIGHT_LINES, N, S
 from search.rules.position import NO_KING, between, first_square, occupied, without_first
 from search.rules.shogi import BISHOP, LANCE, ROOK

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.movegen import is_legal
 from search.rules.position import STACK, do_move
 from search.rules.sfen import get_sfen, move_from_usi, set_sfen

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.bits import trailing_zeros
-from search.machine.jit import jit
-from search.machine.memory import load_word, new_record, record_dtype, store_word
+from search.compiling.jit import jit
+from search.primitives.bits import trailing_zeros
+from search.primitives.memory import load_word, new_record, record_dtype, store_word
 from search.rules.attacks import attacks, slides, sliding_attackers
 from search.rules.bitboard import (
     BIT,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.position import HAND_BORROWS
 
 NO_REPETITION, DRAW, WIN, LOSS, SUPERIOR, INFERIOR = range(6)

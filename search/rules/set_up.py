@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.attacks import attackers
 from search.rules.bitboard import GROUPS, NONE
 from search.rules.position import (

@@ -14,8 +14,8 @@ import os
 
 import numpy as np
 
-from search.machine.bits import byte_swap, extract_bits, highest_bit, popcount
-from search.machine.jit import jit
+from search.compiling.jit import jit
+from search.primitives.bits import byte_swap, extract_bits, highest_bit, popcount
 from search.rules.bitboard import (
     ALL_ONES,
     DIAGONAL_LINES,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.rules.position import in_check
 from search.rules.shogi import HAND_KINDS, OTHER_COLOUR, SQUARES
 

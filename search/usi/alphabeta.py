@@ -6,7 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from search.machine.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 

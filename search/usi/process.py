@@ -8,9 +8,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 
-from search.machine.heap import share_one_heap
-from search.machine.interrupt import requests_to_end
-from search.machine.standard_streams import take_input, take_output
+from search.system.heap import share_one_heap
+from search.system.interrupt import requests_to_end
+from search.system.standard_streams import take_input, take_output
 from search.usi.adapter import Adapter
 from search.usi.session import Session
 from search.usi.streams import Output, listen

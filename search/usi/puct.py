@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from search.machine.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.puct.onnx_file import require_onnx
+from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
 from search.usi.adapter import Adapter, Say
 from search.usi.options import Check, FileName, Option, OptionValues, Spin
 

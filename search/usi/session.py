@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
-from search.machine import cache_directory
-from search.machine.threads import started
+from search.compiling import cache_directory
+from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
 from search.usi.go import Go, parse_go, shown

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search.clock import OWN_DELAY, Punctuality
-from search.machine.threads import started
 from search.score import is_mate, mate_plies
+from search.system.threads import started
 from search.usi.adapter import Adapter, Say
 from search.usi.go import Go
 from search.usi.options import NO_BOOK, OptionValues

@@ -112,7 +112,7 @@ def test_breaking_off_is_one_line(monkeypatch, capsys):
 @pytest.mark.parametrize("words", [["convert", str(SAMPLE), "-o", "a.hcpe"], ["export", "dense-64-16", "-o", "net.h"]])
 def test_a_request_to_end_leaves_no_hidden_file(words, tmp_path):
     """It comes when all is written under hidden names."""
-    end = "import os, signal, sys; from search.machine.files import WholeFile\n"
+    end = "import os, signal, sys; from search.system.files import WholeFile\n"
     end += "WholeFile.finish = lambda file: os.kill(os.getpid(), signal.SIGTERM)\n"
     script = f"{end}sys.argv = ['liteshogi', *{words!r}]\n{MAIN}"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=250)

@@ -10,7 +10,7 @@ import cshogi.KIF
 import pytest
 
 from experiments import demo
-from experiments.factory.description import Description
+from experiments.jobs.description import Description
 from lite.datasets.provenance import digest_of
 from lite.records.file import RecordFile
 from liteshogi.commands.demo import Command as Demo

@@ -44,7 +44,7 @@ def test_what_a_command_does_is_told_whole_within_80_columns(verb):
 
 def test_the_version_tells_what_a_report_needs(capsys):
     from liteshogi import __version__
-    from search.machine.jit import KERNEL
+    from search.compiling.jit import KERNEL
 
     assert _run(["--version"]) == 0
     first, *rest = capsys.readouterr().out.splitlines()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import liteshogi
-from experiments.factory.workforce import Workforce
+from experiments.jobs.workforce import Workforce
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "experiments" / "sample" / "valid_sample.hcpe3")

@@ -129,7 +129,7 @@ def test_a_process_that_is_ended_while_it_compiles_leaves_a_cache_that_works(sta
 
 
 def test_the_second_start_compiles_nothing(start, tmp_path):
-    from search.machine.jit import CACHE_DIRECTORY
+    from search.compiling.jit import CACHE_DIRECTORY
 
     start().send("isready").until("readyok")
     # In a copy, for tests beside this one compile other code. What an index names is there before it: indices first.

@@ -142,7 +142,7 @@ def test_an_engine_that_cannot_be_timed_is_named(scripted, behaviour, words):
 
 
 def test_an_engine_that_says_nothing_is_named(scripted, monkeypatch):
-    monkeypatch.setattr("experiments.arena.searcher.ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr("experiments.usi_client.searcher.ANSWER_SECONDS", 1.0)
     with pytest.raises(ValueError, match=r"^late: .*: no bestmove within 1 seconds"):
         measure_speeds(SpeedOptions((f"late={scripted} 1000000000 plays",)))
 

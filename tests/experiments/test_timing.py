@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.jobs.verb import Verbs
 from experiments.timing import ALIKE, MOST_RUNS, agreeing, time_network
-from experiments.verb import Verbs
 
 
 def runs_of(costs: Sequence[float]) -> Callable[[], dict[str, Any]]:

@@ -26,13 +26,13 @@ from export.vectors import POSITIONS
 from lite.networks.kings import KING_NAMES, kings
 from lite.networks.value_network import ValueNetwork
 from liteshogi.commands.export import Command as Export
+from search.compiling.jit import KERNEL
+from search.compiling.target import KERNELS
 from search.evaluation.accumulator import Accumulators, evaluate_output
 from search.evaluation.bench import FORWARD, PLAY, _walk, find_games, random_network
 from search.evaluation.network import ACTIVATIONS, EvalNetwork, centipawns_reference
 from search.evaluation.network_file import load_network
 from search.evaluation.network_record import network_record
-from search.machine.jit import KERNEL
-from search.machine.target import KERNELS
 from search.rules.movegen import list_moves
 from search.rules.position import do_move, do_null_move, undo_move, undo_null_move
 from search.rules.sfen import position_from_sfen

@@ -29,10 +29,10 @@ from lite.networks.kings import KING_NAMES
 from lite.networks.lite_value import LiteConfig
 from lite.networks.untied import UntiedConfig
 from lite.networks.value_network import NetworkConfig, ValueNetwork, listed_inputs
+from search.compiling.jit import KERNEL
+from search.compiling.target import KERNELS
 from search.evaluation.network import evaluate_reference
 from search.evaluation.network_file import load_network, save_network
-from search.machine.jit import KERNEL
-from search.machine.target import KERNELS
 
 SAMPLE = random_sample(400, seed=5)
 FEW = SAMPLE.part(0, 40)
@@ -136,7 +136,7 @@ import sys
 import numpy as np
 from search.evaluation.network_file import load_network
 from search.evaluation.static_evaluation import evaluate_batch
-from search.machine.jit import KERNEL
+from search.compiling.jit import KERNEL
 
 told = np.load(sys.argv[1])
 for number in range(int(sys.argv[2])):

@@ -66,7 +66,7 @@ def main() -> None:
         for number, content in enumerate(reader.seeds()):  # which also imports what there is to be followed
             (told.corpus / f"seed-{number}").write_bytes(content)
             attempt(reader, content, folder)
-        from search.machine.interrupt import interrupt_flag  # not before: what is imported here is followed
+        from search.system.interrupt import interrupt_flag  # not before: what is imported here is followed
     branch = branches()
     executions, begun = 0, time.process_time()
 

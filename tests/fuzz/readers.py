@@ -158,7 +158,7 @@ def read_dialogue(path: Path) -> object:
 
 def read_answers(path: Path) -> object:
     """What another engine told."""
-    from experiments.arena.searcher import Answer
+    from experiments.usi_client.searcher import Answer
 
     lines = [line.strip() for line in _text(path).split("\n")]
     answer = Answer([*lines[-1].split(), "", ""][1], lines)
@@ -186,7 +186,7 @@ def read_sweep(path: Path) -> object:
 
 
 def read_results(path: Path) -> object:
-    from experiments.results import Results
+    from experiments.jobs.results import Results
 
     results = Results(path)
     results.add("net", "another", 0, {})
@@ -196,7 +196,7 @@ def read_results(path: Path) -> object:
 
 def read_ledger(path: Path) -> object:
     """Of a data folder; what it takes it can go on from."""
-    from experiments.factory.ledger import Ledger, read_entries, read_stops
+    from experiments.jobs.ledger import Ledger, read_entries, read_stops
 
     ledger = Ledger(path)
     ledger.enter(1 << 40, 1 << 40, 0, 1, {"games": 1})
@@ -220,7 +220,7 @@ def read_judge_ledger(path: Path) -> object:
 
 def read_pairs(path: Path) -> object:
     """Games of a match as KIF, by its ledger."""
-    from experiments.games.kif import write_pairs
+    from experiments.matches.kif import write_pairs
 
     shutil.copy(seeds.SAMPLE, path.with_name("shard_00000.hcpe3"))
     shutil.rmtree(path.with_name("kif"), ignore_errors=True)

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from search.machine.interrupt import ends_as_interrupts
+from search.system.interrupt import ends_as_interrupts
 from tests.fuzz.ledger import Run, seconds_of, table
 from tests.fuzz.readers import READERS
 from tests.json_lines import append, read

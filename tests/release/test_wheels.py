@@ -17,7 +17,7 @@ from liteshogi import __version__
 from release import wheels
 from release.wheels import compile_for, make_wheels, platform_tag, write_sources
 from search.alphabeta.bench import SIGNATURE
-from search.machine.target import TARGETS, cpu_flags
+from search.compiling.target import TARGETS, cpu_flags
 
 
 def test_a_release_is_of_what_is_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

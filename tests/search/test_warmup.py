@@ -8,7 +8,7 @@ import sys
 import time
 
 from search import warmup
-from search.machine.cache_directory import note_use
+from search.compiling.cache_directory import note_use
 
 
 def test_what_nobody_used_for_a_month_is_removed(tmp_path, monkeypatch):
@@ -37,7 +37,7 @@ def test_a_use_is_noted_once_a_day(tmp_path):
 
 
 _NOTHING_COMPILES = """
-import search.machine.jit
+import search.compiling.jit
 from numba.core import event
 compiled = []
 class Listener(event.Listener):

@@ -11,7 +11,7 @@ import tyro
 from lite.amounts import amount
 from lite.records.bench import bench_reading, measure_epoch
 from liteshogi.commands.arguments import Json
-from search.machine.bounds import MOST_AT_ONCE, check_numbers
+from search.system.bounds import MOST_AT_ONCE, check_numbers
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from experiments.nets import bench
+from experiments.network_kinds import bench
 from liteshogi.commands.arguments import Json, Net
 
 

@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.jobs.results import Results
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import read_plan
 from experiments.recipe.tables import write_tables
-from experiments.results import Results
 from liteshogi.commands.arguments import Json
 
 

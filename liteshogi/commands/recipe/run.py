@@ -8,12 +8,12 @@ from pathlib import Path
 
 import tyro
 
+from experiments.jobs.results import Results
 from experiments.recipe.plan import read_plan
 from experiments.recipe.work import work_through
-from experiments.results import Results
 from liteshogi.commands.arguments import Json
-from search.machine.folder_lock import FolderLock, hold
-from search.machine.interrupt import ends_as_interrupts
+from search.system.folder_lock import FolderLock, hold
+from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)

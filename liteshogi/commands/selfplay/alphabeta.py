@@ -9,9 +9,9 @@ from pathlib import Path
 import tyro
 
 from experiments.factory.selfplay import SelfPlay, self_play
-from experiments.factory.summary import as_text
-from experiments.factory.workforce import Workforce
 from experiments.games.player import Ending, Variety
+from experiments.jobs.summary import as_text
+from experiments.jobs.workforce import Workforce
 from liteshogi.commands.arguments import Json, Net, Output
 
 

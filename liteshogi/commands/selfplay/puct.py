@@ -8,9 +8,9 @@ from pathlib import Path
 
 import tyro
 
-from experiments.factory.summary import as_text
-from experiments.factory.workforce import Workforce
 from experiments.games.player import Ending
+from experiments.jobs.summary import as_text
+from experiments.jobs.workforce import Workforce
 from experiments.zero.exploration import Exploration
 from experiments.zero.selfplay import ZeroSelfPlay, zero_self_play
 from liteshogi.commands.arguments import Json, Net, Output

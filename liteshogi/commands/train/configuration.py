@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from search.machine.files import read_text
-from search.machine.metadata import parse_json
+from search.system.files import read_text
+from search.system.metadata import parse_json
 
 Configuration = Annotated[
     Path | None,

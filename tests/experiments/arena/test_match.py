@@ -16,7 +16,7 @@ import pytest
 from experiments.arena.match import Match, count_results, play_match
 from experiments.arena.process import LOG, described_run
 from experiments.arena.results import Result, pair_results, read_results
-from experiments.arena.strength import elo_of
+from experiments.elo.strength import elo_of
 from liteshogi.commands.match import as_text
 
 ROOT = Path(__file__).parents[3]

@@ -26,7 +26,7 @@ from lite.datasets.convert import Conversion, convert
 from lite.records.reader import read_all
 from lite.training.options import ValueTraining
 from liteshogi.commands.compare import Command as Compare
-from search.machine.folder_lock import FolderLock
+from search.system.folder_lock import FolderLock
 
 VALID = SAMPLE / "valid_sample.hcpe3"
 

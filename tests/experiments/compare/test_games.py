@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arena.engines import ask_engine
 from experiments.arena.match import Match
 from experiments.compare import games
 from experiments.compare.games import GameOptions, play_clock, play_playouts
+from experiments.usi_client.engines import ask_engine
 
 
 def test_both_engines_take_the_options_of_a_comparison(

@@ -12,7 +12,6 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.factory.description import Description
 from experiments.factory.expand import (
     LEAF,
     PLAYED,
@@ -27,13 +26,14 @@ from experiments.factory.expand import (
     _movers_result,
 )
 from experiments.factory.expansion import Expansion, Labelling, Relabelling, Unmet, expand, relabel
-from experiments.factory.jobs import Product
-from experiments.factory.labels import NetworkLabels, blend_results
 from experiments.factory.seen import Seen, code_hashes
-from experiments.factory.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
-from experiments.factory.summary import as_text
-from experiments.factory.usi_labels import EngineLabels
-from experiments.factory.workforce import Workforce
+from experiments.jobs.description import Description
+from experiments.jobs.protocol import Product
+from experiments.jobs.summary import as_text
+from experiments.jobs.workforce import Workforce
+from experiments.labels.labels import NetworkLabels, blend_results
+from experiments.labels.study import QUIESCENCE, SEARCH, STATIC, Studio, sample_dtype
+from experiments.labels.usi_labels import EngineLabels
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import read_description
 from lite.datasets.provenance import sha256_of

@@ -12,12 +12,12 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.factory.description import Description
-from experiments.factory.jobs import Product
 from experiments.factory.selfplay import SelfPlay, SelfPlayTask, Unmet, self_play
-from experiments.factory.workforce import Workforce
 from experiments.games.openings import Openings
 from experiments.games.player import Ending, Player, Variety
+from experiments.jobs.description import Description
+from experiments.jobs.protocol import Product
+from experiments.jobs.workforce import Workforce
 from lite.datasets.chunks import ChunkReader, data_files
 from lite.records.encode import position_hashes
 from lite.records.formats import game_dtype, move_dtype

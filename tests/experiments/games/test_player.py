@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.games.game import (
+from experiments.games.compiled_game import (
     DECLARATION,
     DRAWN_BY_SCORE,
     LONGEST,
@@ -28,10 +28,10 @@ from experiments.games.game import (
     game_dtype,
     rules_end,
 )
-from experiments.games.kif import write_pairs
-from experiments.games.match import CountedMatch, play_counted_match
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
+from experiments.matches.kif import write_pairs
+from experiments.matches.match import CountedMatch, play_counted_match
 from lite.notation.kif import read_kif
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games

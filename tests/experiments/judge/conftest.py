@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from experiments.arena.engines import Engine
 from experiments.judge import judge
+from experiments.usi_client.engines import Engine
 
 SCRIPT = """#!{python} -SE
 import json, sys, time

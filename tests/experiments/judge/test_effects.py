@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.games.options import read_player
+from experiments.games.game_position import GamePosition, read_positions
 from experiments.judge.effects import (
     MEASURES,
     SIDES,
@@ -23,9 +23,9 @@ from experiments.judge.effects import (
     effects,
     measure_effects,
 )
-from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP
+from experiments.matches.options import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.parameters import as_text
@@ -218,7 +218,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     with pytest.raises(ValueError, match=r"other sources: positions\.sfen .*, not others\.sfen"):
         measure_effects(replace(options, positions=others), judging)
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.games.options.search_signature", lambda: 1)
+        patch.setattr("experiments.matches.options.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
             measure_effects(options, judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)

@@ -10,8 +10,8 @@ import cshogi
 import numpy as np
 import pytest
 
+from experiments.games.game_position import GamePosition
 from experiments.judge.choosers import OwnChooser, read_judged
-from experiments.judge.game_position import GamePosition
 from experiments.judge.health import LATE, HealthOptions, HealthTask, _again, _by_nodes, _late, _quiet, _steps, examine
 from experiments.judge.losses import CLIP
 from experiments.judge.selection import LEAD, position_at, read_recorded

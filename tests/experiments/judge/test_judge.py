@@ -5,15 +5,15 @@ from __future__ import annotations
 import cshogi
 import pytest
 
-from experiments.arena.searcher import Searcher
-from experiments.factory.jobs import Stopped
+from experiments.games.game_position import GamePosition, read_positions
+from experiments.jobs.protocol import Stopped
 from experiments.judge.choosers import read_judged
 from experiments.judge.effects import EffectOptions
 from experiments.judge.game_effects import GameEffectOptions
-from experiments.judge.game_position import GamePosition, read_positions
 from experiments.judge.judge import Judging
 from experiments.judge.ledger import Ledger, Opinion
 from experiments.judge.match import JudgedMatch
+from experiments.usi_client.searcher import Searcher
 from search.score import MATE
 
 MATED = "4k4/4G4/4P4/9/9/9/9/9/4K4 w 2r2b3g4s4n4l17p 2"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.factory.jobs import Stopped
+from experiments.jobs.protocol import Stopped
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP
 from experiments.judge.match import JudgedMatch, Shares, play_judged_match
@@ -124,7 +124,7 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     match = replace(match, second=str(net), games=2)
     play_judged_match(match, judging)
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=rf"search of signature {SIGNATURE}, not {SIGNATURE + 1}; .* another -o"):
             play_judged_match(match, judging)
     path = match.output / DESCRIPTION

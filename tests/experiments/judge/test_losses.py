@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.games.options import read_player
+from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
-from experiments.judge.game_position import GamePosition
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP, LossOptions, _figures, measure_losses
+from experiments.matches.options import read_player
 from lite.datasets.provenance import digests_of, program
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine

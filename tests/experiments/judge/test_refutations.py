@@ -60,7 +60,7 @@ def test_a_hanging_bishop_is_seen_at_once(report, scripted, monkeypatch):
 
 
 def test_a_run_that_keeps_nothing_is_not_said_to_go_on(report, monkeypatch, capsys):
-    monkeypatch.setattr("experiments.judge.crew.run_jobs", lambda *_: (signal.raise_signal(signal.SIGINT) for _ in [0]))
+    monkeypatch.setattr("experiments.jobs.crew.run_jobs", lambda *_: (signal.raise_signal(signal.SIGINT) for _ in [0]))
     with pytest.raises(KeyboardInterrupt):
         find_refutations(RefutationOptions("default", report, most_nodes=5))
     assert "to go on" not in capsys.readouterr().err

@@ -10,8 +10,8 @@ import cshogi
 import numpy as np
 import pytest
 
+from experiments.games.game_position import read_positions
 from experiments.judge import health, selection
-from experiments.judge.game_position import read_positions
 from experiments.judge.judge import Judging
 from experiments.judge.selection import (
     LEAD,

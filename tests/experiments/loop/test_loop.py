@@ -17,9 +17,9 @@ import pytest
 
 from experiments.factory import expansion
 from experiments.factory.expand import Mixture
-from experiments.factory.shards import Shards
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
+from experiments.jobs.shards import Shards
 from experiments.loop import ledger as ledger_module
 from experiments.loop.ledger import LEDGER, Ledger
 from experiments.loop.loop import run_loop
@@ -37,7 +37,7 @@ from lite.training.train import ValueRun
 from liteshogi.__main__ import _run
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
-from search.machine.folder_lock import FolderLock
+from search.system.folder_lock import FolderLock
 
 ROOT = Path(__file__).parents[3]
 MAIN = """

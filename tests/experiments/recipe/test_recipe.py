@@ -11,14 +11,14 @@ from threading import Timer
 import numpy as np
 import pytest
 
-from experiments.factory.study import SEARCH, STATIC, Studio
+from experiments.jobs.results import Results
+from experiments.jobs.verb import Verbs
+from experiments.labels.study import SEARCH, STATIC, Studio
 from experiments.recipe import measure, work
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import Data, Measures, Plan, Row, read_plan
 from experiments.recipe.tables import correlation, measured, write_tables
-from experiments.results import Results
-from experiments.verb import Verbs
 from lite.datasets.provenance import digest_of, libraries, program
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
@@ -29,8 +29,8 @@ from liteshogi.commands.recipe.run import Command
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
-from search.machine.folder_lock import FolderLock, hold
 from search.rules.huffman import HCP
+from search.system.folder_lock import FolderLock, hold
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "recipe"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.results import Results
+from experiments.jobs.results import Results
 
 MAKER = {"version": "0.1.0", "commit": "0" * 40, "cpu": "One CPU", "kernel": "avx2"}
 PAIRS = [("wins", "wins"), ("wins", "losses"), ("draws", "wins"), ("wins", "wins"), ("losses", "losses")] * 4

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from experiments.arena.course import Moment
-from experiments.arena.engines import BY_SHELL
 from experiments.arena.results import Result
-from experiments.arena.strength import measure_strength
-from experiments.games.sprt import Sprt
-from experiments.games.standing import Standing
+from experiments.elo.sprt import Sprt
+from experiments.elo.strength import measure_strength
+from experiments.matches.standing import Standing
 from experiments.report.games import MOVES, RATE, _course, _limits, _player, _read_timed, match_section
 from experiments.report.section import command_of
+from experiments.usi_client.engines import BY_SHELL
 from tests.experiments.report.conftest import PAIRS, outcome_counts
 
 pytest.importorskip("vl_convert", reason="charts need vl-convert-python")

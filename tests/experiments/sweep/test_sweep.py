@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from experiments import verb
-from experiments.factory.jobs import Stopped
-from experiments.results import Results
+from experiments.jobs import verb
+from experiments.jobs.protocol import Stopped
+from experiments.jobs.results import Results
+from experiments.jobs.verb import Verbs
 from experiments.sweep.configuration import Configuration, Measures, Point, read_configuration
 from experiments.sweep.sampler import Sampler
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
 from experiments.sweep.work import SweepTask
-from experiments.verb import Verbs
 from lite.datasets.provenance import sha256_of
 from liteshogi.commands.sweep import Command
 from search.evaluation.shipped import network_file
-from search.machine.folder_lock import FolderLock
+from search.system.folder_lock import FolderLock
 from tests.experiments.sweep.conftest import GRID, MEASURE, TRAIN, described, figures_of
 
 ROOT = Path(__file__).parents[3]

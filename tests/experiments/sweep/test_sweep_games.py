@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.results import Results
+from experiments.jobs.results import Results
+from experiments.jobs.verb import Verbs
 from experiments.sweep import games
 from experiments.sweep.configuration import read_configuration
 from experiments.sweep.games import near_front, play_games, who_plays
 from experiments.sweep.sweep import RESULTS, Sweep, run_sweep
-from experiments.verb import Verbs
 from tests.experiments.sweep.conftest import GRID, MEASURE, TRAIN, described, figures_of
 
 POINT = TRAIN + MEASURE + "[[point]]\nwidth = 8\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.results import Results
+from experiments.jobs.results import Results
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.configuration import read_configuration
 from experiments.sweep.effects import effects_as_markdown, pairs_of

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.games.options import read_player
-from experiments.games.pairs import PairTask, PairWorker
 from experiments.games.player import Ending
+from experiments.matches.alphabeta_pairs import PairWorker
+from experiments.matches.options import read_player
+from experiments.matches.pair import PairSettings
+from experiments.matches.pairs import PairTask
 from experiments.tuning.spsa import Spsa, result_of
 from experiments.tuning.tune import Tuner, Tuning, TuningTask, _report, chosen_parameters
 from liteshogi.commands.tune import Command as Tune
@@ -128,7 +130,7 @@ def test_a_result_is_wins_less_losses():
 def test_values_go_toward_the_player_that_won(monkeypatch):
     """Who has which of a trial's settings, by the pair's own number, and what the result of it moves."""
     player = read_player("default", (), 5, 0, "").by_alphabeta
-    worker = TuningTask(PairTask(player, player, Ending(), ("startpos",), (0, 0), 100, 0.0, 1)).open()
+    worker = TuningTask(PairTask(player, player, PairSettings(Ending(), ("startpos",), (0, 0), 100, 0.0, 1))).open()
     monkeypatch.setattr(
         PairWorker,
         "run",
@@ -177,7 +179,7 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypat
             run(**changes)
     assert [given[1:] for given in asked] == [(2, 0.5, 7), (1, None, 1)]
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.games.options.search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
             run()
     with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):

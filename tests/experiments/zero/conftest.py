@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from experiments.nets import export
+from experiments.network_kinds import export
 from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
 
 

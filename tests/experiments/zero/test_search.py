@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.factory.jobs import Stopped
+from experiments.jobs.protocol import Stopped
 from experiments.zero.search import search_together
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import Leaves

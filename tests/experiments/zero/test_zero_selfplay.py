@@ -16,10 +16,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from experiments.factory.workforce import Workforce
-from experiments.games.game import DECLARATION, MATE
+from experiments.games.compiled_game import DECLARATION, MATE
 from experiments.games.openings import Openings
 from experiments.games.player import Ending
+from experiments.jobs.workforce import Workforce
 from experiments.resnet.judge import load_predictor
 from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target

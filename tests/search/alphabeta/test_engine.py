@@ -18,7 +18,7 @@ from search.clock import Budget
 from search.engine import LONGEST_GAME, Analysis, Engine, Limits, Rules, root_moves
 from search.evaluation.bench import random_network
 from search.evaluation.material import material_network
-from search.machine.clock import READABLE
+from search.primitives.ticks import READABLE
 from search.rules.declaration import NO_RULE, RULE_24, TRY_RULE, try_move
 from search.rules.movegen import is_legal, list_moves
 from search.rules.position import do_move

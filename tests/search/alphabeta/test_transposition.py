@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search.alphabeta import transposition as tt
 from search.alphabeta.transposition import AGES, EXACT, LOWER, UPPER, TranspositionTable, probe, store
-from search.machine.jit import jit
+from search.compiling.jit import jit
 from search.score import MATE, MATE_BOUND
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from search.machine.jit import KERNEL
-from search.machine.target import KERNELS
+from search.compiling.jit import KERNEL
+from search.compiling.target import KERNELS
 
 SCRIPT = """
 import dataclasses
 import numpy as np
 from search.evaluation import kernels
 from search.evaluation.bench import random_network
-from search.machine.jit import KERNEL
-from search.machine.memory import aligned_zeros
+from search.compiling.jit import KERNEL
+from search.primitives.memory import aligned_zeros
 from search.evaluation.network import evaluate_reference
 from search.evaluation.static_evaluation import evaluate_batch
 

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 from llvmlite import binding, ir
 
+from search.compiling import jit
 from search.evaluation import kernels_vector
 from search.evaluation.kernels import pack_biases, padded_outputs
-from search.machine import jit
-from search.machine.llvm import i64
+from search.primitives.llvm import i64
 
 COMPILER = shutil.which("aarch64-linux-gnu-gcc")
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")

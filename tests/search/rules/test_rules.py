@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search.compiling.jit import jit
 from search.evaluation.bench import read_games
-from search.machine.jit import jit
 from search.rules.declaration import RULE_27, can_declare
 from search.rules.movegen import INFERIOR, MAX_MOVES, QUIET, TACTICAL, is_legal, list_moves
 from search.rules.perft import make_leaves, perft, timed_perft

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from search.machine.target import cpu_flags
+from search.compiling.target import cpu_flags
 from search.rules.bitboard import bitboards
 from search.rules.shogi import SQUARES
 from search.rules.sliders import (

@@ -1,0 +1,1 @@
+"""Pictures, HTML pages and Markdown tables."""

@@ -1,0 +1,140 @@
+"""Jobs on a Ray cluster: each asks for one CPU, and those of a node that is lost are done again on another.
+
+The machines need nothing but Ray and this program, with the same sources as here, which each of them compares; the task
+goes to each once, and its worker stays open between jobs. Products come back to this machine, which alone writes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from contextlib import ExitStack, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+
+from experiments.jobs.protocol import Failure, Product, Task, Worker, error_in_words
+from search.compiling.source_digest import program_digest
+
+LOSSES = 20
+"""A job whose process or node is lost so often is lost by its own fault."""
+_ASK_SECONDS = 5.0
+_opened: dict[str, Worker] = {}
+"""In a process of the cluster: the worker of the task that it works on."""
+
+
+class Cluster:
+    """The CPUs of the cluster at an address. ConnectionError if none answers there."""
+
+    def __init__(self, task: Task, address: str) -> None:
+        self._joined = ExitStack()
+        # Ray tells of lost nodes on stdout, where figures go.
+        self._joined.enter_context(redirect_stdout(sys.stderr))
+        before = signal.getsignal(signal.SIGTERM)
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # those of jobs that nobody waits for any more
+        try:
+            _knock(address)
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            self._joined.close()
+            why = str(error).strip().partition("\n")[0]
+            raise ConnectionError(
+                f"--ray {address}: no cluster answers there ({why}); start one: ray start --head"
+            ) from None
+        self._joined.callback(ray.shutdown)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
+        # Within a tuple, for what is passed by itself is sent along with every job.
+        self._task = (ray.put(task),)
+        self._here = _Site()
+        self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
+        self._numbers: dict[Any, int] = {}
+        self._back: deque[tuple[int, Product | Failure]] = deque()
+        self._capacity, self._asked = 0, float("-inf")
+
+    def capacity(self) -> int:
+        """Two for each CPU; machines come and go, so it is asked for again."""
+        if time.monotonic() - self._asked >= _ASK_SECONDS:
+            self._asked = time.monotonic()
+            self._capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 0)))
+        return self._capacity
+
+    def submit(self, number: int, job: Any) -> None:
+        self._numbers[self._do.remote(self._task, self._here, job)] = number
+
+    def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
+        if not self._back:
+            self._fetch(seconds)
+        return self._back.popleft() if self._back else None
+
+    def stop(self) -> None:
+        """Leave the cluster, which ends the processes that worked for this one."""
+        try:
+            self._fetch(0)
+        finally:
+            self._numbers.clear()
+            self._joined.close()
+
+    def _fetch(self, seconds: float) -> None:
+        """Get all that is done, or wait so long for one."""
+        waiting = list(self._numbers)
+        if not waiting or not ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
+            return
+        for reference in ray.wait(waiting, num_returns=len(waiting), timeout=0)[0]:
+            number = self._numbers.pop(reference)
+            try:
+                self._back.append((number, ray.get(reference)))
+            except ray.exceptions.RayError as error:
+                self._back.append((number, Failure(_in_words(error))))
+
+
+def _in_words(error: ray.exceptions.RayError) -> str:
+    """A line of what Ray says in many. What a job raises comes back as a Failure: a traceback tells of a process that
+    cannot even read the job."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
+    if not isinstance(error, ray.exceptions.RayTaskError):
+        return lines[0]
+    node = re.search(r"ip=([^,)\s]+)", lines[0])
+    return f"{node[1] if node else 'a node'}: {lines[-1].strip()}; is the same LiteShogi installed there?"
+
+
+def _knock(address: str) -> None:
+    """OSError if nobody is at `host:port`, which Ray takes two minutes to find out."""
+    host, _, port = address.rpartition(":")
+    if port.isdigit() and "//" not in address:
+        socket.create_connection((host, int(port)), timeout=10).close()
+
+
+@dataclass(frozen=True)
+class _Site:
+    """Where a process works: with other sources of this program it might make other records without a word."""
+
+    host: str = field(default_factory=socket.gethostname)
+    digest: str = field(default_factory=program_digest)
+    directory: str = field(default_factory=os.getcwd)
+
+
+def _do(task: tuple[Any], asked: _Site, job: Any) -> Product | Failure:
+    """Do a job in a process of the cluster."""
+    key = task[0].hex()
+    try:
+        if key not in _opened:
+            here = _Site()
+            if here.digest != asked.digest:
+                words = f"{here.host} has other sources of LiteShogi than {asked.host}: install the same on both"
+                return Failure(words)
+            with suppress(OSError):  # where machines see the same files, they have the same names
+                os.chdir(asked.directory)
+            _opened.clear()
+            _opened[key] = ray.get(task[0]).open()
+        return _opened[key].run(job)
+    except Exception as error:
+        return Failure(error_in_words(error))

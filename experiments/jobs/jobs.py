@@ -1,0 +1,67 @@
+"""Independent jobs on many cores: those of this machine, or of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+from experiments.jobs.protocol import Failure, JobError, Product, Runner, Task
+from experiments.jobs.threads import Threads
+
+POLL_SECONDS = 0.2
+"""Interval at which a request to stop is noticed."""
+
+
+def run_jobs(
+    task: Task,
+    jobs: Iterable[tuple[int, Any]],
+    workers: int,
+    ray: str | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Generator[tuple[int, Product], None, None]:
+    """(A job's number, its product) in the order in which they come back.
+
+    Done by `workers` threads here, or, where `ray` is the address of a Ray cluster (or `auto`), by its CPUs. `jobs` may
+    be endless: about two a worker are drawn ahead. When `stop` becomes true, or the generator is closed, the jobs under
+    way are ended, and in the first case what has come back still comes. Raises JobError that names the job, after what
+    came back before it; ConnectionError for a cluster that does not answer; ModuleNotFoundError without Ray.
+    """
+    waiting = iter(jobs)
+    runner = _runner(task, workers, ray)
+    in_flight, exhausted = 0, False
+    failed = ""
+    try:
+        while not (stop() or failed):
+            while not exhausted and in_flight < runner.capacity():
+                if (drawn := next(waiting, None)) is None:
+                    exhausted = True
+                else:
+                    runner.submit(*drawn)
+                    in_flight += 1
+            if not in_flight:
+                return
+            if (came := runner.take(POLL_SECONDS)) is None:
+                continue
+            in_flight -= 1
+            number, product = came
+            if isinstance(product, Failure):
+                failed = f"job {number}: {product.words}"
+            else:
+                yield number, product
+        runner.stop()
+        while (came := runner.take(0)) is not None:
+            number, product = came
+            if isinstance(product, Product):
+                yield number, product
+    finally:
+        runner.stop()
+    if failed:
+        raise JobError(failed)
+
+
+def _runner(task: Task, workers: int, ray: str | None) -> Runner:
+    if ray is None:
+        return Threads(task, workers)
+    from experiments.jobs.cluster import Cluster  # needs Ray
+
+    return Cluster(task, ray)

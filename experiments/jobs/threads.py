@@ -1,0 +1,68 @@
+"""Workers in threads of this process, for jobs that spend their time in compiled code, without the GIL."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import Any
+
+from experiments.jobs.protocol import Failure, Product, Stopped, Task, Worker, error_in_words
+
+PATIENCE_SECONDS = 20.0
+"""Time that workers have to end after a request to stop: one that compiles cannot be interrupted."""
+
+
+class Threads:
+    """Workers in threads of this process: for jobs that spend their time in compiled code, without the GIL."""
+
+    def __init__(self, task: Task, workers: int) -> None:
+        if workers < 1:
+            raise ValueError(f"{workers} workers: at least 1 is needed")
+        self._task = task
+        self._jobs: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
+        self._back: queue.SimpleQueue[tuple[int, Product | Failure]] = queue.SimpleQueue()
+        self._opened: list[Worker] = []
+        self._stopping = threading.Event()
+        # Daemons, so that one that does not end holds up nobody for ever.
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        for thread in self._threads:
+            thread.start()
+
+    def capacity(self) -> int:
+        return 2 * len(self._threads)
+
+    def submit(self, number: int, job: Any) -> None:
+        self._jobs.put((number, job))
+
+    def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
+        try:
+            return self._back.get(timeout=seconds) if seconds else self._back.get_nowait()
+        except queue.Empty:
+            return None
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for _ in self._threads:
+            self._jobs.put(None)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while any(thread.is_alive() for thread in self._threads) and time.monotonic() < end:
+            for worker in list(self._opened):
+                worker.stop()  # anew each time: the first may have come between two jobs
+            for thread in self._threads:
+                thread.join(0.01)
+
+    def _work(self) -> None:
+        worker: Worker | None = None
+        while (drawn := self._jobs.get()) is not None and not self._stopping.is_set():
+            number, job = drawn
+            try:
+                if worker is None:
+                    worker = self._task.open()
+                    self._opened.append(worker)
+                self._back.put((number, worker.run(job)))
+            except BaseException as error:
+                if isinstance(error, Stopped) and self._stopping.is_set():
+                    return
+                self._back.put((number, Failure(error_in_words(error))))
+                return

@@ -1,0 +1,64 @@
+"""The worker that plays pairs of games by alpha-beta."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.games.player import Cancelled, Duel, Player
+from experiments.jobs.protocol import Product, Stopped
+from experiments.labels.study import SEARCH, Studio
+from experiments.labels.study import Stopped as StudyStopped
+from experiments.matches.pair import COLOURS, PairSettings, pair_product
+from search.rules.huffman import HCP, encode
+from search.rules.play import set_game, split_moves
+from search.rules.position import new_position
+
+BALANCE_NODES = 2000
+"""Nodes of the search that decides whether random moves have left an opening balanced."""
+
+
+class PairWorker:
+    """Plays pairs by alpha-beta, one game at a time."""
+
+    def __init__(self, task: PairSettings, first: Player, second: Player) -> None:
+        self._task = task
+        self._duel = Duel(first, second, task.ending)
+        self._studio = Studio(first.network, 1)
+        self._position = new_position()
+        # What this compiles is no part of the time that a pair takes, which nodes a second are told by.
+        Duel(replace(first, nodes=1, depth=0), replace(second, nodes=1, depth=0), plies=1).play("startpos")
+        if task.random_plies[1]:
+            self._is_balanced("startpos")
+
+    def stop(self) -> None:
+        """End the game under way."""
+        self._duel.stop()
+        self._studio.stop()
+
+    def run(self, number: int) -> Product:
+        """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
+        task, begun = self._task, time.thread_time()
+        random = np.random.default_rng((task.seed, number))
+        games = []
+        try:
+            self._studio.forget()
+            opening = task.opening(number, random, self._is_balanced)
+            for colour in COLOURS:
+                self._duel.forget()
+                out = bool(random.random() < task.played_out)
+                games.append(self._duel.play(opening, colour, play_out=out))
+        except (Cancelled, StudyStopped):
+            raise Stopped from None
+        return pair_product(games, begun)
+
+    def _is_balanced(self, opening: str) -> bool:
+        if self._duel.is_over(opening):
+            return False
+        pos = self._position
+        set_game(pos, *split_moves(opening))
+        code = np.frombuffer(encode(pos["board"], pos["hands"], int(pos["turn"]), HCP), np.uint8)
+        scores, _ = self._studio.study(code[np.newaxis], SEARCH, BALANCE_NODES)
+        return bool(abs(int(scores[0])) <= self._task.balance)

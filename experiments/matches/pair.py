@@ -1,0 +1,70 @@
+"""A pair of games: one opening played twice with colours exchanged, as records and counts."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.games.openings import Openings
+from experiments.games.player import Ending, PlayedGame
+from experiments.jobs.protocol import Product
+from search.rules.shogi import BLACK, WHITE
+
+OUTCOMES = {1.0: "wins", 0.5: "draws", 0.0: "losses"}
+COLOURS = {BLACK: "black", WHITE: "white"}
+UNMOVED = "without a move"
+"""Of games that a search has proved at their first position: records have nothing of them."""
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """Settings that all pairs of a match share; a pair's number gives its opening."""
+
+    ending: Ending
+    lines: tuple[str, ...]
+    """Openings; each is used before one is used again, in an order that the seed gives."""
+    random_plies: tuple[int, int]
+    """Random moves played after the opening: at least, at most."""
+    balance: int
+    """Largest evaluation for either side after random moves, centipawns, by the first player's network."""
+    played_out: float
+    """Share of the games that the scores would end that are played to their end."""
+    seed: int
+
+    def opening(self, number: int, random: np.random.Generator, fits: Callable[[str], bool]) -> str:
+        """Where both games of a pair begin; what random moves have led to must fit."""
+        openings = openings_of(self.lines, number, self.random_plies, self.seed)
+        return openings.draw(random, fits if openings.most else None)
+
+
+def line_of(lines: tuple[str, ...], number: int, seed: int) -> str:
+    """The opening that a pair begins from, before random moves: each is used before one is used again."""
+    turn, place = divmod(number, len(lines))
+    return lines[np.random.default_rng((seed, turn, 0)).permutation(len(lines))[place]]
+
+
+def openings_of(lines: tuple[str, ...], number: int, random_plies: tuple[int, int], seed: int) -> Openings:
+    """What a pair's opening is drawn from: its line, and random moves played on."""
+    return Openings((line_of(lines, number, seed),), *random_plies)
+
+
+def pair_product(games: Iterable[PlayedGame], begun: float) -> Product:
+    """The games as hcpe3 with what they add to the counts of a match, in the first player's view; `begun` is the
+    thread's time at their start."""
+    counts: Counter[str] = Counter()
+    content = b""
+    for game in games:
+        colour = COLOURS[game.first_colour]
+        if len(game.moves):
+            content += game.hcpe3()
+        else:
+            counts[f"{UNMOVED} as {colour}"] += 1
+        counts.update(game.counts())
+        counts[f"{OUTCOMES[game.points]} as {colour}"] += 1
+        counts["nodes of first"] += game.nodes[0]
+        counts["nodes of second"] += game.nodes[1]
+    return Product(content, {**counts, "seconds": round(time.thread_time() - begun, 4)})

@@ -1,0 +1,70 @@
+"""The worker for pairs of games of two PUCT players: an opening twice with colours changed, nothing left to chance."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from experiments.games.player import PuctPlayer
+from experiments.jobs.protocol import Product
+from experiments.matches.pair import COLOURS, PairSettings, pair_product
+from experiments.zero.exploration import Exploration
+from experiments.zero.game import Game, tree_megabytes
+from experiments.zero.network import open_network
+from experiments.zero.search import search_together
+from search.puct.engine import Settings
+from search.puct.leaves import Leaves
+from search.rules.shogi import BLACK
+
+BALANCE_PLAYOUTS = 64
+"""Of the search that says whether random moves have left an opening balanced."""
+STRICT = Exploration(noise_share=0, soft_plies=0)
+
+
+class PuctPairWorker:
+    """Plays pairs, both games at a time."""
+
+    def __init__(self, task: PairSettings, first: PuctPlayer, second: PuctPlayer) -> None:
+        self._task = task
+        self._players = (first, second)
+        self._models = [open_network(player.network) for player in self._players]
+        self._leaves = Leaves(len(COLOURS))
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the games under way."""
+        self._stopped = True
+
+    def run(self, number: int) -> Product:
+        """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
+        task, begun = self._task, time.thread_time()
+        random = np.random.default_rng((task.seed, number))
+        self._leaves.table.clear()
+        opening = task.opening(number, random, self._is_balanced)
+        games = [self._new_game(opening, colour, bool(random.random() < task.played_out)) for colour in COLOURS]
+        playing = games
+        while playing:
+            for game in playing:
+                game.begin_move()
+            playing = [game for game in playing if not game.is_over]
+            self._leaves.begin_search()
+            for seat, player in enumerate(self._players):
+                moving = [game for game in playing if game.player == seat]
+                search_together(moving, player.nodes, self._models[seat], self._leaves, lambda: self._stopped)
+            for game in playing:
+                game.end_move(STRICT, random)
+            playing = [game for game in playing if not game.is_over]
+        return pair_product((game.finished() for game in games), begun)
+
+    def _is_balanced(self, opening: str) -> bool:
+        game = self._new_game(opening, BLACK, False)
+        game.begin_move()
+        if game.is_over:
+            return False
+        search_together([game], BALANCE_PLAYOUTS, self._models[0], self._leaves, lambda: self._stopped)
+        return game.score is not None and abs(game.score) <= self._task.balance
+
+    def _new_game(self, opening: str, colour: int, play_out: bool) -> Game:
+        megabytes = tree_megabytes(max(player.nodes for player in self._players))
+        return Game(opening, self._task.ending, Settings(), megabytes, play_out, colour)

@@ -1,0 +1,1 @@
+"""Other USI engines: dialogue through pipes, identity, and searches of single positions."""

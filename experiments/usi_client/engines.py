@@ -1,0 +1,237 @@
+"""An engine that is to play: its command and options, asked of the engine itself before a game is begun.
+
+What the engine says by `usi` decides: which options it has, which of them are files, and by what name readers know it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.usi_client.dialogue import Dialogue
+from experiments.usi_client.installed import installed_program
+
+USIOK_SECONDS = 60.0
+READY_SECONDS = 900.0
+"""Until `readyok`: an engine that compiles itself takes minutes where its cache is empty."""
+PATIENCE_SECONDS = 60.0
+"""ShogiArena's, at the least: for `readyok`, and for `bestmove` once the time of a move was up."""
+NO_DELAY = {"NetworkDelay": 0, "NetworkDelay2": 0}
+"""No network lies between these engines and the clock: what is set where the user sets nothing else."""
+_PASSED_ON = {
+    *("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "XDG_CACHE_HOME"),
+    *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES"),
+    *("SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
+}
+BY_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
+"""What begins the command of an engine that is a link."""
+OURS = "LITESHOGI_"
+"""How the names of this project's environment variables begin."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option as an engine declares it."""
+
+    name: str
+    kind: str
+    """check, spin, combo, button, string or filename."""
+    minimum: int | None = None
+    maximum: int | None = None
+    choices: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, line: str) -> Option | None:
+        """The option of a line `option name USI_Hash type spin default 64 min 1 max 1024`; None for any other line."""
+        found = re.match(r"option name (.+?) type (\S+)(.*)", line)
+        if found is None:
+            return None
+        name, kind, rest = found.groups()
+        low, high = (re.search(rf" {word} (-?\d+)", rest) for word in ("min", "max"))
+        choices = tuple(text.strip() for text in re.split(r" var(?= )", rest)[1:])  # which may hold blanks
+        return cls(name, kind, low and int(low[1]), high and int(high[1]), choices)
+
+    def check(self, text: str) -> str | int:
+        """The value that is to be set; ValueError says what the engine would not take."""
+        if self.kind == "spin":
+            if not re.fullmatch(r"[-+]?\d+", text):
+                raise ValueError(f"{self.name} is a number, not {text!r}")
+            number = int(text)
+            if (self.minimum is not None and number < self.minimum) or (
+                self.maximum is not None and number > self.maximum
+            ):
+                raise ValueError(f"{self.name} is a number from {self.minimum} to {self.maximum}, not {number}")
+            return number
+        if self.kind == "check" and text not in ("true", "false"):
+            raise ValueError(f"{self.name} is true or false, not {text!r}")
+        if self.kind == "combo" and text not in self.choices:
+            raise ValueError(f"{self.name} is one of {', '.join(self.choices)}, not {text!r}")
+        return text
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine that has been asked and was ready to play."""
+
+    program: Path
+    arguments: list[str]
+    directory: Path
+    """Where it runs."""
+    environment: dict[str, str]
+    id_name: str
+    declared: dict[str, Option]
+    options: dict[str, str | int]
+    """What is set: names as declared, files absolute."""
+    chosen: list[str]
+    """The user's part of it, NAME=VALUE."""
+    ready_seconds: float
+    """From `isready` to `readyok`."""
+
+    def description(self, at_once: int) -> dict[str, Any]:
+        """The engine's file for ShogiArena, which runs what a link leads to: that is another program where the link's
+        place matters, as that of a virtual environment's python does, so that one is run by a shell.
+
+        at_once: games at a time. One setting of ShogiArena says for how long it waits for an engine to be ready, and
+        for one that has gone silent in a game, so it is no longer than all of them may take that get ready together.
+        """
+        command = [str(self.program), *self.arguments]
+        if self.program.is_symlink() and os.name == "posix":
+            command = [*BY_SHELL, *command]
+        return {
+            "engine_path": command[0],
+            "engine_args": command[1:],
+            "working_directory": str(self.directory),
+            "options": {self._key(option): value for option, value in self.options.items()},
+            "handshake_timeout": min(READY_SECONDS, PATIENCE_SECONDS + 4 * at_once * self.ready_seconds),
+            "environment": self.environment,
+        }
+
+    def files(self) -> list[Path]:
+        """The files that make it what it is: its program, those that its arguments and options name, and those in the
+        folders that its options name, as YaneuraOu's network lies in its EvalDir."""
+        words = [*self.arguments, *(str(value) for value in self.options.values())]
+        paths = [Path(word.partition("=")[2] if word.startswith("-") else word) for word in words]
+        named = [self.program, *(path for path in paths if path.is_absolute() and path.is_file())]
+        texts = {name for name, option in self.declared.items() if option.kind in ("string", "filename")}
+        folders = [self.directory / str(value) for name, value in self.options.items() if name in texts and value]
+        inside = sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.is_file())
+        return list(dict.fromkeys((*named, *inside)))
+
+    def _key(self, option: str) -> str:
+        """An option's name for ShogiArena. The values of EvalFile and BookFile it would look for in folders of its own
+        and cut down to their last part; written as one of several names (`USI_Hash|Hash`) any is taken as it is."""
+        return f"{option}|" if self.declared[option].kind in ("string", "filename", "combo") else option
+
+
+def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Engine:
+    """Start an engine, set its NAME=VALUE options, wait until it is ready, and end it.
+
+    It runs where its program lies, with this process's `LITESHOGI_` variables, those that programs need to find their
+    files, and `environment`. ValueError tells an engine that does not start or an option that it does not take.
+    """
+    program, arguments = engine_command(command)
+    passed = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(OURS)}
+    passed |= environment or {}
+    with Dialogue(command, [str(program), *arguments], program.parent, passed) as dialogue:
+        dialogue.send("usi")
+        lines = dialogue.until("usiok", USIOK_SECONDS)
+        declared = {option.name: option for option in map(Option.parse, lines) if option is not None}
+        names = [line.removeprefix("id name ").strip() for line in lines if line.startswith("id name ")]
+        name = (names or [""])[0] or program.name
+        chosen: dict[str, str | int] = {}
+        for setting in settings:
+            try:
+                option, value = _choose(setting, declared, program.parent)
+            except ValueError as error:
+                raise ValueError(f"{command}: {error}") from error
+            chosen[option] = value
+        options = {**{option: value for option, value in NO_DELAY.items() if option in declared}, **chosen}
+        for option, value in options.items():
+            dialogue.send(f"setoption name {option} value {value}")
+        dialogue.send("isready")
+        begun = time.monotonic()
+        lines = dialogue.until("readyok", READY_SECONDS)
+        ready_seconds = time.monotonic() - begun
+        for line in lines:
+            # LiteShogi plays on with what it has where an option fails, which in a match would be another player.
+            if name.startswith("LiteShogi") and line.startswith(tuple(f"info string {option}: " for option in chosen)):
+                raise ValueError(f"{command}: {line.removeprefix('info string ')}")
+    return Engine(
+        program,
+        arguments,
+        program.parent,
+        passed,
+        name,
+        declared,
+        options,
+        [f"{option}={value}" for option, value in chosen.items()],
+        ready_seconds,
+    )
+
+
+def engine_command(command: str) -> tuple[Path, list[str]]:
+    """An engine's program and its arguments, `liteshogi` being this installation's; FileNotFoundError if there is none.
+
+    A path alone may hold spaces. Files among the arguments become absolute, as the engine runs elsewhere.
+    """
+    text = command.replace("\\", "/") if os.name == "nt" else command  # a backslash is shlex's escape
+    try:
+        words = [command] if Path(command).is_file() else shlex.split(text) or [command]
+    except ValueError as error:
+        raise ValueError(f"engine {command!r}: {error}") from error
+    path = (installed_program(words[0]) if words[0] == "liteshogi" else None) or Path(words[0])
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such engine")
+    if not os.access(path, os.X_OK):
+        raise PermissionError(f"{path}: not a program that can be run (chmod +x?)")
+    return path.absolute(), [_absolute_argument(word) for word in words[1:]]
+
+
+def player_names(first: Engine, second: Engine) -> tuple[str, str]:
+    """What readers call the two: `id name`, and where that is one, what the other does not have."""
+    if first.id_name != second.id_name:
+        return first.id_name, second.id_name
+    words = [[str(one.program), *one.arguments, *one.chosen] for one in (first, second)]
+    own = [[word for word in words[side] if word not in words[1 - side]] for side in (0, 1)]
+    short = [[re.sub(r"(^|=)/.*/", r"\1", word) for word in side] for side in own]
+    own = own if short[0] == short[1] else short
+    if not any(own):
+        return f"{first.id_name} 1", f"{second.id_name} 2"
+    return (
+        f"{first.id_name} ({' '.join(own[0])})" if own[0] else first.id_name,
+        f"{second.id_name} ({' '.join(own[1])})" if own[1] else second.id_name,
+    )
+
+
+def _choose(setting: str, declared: Mapping[str, Option], directory: Path) -> tuple[str, str | int]:
+    """The option of a NAME=VALUE as it is declared, and its value."""
+    name, equals, text = setting.partition("=")
+    if not equals or not name:
+        raise ValueError(f"option {setting!r}: write NAME=VALUE")
+    known = {one.lower(): one for one in declared}
+    if name.lower() not in known:
+        close = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f"; did you mean {known[close[0]]}?" if close else f"; it has {', '.join(declared) or 'none'}"
+        raise ValueError(f"the engine has no option {name}{hint}")
+    option = declared[known[name.lower()]]
+    if option.kind in ("string", "filename") and text:
+        if Path(text).exists():
+            return option.name, str(Path(text).absolute())
+        if option.kind == "filename" and os.sep in text and not (directory / text).exists():
+            raise ValueError(f"{option.name}={text}: there is no such file")
+    return option.name, option.check(text)
+
+
+def _absolute_argument(word: str) -> str:
+    """An argument that is a path there is, or `--name=` and such a path, with the path absolute."""
+    flag, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    # A folder that is called like a verb is not meant, unless it is written as a path.
+    there = Path(value).is_file() or (os.sep in value and Path(value).exists())
+    return f"{flag}{equals}{Path(value).absolute()}" if there else word

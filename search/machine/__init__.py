@@ -1,1 +1,0 @@
-"""Below everything: how code is compiled and kept, bits, raw memory, files."""

@@ -1,0 +1,64 @@
+"""Vector operations on arrays at raw addresses that LLVM's own vectoriser does less well with."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from search.primitives.llvm import constant, external, i16, i32, i64, load, splat, store, vector
+
+LANES = 16
+"""Numbers in a block: a cache line of int32."""
+
+
+@intrinsic
+def largest(context, address, blocks):
+    """The largest (int64) of so many blocks (int64) of LANES int32 at an address (uint64); the least int32 of none."""
+
+    def emit(context, builder, signature, arguments):
+        address, blocks = arguments
+        lanes = vector(i32, LANES)
+        best = cgutils.alloca_once_value(builder, constant(i32, LANES, -(1 << 31)))
+        with cgutils.for_range(builder, blocks) as loop:
+            keys = load(builder, address, builder.mul(loop.index, ir.Constant(i64, 4 * LANES)), lanes)
+            before = builder.load(best)
+            builder.store(builder.select(builder.icmp_signed(">", keys, before), keys, before), best)
+        reduce = external(builder, f"llvm.vector.reduce.smax.v{LANES}i32", i32, [lanes])
+        return builder.sext(builder.call(reduce, [builder.load(best)]), i64)
+
+    return types.int64(types.uint64, types.int64), emit
+
+
+@intrinsic
+def fill_block(context, address, number):
+    """Write LANES times an int32 from an address (uint64) on."""
+
+    def emit(context, builder, signature, arguments):
+        address, number = arguments
+        store(builder, address, 0, splat(builder, number, LANES))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.int32), emit
+
+
+@intrinsic
+def add_rows(context, target, a, b, c, d, e, f, g):
+    """Write six blocks of LANES int32 at an address (uint64): the sums of as many int16 at each of seven others, the
+    first two counted twice."""
+
+    def emit(context, builder, signature, arguments):
+        target, *rows = arguments
+        wide, narrow = vector(i32, LANES), vector(i16, LANES)
+        for block in range(6):
+            total = None
+            for number, row in enumerate(rows):
+                value = builder.sext(load(builder, row, 2 * LANES * block, narrow, 2), wide)
+                if number < 2:
+                    value = builder.add(value, value)
+                total = value if total is None else builder.add(total, value)
+            store(builder, target, 4 * LANES * block, total)
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, *[types.uint64] * 7), emit

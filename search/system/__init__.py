@@ -1,0 +1,1 @@
+"""Files, locks, cores, memory and standard streams, as the operating system gives them to a process."""

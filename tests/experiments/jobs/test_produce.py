@@ -1,0 +1,258 @@
+"""A data factory that is killed, interrupted and starved of disk: the same command goes on to the same data."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.experiments.factory.toy import JOB, ToyTask, ToyWorker, jobs_of
+
+from experiments.jobs.description import Description
+from experiments.jobs.produce import BARREN_JOBS, Place, produce
+from experiments.jobs.protocol import JobError, Product
+from experiments.jobs.shards import LEDGER
+from lite.datasets.description import describe_source
+from lite.records.formats import record_files
+from tests.experiments.factory import toy
+
+
+def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    """The toy program, begun to work."""
+    command = [sys.executable, toy.__file__, str(folder), *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def lines_of(folder: Path) -> int:
+    path = folder / LEDGER
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def check_whole(folder: Path, jobs: int) -> None:
+    """Every job is in the shards once, at the place that the ledger names."""
+    assert sorted(job for path in record_files([folder]) for job in jobs_of(path.read_bytes())) == list(range(jobs))
+    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    assert sorted(line["job"] for line in lines) == list(range(jobs))
+    for line in lines:
+        raw = (folder / f"shard_{line['shard']:05}.hcpe").read_bytes()
+        assert raw[line["start"] : line["stop"]] == toy.content(line["job"])
+    description = describe_source(folder)
+    assert description is not None
+    assert description["totals"]["jobs"] == jobs
+    assert description["totals"]["positions"] == sum(job % 5 for job in range(jobs))
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_kills_lose_and_repeat_nothing(tmp_path, kills):
+    folder, draw = tmp_path / "data", random.Random(5)
+    for kill in range(kills):
+        before = lines_of(folder)
+        process = start(folder, 100_000, 2)
+        end = time.monotonic() + 60
+        while lines_of(folder) < before + draw.randrange(20) and time.monotonic() < end:
+            time.sleep(draw.random() * 0.005)
+        process.kill()
+        process.communicate()
+        assert kill == 0 or lines_of(folder) >= before
+    jobs = lines_of(folder) + 50
+    with start(folder, jobs, 1) as process:
+        assert process.wait(60) == 0
+    check_whole(folder, jobs)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+@pytest.mark.parametrize(
+    "name", ["SIGINT", *(pytest.param(one, marks=pytest.mark.slow) for one in ("SIGTERM", "SIGHUP"))]
+)
+def test_a_request_to_end_names_the_shard_and_goes_on(tmp_path, name):
+    with start(tmp_path, 100_000, 10) as process:
+        end = time.monotonic() + 60
+        while lines_of(tmp_path) < 10 and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what has landed is kept; the same command goes on" in errors
+    assert not list(tmp_path.glob("*.part"))
+    landed = lines_of(tmp_path)
+    assert 10 <= sum(len(jobs_of(path.read_bytes())) for path in record_files([tmp_path])) == landed
+    with start(tmp_path, landed + 50, 1) as process:
+        assert process.wait(60) == 0
+    check_whole(tmp_path, landed + 50)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of files are a matter of the system")
+@pytest.mark.parametrize(("largest", "name"), [(6000, "shard_00000.hcpe.part"), (1500, LEDGER)])
+def test_a_full_disk_is_one_line_and_the_folder_stays_whole(tmp_path, largest, name):
+    """A limit to the size of files stands for the disk: the large job's records meet it, or before it the ledger."""
+    for _ in range(2):
+        with start(tmp_path, 60, 0, largest) as process:
+            _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert re.search(rf"File too large.*{tmp_path}/{name.replace('00000', '[0-9]+')}", errors.splitlines()[-1])
+        assert "Traceback" not in errors
+    with start(tmp_path, 60) as process:
+        assert process.wait(60) == 0
+    check_whole(tmp_path, 60)
+
+
+def place(folder: Path, **changes) -> Place:
+    return Place(folder, "hcpe", **changes)
+
+
+def numbered(jobs):
+    return enumerate(jobs)
+
+
+def test_a_goal_ends_an_endless_supply(tmp_path):
+    jobs = ((number, number) for number in itertools.count())
+    report = produce(place(tmp_path), Description("toy", {}), ToyTask(0.001), jobs, ("positions", 50))
+    assert report["ended"] == "goal"
+    assert 50 <= report["positions"] < 100
+    again = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("positions", 50))
+    assert again == report
+
+
+class Nothing:
+    """Finds that all was made before, from a job on, or all but a few positions, or in every so-many-th job alone."""
+
+    def __init__(self, first: int, kept: float = 0, every: int = 1) -> None:
+        self.first, self.kept, self.every = first, kept, every
+
+    def recall(self) -> None:
+        pass
+
+    def __call__(self, product):
+        job = struct.unpack_from(JOB, product.content)[0]
+        new = job < self.first or job // 5 % self.every
+        return product if new else Product(product.content, {"positions": self.kept})
+
+
+def test_a_goal_that_comes_no_nearer_is_given_up(tmp_path):
+    """Jobs without end that make what is there already would go on for ever; those that have an end come to it."""
+    jobs = ((number, 5 * number + 4) for number in itertools.count())
+    arguments = (Description("toy", {}), ToyTask(), jobs, ("positions", 10**6), Nothing(200))
+    with pytest.raises(ValueError, match=f"last {BARREN_JOBS} jobs .* there will not be 1,000,000 positions; ask for"):
+        produce(place(tmp_path / "endless"), *arguments)
+    for made, kept in ((4, 0.02), (0, 0)):
+        jobs = ((number, 5 * number + made) for number in itertools.count())
+        with pytest.raises(ValueError, match="have made next to nothing"):
+            produce(place(tmp_path / str(made)), *arguments[:2], jobs, ("positions", 10**6), Nothing(0, kept))
+    jobs = ((number, 5 * number + 4) for number in itertools.count())
+    report = produce(place(tmp_path / "now and then"), *arguments[:2], jobs, ("positions", 200), Nothing(0, every=2))
+    assert report["ended"] == "goal"
+    some = ((number, 5 * number + 4) for number in range(99))
+    report = produce(place(tmp_path / "some"), *arguments[:2], some, *arguments[3:], total=99)
+    assert (report["ended"], report["jobs"], report["positions"]) == ("jobs", 99, 4 * 40)
+
+
+def test_a_goal_of_more_goes_on(tmp_path):
+    for goal in (20, 40):
+        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(10**6)), ("jobs", goal))
+        assert goal <= report["jobs"] < goal + 10
+    ordered = place(tmp_path / "ordered", in_order=True)
+    report = produce(ordered, Description("toy", {}), ToyTask(), numbered(range(99)), ("jobs", 7))
+    assert report["jobs"] == 7  # the goal is reached with the job that it names
+    assert produce(ordered, Description("toy", {}), ToyTask(), numbered(range(9)))["jobs"] == 9
+    check_whole(ordered.folder, 9)
+
+
+def test_bytes_are_bounded(tmp_path):
+    report = produce(place(tmp_path, max_bytes=2000), Description("toy", {}), ToyTask(), numbered(range(1000)))
+    assert report["ended"] == "max_bytes"
+    assert 1800 < report["bytes"] <= 2000
+    assert sum(path.stat().st_size for path in record_files([tmp_path])) == report["bytes"]
+    report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(100)))
+    assert report["ended"] == "jobs"
+    check_whole(tmp_path, 100)
+    full = place(tmp_path / "full", max_bytes=len(toy.content(0)))
+    assert produce(full, Description("toy", {}), ToyTask(), numbered(range(1)))["jobs"] == 1
+
+
+class Counter:
+    """A referee that has enough of so many jobs."""
+
+    total = None
+
+    def __init__(self, enough: int) -> None:
+        self.enough, self.seen = enough, dict[int, int]()
+
+    def see(self, number, counts):
+        assert number not in self.seen
+        self.seen[number] = counts["positions"]
+
+    def has_enough(self):
+        return len(self.seen) >= self.enough
+
+    def measure(self):
+        return len(self.seen), "jobs"
+
+
+def test_a_referee_sees_every_job_once_and_ends_the_work(tmp_path):
+    for enough in (20, 60, 60):
+        referee = Counter(enough)
+        report = produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered(range(1000)), referee=referee)
+        assert report["ended"] == "referee"
+        assert enough <= report["jobs"] < enough + 20
+        assert report["jobs"] == len(referee.seen)
+        assert report["positions"] == sum(number % 5 for number in referee.seen) == sum(referee.seen.values())
+
+
+def test_a_failed_job_keeps_the_others(tmp_path, capsys):
+    with pytest.raises(JobError, match="job 20: IndexError: no board -20"):
+        produce(place(tmp_path), Description("toy", {}), ToyTask(), numbered([*range(20), -20, *range(21, 99)]))
+    assert "the same command goes on" in capsys.readouterr().err
+    description = describe_source(tmp_path)
+    assert description is not None
+    assert description["totals"]["jobs"] == lines_of(tmp_path) > 0
+    produce(place(tmp_path, workers=2), Description("toy", {}), ToyTask(), numbered(range(99)))
+    check_whole(tmp_path, 99)
+
+
+class UnevenTask(ToyTask):
+    """Some jobs take longer than those after them; one of them fails, if that is wanted."""
+
+    def __init__(self, failing: int | None = None) -> None:
+        self.failing = failing
+
+    def open(self):
+        return UnevenWorker(self.failing)
+
+
+class UnevenWorker(ToyWorker):
+    def __init__(self, failing: int | None) -> None:
+        super().__init__(0)
+        self.failing = failing
+
+    def run(self, job):
+        self._stopped.wait(job * 7 % 5 / 1000)
+        return super().run(-1 if job == self.failing else job)
+
+
+def test_in_order_neither_workers_nor_cuts_show_in_the_files(tmp_path):
+    def made(name: str, workers: int, failing: int | None = None) -> dict[str, bytes]:
+        ordered = place(tmp_path / name, workers=workers, shard_bytes=500, in_order=True)
+        jobs = ((number, number) for number in itertools.count())
+        produce(ordered, Description("toy", {}), UnevenTask(failing), jobs, ("positions", 150))
+        return {path.name: path.read_bytes() for path in ordered.folder.glob("[sl]*")}
+
+    whole = made("one", 1)
+    assert sorted(whole) == [LEDGER, *(f"shard_{number:05}.hcpe" for number in range(len(whole) - 1))]
+    assert len(whole) > 5
+    assert made("five", 5) == whole
+    for failing in (3, 20, 47):
+        with pytest.raises(JobError, match=f"job {failing}: "):
+            made("cut", 4, failing)
+    assert list((tmp_path / "cut").glob("*.part"))  # which the next run goes on to fill
+    assert made("cut", 3) == whole

@@ -1,0 +1,53 @@
+"""The progress of games: redrawn on a terminal, lines in a log, and silence when nothing has happened."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.jobs import progress
+from experiments.jobs.progress import Progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time, to be set."""
+    time = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: time[0])
+    return time
+
+
+def show(clock, states):
+    """Show states of (seconds, games done) one after another, ten games in all and two of them done before."""
+    done = [2]
+    with Progress(10, lambda: (done[0], f"{done[0]} of 10 games")) as line:
+        for clock[0], done[0] in states:
+            line.show()
+
+
+def test_a_terminal_has_one_line_that_is_cleared(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    show(clock, [(0.2, 2), (2, 2), (20, 4), (20.1, 5)])
+    drawn = capsys.readouterr().err.split("\r\x1b[K")
+    assert drawn == ["", "2 of 10 games", "4 of 10 games, 1:00 left", ""]
+
+
+def test_a_log_has_lines_now_and_then(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    show(clock, [(20, 3), (40, 4), (50, 5), (80, 4), (120, 6)])
+    assert capsys.readouterr().err.splitlines() == ["4 of 10 games, 2:00 left", "6 of 10 games, 2:00 left"]
+
+
+def test_without_a_total_no_time_is_left(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    done = [0]
+    with Progress(None, lambda: (done[0], f"{done[0]} games")) as line:
+        clock[0], done[0] = 40, 7
+        line.show()
+    assert capsys.readouterr().err == "7 games\n"
+
+
+def test_where_more_came_than_was_asked_for_no_time_is_left(clock, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    show(clock, [(40, 13)])
+    assert capsys.readouterr().err == "13 of 10 games, 0:00 left\n"

@@ -1,0 +1,307 @@
+"""Folders of shards: whatever a crash leaves of them, every job's records are there once or will be."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable, Iterable
+from io import FileIO
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.experiments.factory.toy import content, jobs_of
+
+from experiments.jobs import durable_file
+from experiments.jobs import shards as shards_module
+from experiments.jobs.protocol import Product
+from experiments.jobs.shards import LEDGER, PART, Shards
+from lite.records.formats import record_files
+
+
+def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
+    with Shards(folder, "hcpe", shard_bytes) as shards:
+        for job in jobs:
+            assert shards.append(job, Product(content(job), {"positions": job, "seconds": 0.5}))
+
+
+def crash(folder: Path, jobs: Iterable[int], shard_bytes: int = 300, made: Callable[[int], bytes] = content) -> None:
+    """Land jobs and leave the folder as a kill would."""
+    shards = Shards(folder, "hcpe", shard_bytes)
+    shards.__enter__()
+    for job in jobs:
+        shards.append(job, Product(made(job), {"positions": job, "seconds": 0.5}))
+    shards._ledger.close()
+    shards._lock.release()
+
+
+def landed(folder: Path) -> list[int]:
+    return [job for path in record_files([folder]) for job in jobs_of(path.read_bytes())]
+
+
+def ledger(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+
+
+def test_shards_are_of_whole_jobs_and_the_ledger_tells_where(tmp_path):
+    land(tmp_path, range(40))
+    assert landed(tmp_path) == list(range(40))
+    files = record_files([tmp_path])
+    assert len(files) > 5
+    assert all(300 <= path.stat().st_size < 500 for path in files[:-1])
+    for line in ledger(tmp_path):
+        raw = (tmp_path / f"shard_{line['shard']:05}.hcpe").read_bytes()
+        assert raw[line["start"] : line["stop"]] == content(line["job"])
+        assert line["counts"] == {"positions": line["job"], "seconds": 0.5}
+
+
+def test_a_shard_is_full_with_its_last_byte(tmp_path):
+    land(tmp_path, [1, 2], shard_bytes=len(content(1)))
+    assert (tmp_path / "shard_00000.hcpe").read_bytes() == content(1)
+
+
+def test_a_job_lands_once(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        assert shards.append(3, Product(content(3), {"positions": 7}))
+        assert not shards.append(3, Product(b"another", {"positions": 9}))
+        assert shards.totals == {"positions": 7}
+    assert landed(tmp_path) == [3]
+
+
+def test_what_is_opened_again_knows_what_landed(tmp_path):
+    land(tmp_path, [0, 2, 9])
+    with Shards(tmp_path, "hcpe") as shards:
+        assert list(shards.done.intervals()) == [(0, 1), (2, 3), (9, 10)]
+        assert shards.totals == {"positions": 11, "seconds": 1.5}
+        assert shards.bytes == sum(len(content(job)) for job in (0, 2, 9))
+
+
+def test_a_named_shard_is_not_written_to_again(tmp_path):
+    land(tmp_path, [1])
+    before = (tmp_path / "shard_00000.hcpe").read_bytes()
+    land(tmp_path, [2])
+    assert (tmp_path / "shard_00000.hcpe").read_bytes() == before
+    assert (tmp_path / "shard_00001.hcpe").read_bytes() == content(2)
+
+
+def test_the_shard_under_way_is_no_data(tmp_path):
+    crash(tmp_path, [5, 6])
+    with pytest.raises(ValueError, match="no record files"):
+        record_files([tmp_path])
+    land(tmp_path, [7])
+    assert landed(tmp_path) == [5, 6, 7]
+
+
+def test_a_shard_that_was_full_at_a_kill_is_named(tmp_path):
+    crash(tmp_path, [1, 2], shard_bytes=1000)
+    with Shards(tmp_path, "hcpe", shard_bytes=10):
+        assert landed(tmp_path) == [1, 2]
+
+
+def test_jobs_without_records_land_too(tmp_path):
+    crash(tmp_path, [])
+    for _ in range(2):
+        with Shards(tmp_path, "hcpe") as shards:
+            shards.append(len(shards.done), Product(b"", {"positions": 0}))
+    crash(tmp_path, [8])
+    with Shards(tmp_path, "hcpe") as shards:
+        assert len(shards.done) == 3
+    assert landed(tmp_path) == [8]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_any_prefix_goes_on(data, tmp_path_factory):
+    """A kill leaves a prefix of the ledger, and at least the bytes that it speaks of, the shard's name or `.part`."""
+    folder = tmp_path_factory.mktemp("folder")
+    jobs = data.draw(st.permutations(range(8)))
+    crash(folder, jobs, shard_bytes=10_000)
+    text = (folder / LEDGER).read_bytes()
+    kept = data.draw(st.integers(0, len(text)))
+    (folder / LEDGER).write_bytes(text[:kept])
+    lines = text[:kept].count(b"\n")
+    size = sum(len(content(job)) for job in jobs[:lines])
+    part = folder / f"shard_00000.hcpe{PART}"
+    part.write_bytes(part.read_bytes()[: data.draw(st.integers(size, part.stat().st_size))])
+    with Shards(folder, "hcpe", shard_bytes=200) as shards:
+        assert {job for job in range(8) if job in shards.done} == set(jobs[:lines])
+        for job in range(8):
+            assert shards.append(job, Product(content(job), {})) == (job not in jobs[:lines])
+    assert sorted(landed(folder)) == list(range(8))
+    assert len(ledger(folder)) == 8
+
+
+@settings(max_examples=60)
+@given(
+    products=st.lists(st.sampled_from([b"", b"few", b"many records"]), min_size=8, max_size=8),
+    kills=st.sets(st.integers(0, 8)),
+)
+def test_kills_between_jobs_show_in_no_file(products, kills, tmp_path_factory):
+    """Wherever a run is killed whose jobs land in order, some of which make nothing, it ends with the same files."""
+
+    def files(kills: set[int]) -> dict[str, bytes]:
+        folder, begun = tmp_path_factory.mktemp("folder"), 0
+        for kill in sorted(kills):
+            crash(folder, range(begun, kill), shard_bytes=10, made=products.__getitem__)
+            begun = kill
+        with Shards(folder, "hcpe", shard_bytes=10) as shards:
+            for job in range(begun, len(products)):
+                shards.append(job, Product(products[job], {"positions": job, "seconds": 0.5}))
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.lock"}
+
+    assert files(kills) == files(set())
+
+
+@pytest.mark.parametrize("end", [b'{"job":2,"sh', b'{"job":2}', b"\0" * 40, b"\0" * 40 + b"\n", b"\xff\n"])
+def test_a_spoiled_last_line_is_dropped(tmp_path, end):
+    crash(tmp_path, [0, 1])
+    with open(tmp_path / LEDGER, "ab") as file:
+        file.write(end)
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [0, 1, 2]
+    assert [line["job"] for line in ledger(tmp_path)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "words"),
+    [
+        (1, b"{}", "line 2: it needs job, shard, start, stop, counts; restore it"),
+        (1, b"[[[", "line 2 is no JSON; another program has written to it"),
+        (1, b'{"job":0,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job 0 stands in the ledger already"),
+        (1, b'{"job":5,"shard":0,"start":7,"stop":9,"counts":{}}', "line 2: bytes 7 to 9 of shard 0 do not follow 8"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":7,"counts":{}}', "line 2: bytes 8 to 7 are none: they end before"),
+        (1, b'{"job":5,"shard":1,"start":0,"stop":9,"counts":{}}', "line 3: shard 0 was left for shard 1 before"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":NaN}}', "line 2: its counts must be finite"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":9,"counts":{"a":-1e30}}', "line 2: its counts must be finite"),
+        (1, b'{"job":true,"shard":0,"start":8,"stop":9,"counts":{}}', "line 2: job, shard, start and stop must be"),
+        (1, b'{"job":5,"shard":0,"start":8,"stop":%d,"counts":{}}' % 2**63, "line 2: .*, no larger than a file may be"),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_named(tmp_path, number, line, words):
+    crash(tmp_path, [0, 1, 2])
+    lines = (tmp_path / LEDGER).read_bytes().splitlines()
+    lines[number] = line
+    (tmp_path / LEDGER).write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(ValueError, match=f"ledger.jsonl: {words}"):
+        land(tmp_path, [])
+
+
+def test_a_cut_shard_is_named_with_the_remedy_and_the_remedy_helps(tmp_path):
+    land(tmp_path, range(20))
+    cut = tmp_path / "shard_00001.hcpe"
+    remedy = r'remove it and the lines with "shard":1, from ledger.jsonl'
+    for spoilt in (cut.read_bytes()[:-1], cut.read_bytes() + b"x"):
+        cut.write_bytes(spoilt)
+        with pytest.raises(ValueError, match=rf"shard_00001.hcpe: it has \d+ bytes and not the \d+ that .*{remedy}"):
+            land(tmp_path, [])
+    cut.unlink()
+    with pytest.raises(ValueError, match=r"shard_00001.hcpe.part: it is missing, with the \d+ bytes that ledger.jsonl"):
+        land(tmp_path, [])
+    lines = (tmp_path / LEDGER).read_text().splitlines(keepends=True)
+    (tmp_path / LEDGER).write_text("".join(line for line in lines if '"shard":1,' not in line))
+    with Shards(tmp_path, "hcpe") as shards:
+        missing = [job for job in range(20) if job not in shards.done]
+        assert missing
+    land(tmp_path, missing)
+    assert sorted(landed(tmp_path)) == list(range(20))
+
+
+def test_a_cut_shard_under_way_is_named(tmp_path):
+    crash(tmp_path, [1, 2])
+    part = tmp_path / f"shard_00000.hcpe{PART}"
+    part.write_bytes(part.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"hcpe.part: it has \d+ bytes, fewer than the \d+ that ledger.jsonl tells of"):
+        land(tmp_path, [])
+
+
+def test_a_shard_without_lines_is_not_overwritten(tmp_path):
+    land(tmp_path, [1, 2])
+    (tmp_path / LEDGER).unlink()
+    with pytest.raises(ValueError, match=r"shard_00000\.hcpe: ledger\.jsonl does not tell which jobs"):
+        land(tmp_path, [])
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_one_process_at_a_time(tmp_path):
+    with (
+        Shards(tmp_path, "hcpe"),
+        pytest.raises(ValueError, match="another run is at work"),
+        Shards(tmp_path, "hcpe"),
+    ):
+        pass
+
+
+def test_what_is_refused_leaves_the_folder_to_others(tmp_path):
+    land(tmp_path, [1])
+    with pytest.raises(ValueError, match="counts must be finite"), Shards(tmp_path, "hcpe") as shards:
+        shards.append(2, Product(content(2), {"positions": float("nan")}))
+    land(tmp_path, [3])
+    assert landed(tmp_path) == [1, 3]
+
+
+def test_what_is_refused_is_in_the_way_of_nothing(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        with pytest.raises(ValueError, match="counts must be finite"):
+            shards.append(2, Product(content(2), {"positions": float("nan")}))
+        assert shards.append(3, Product(content(3), {}))
+    assert landed(tmp_path) == [3]
+
+
+@pytest.mark.parametrize("waits", [1, 2])
+def test_what_the_disk_does_not_take_has_not_landed(tmp_path, monkeypatch, waits):
+    """A job waits for the disk twice: for its content, and then for its line in the ledger."""
+    with Shards(tmp_path, "hcpe") as shards:
+        assert shards.append(1, Product(content(1), {}))
+        left = waits
+
+        def fsync(descriptor: int) -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise OSError(errno.EIO, "Input/output error")
+
+        monkeypatch.setattr(durable_file.os, "fsync", fsync)
+        with pytest.raises(OSError, match="Input/output error"):
+            shards.append(2, Product(content(2), {}))
+        monkeypatch.undo()
+        assert 2 not in shards.done
+        assert [line["job"] for line in ledger(tmp_path)] == [1]
+        assert shards.append(2, Product(content(2), {}))
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
+    class InParts(FileIO):
+        def write(self, piece):
+            return super().write(piece[:3])
+
+    monkeypatch.setattr("experiments.jobs.durable_file.FileIO", InParts)
+    land(tmp_path, [1, 2])
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_bytes_that_could_not_be_taken_back_are_no_data(tmp_path):
+    with Shards(tmp_path, "hcpe") as shards:
+        shards.append(1, Product(content(1), {}))
+        with open(tmp_path / f"shard_00000.hcpe{PART}", "ab") as file:
+            file.write(b"torn")
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [1, 2]
+
+
+def test_some_of_the_disk_stays_free(tmp_path, monkeypatch):
+    def leave(free: int) -> None:
+        monkeypatch.setattr(shards_module.shutil, "disk_usage", lambda path: type("usage", (), {"free": free}))
+
+    land(tmp_path, [1])
+    leave(1_900_000_000)
+    with pytest.raises(OSError, match=r"Only 1\.9 GB are free on its disk, of which 2 stay free: make room"):
+        land(tmp_path, [2])
+    enough = 2_000_000_000 + len(content(2))
+    leave(enough - 1)
+    with pytest.raises(OSError, match="make room"):
+        land(tmp_path, [2])
+    leave(enough)
+    land(tmp_path, [2])
+    assert landed(tmp_path) == [1, 2]

@@ -1,0 +1,491 @@
+"""Matches in process: the same games however they are played, and every fault in words."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import cshogi
+import numpy as np
+import pytest
+
+from experiments.arena.match import Match, play_match
+from experiments.elo.sprt import Sprt
+from experiments.games.player import Ending, Player
+from experiments.jobs.shards import LEDGER
+from experiments.matches.alphabeta_pairs import PairWorker
+from experiments.matches.counted import CountedGames
+from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.options import plays_in_process, read_player
+from experiments.matches.pair import PairSettings
+from experiments.matches.pairs import PairTask
+from experiments.matches.standing import Standing
+from experiments.report.games import match_section
+from lite.records.formats import candidate_dtype, game_dtype, move_dtype
+from liteshogi.__main__ import _run
+from search.alphabeta.bench import SIGNATURE
+from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, SHORT, STEPS, make_numbers
+from search.evaluation.material import material_network
+from search.evaluation.network_file import load_network, save_network
+
+ROOT = Path(__file__).parents[3]
+UNHURRIED = """
+import time
+from experiments.jobs import produce
+from liteshogi.__main__ import main
+land = produce._Work.land
+def land_and_wait(*given):
+    land(*given)
+    time.sleep(0.3)
+produce._Work.land = land_and_wait
+main()
+"""
+"""The commands, which wait after each pair, so that they are at work when a signal comes."""
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory) -> str:
+    """A network that counts material."""
+    path = tmp_path_factory.mktemp("net") / "material.safetensors"
+    save_network(material_network(), path)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def match(material, tmp_path_factory) -> CountedMatch:
+    """A short match of unequal players, each of them in a folder of its own."""
+    place = tmp_path_factory.mktemp("matches")
+    return CountedMatch(material, "default", nodes=60, second_nodes=40, games=24, parallel=2, output=place / "match")
+
+
+@pytest.fixture(scope="module")
+def played(match):
+    return play_counted_match(match)
+
+
+def games_of(folder: Path) -> dict[int, bytes]:
+    """What each pair's number has left."""
+    lines = [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    return {
+        line["job"]: (folder / f"shard_{line['shard']:05}.hcpe3").read_bytes()[line["start"] : line["stop"]]
+        for line in lines
+    }
+
+
+def without_times(report):
+    return {name: value for name, value in report.items() if name not in TIMES}
+
+
+TIMES = ("nodes_per_second", "positions_per_hour", "parallel", "folder")
+
+
+@pytest.mark.parametrize("parallel", [1, 5])
+def test_games_depend_on_the_seed_and_the_pairs_number_alone(match, played, parallel, tmp_path):
+    other = play_counted_match(replace(match, parallel=parallel, output=tmp_path))
+    assert without_times(other) == without_times(played)
+    assert games_of(tmp_path) == games_of(match.output)
+
+
+def test_another_seed_plays_other_games(match, played, tmp_path):
+    play_counted_match(replace(match, seed=2, games=8, output=tmp_path))
+    assert not set(games_of(tmp_path).values()) & set(games_of(match.output).values())
+
+
+def test_cshogi_replays_every_game_and_finds_the_same_end(match, played):
+    games = 0
+    for _, raw in sorted(games_of(match.output).items()):
+        at, starts = 0, []
+        while at < len(raw):
+            header = np.frombuffer(raw, game_dtype, 1, at)[0]
+            at += game_dtype.itemsize
+            board = cshogi.Board()
+            board.set_hcp(np.frombuffer(header["hcp"].tobytes(), np.uint8).copy())
+            starts.append(board.sfen())
+            for _ in range(int(header["moves"])):
+                row = np.frombuffer(raw, move_dtype, 1, at)[0]
+                at += move_dtype.itemsize + int(row["candidates"]) * candidate_dtype.itemsize
+                move = board.move_from_move16(int(row["move"]))
+                assert board.is_legal(move)
+                board.push(move)
+            games += 1
+            if header["result"] in (1, 2):  # neither a draw nor declared or by repetition
+                assert board.is_game_over()
+                assert int(header["result"]) == (2 if board.turn == cshogi.BLACK else 1)
+        assert len(starts) == 2
+        assert starts[0] == starts[1]
+    assert games == played["games"] == 24
+
+
+def test_a_report_adds_up(match, played):
+    assert played["wins"] + played["draws"] + played["losses"] == 24 == sum(played["endings"].values())
+    assert sum(played["as_black"].values()) == sum(played["as_white"].values()) == 12
+    assert played["points"] == sum(half / 2 * pairs for half, pairs in enumerate(played["pentanomial"]))
+    assert played["first"] == "material.safetensors (60 nodes)"
+    assert played["second"] == "default (40 nodes)"
+    # However small the limit, the first depth is searched to its end.
+    assert 40 <= played["nodes_a_move"] < 200
+    an_hour = played["nodes_per_second"] / played["nodes_a_move"] * 3600
+    assert played["positions_per_hour"] == pytest.approx(an_hour * match.parallel, abs=1)
+
+
+def test_a_report_of_runs_calls_the_players_as_the_match_does(material, tmp_path):
+    for folder in ("na", "nb"):
+        save_network(material_network(), tmp_path / folder / "net.safetensors")
+    na, nb = (str(tmp_path / folder / "net.safetensors") for folder in ("na", "nb"))
+    base = CountedMatch(material, material, nodes=10, games=2, max_plies=16, parallel=1)
+    matches = {
+        "options": replace(base, second_option=("razor_margin=300",)),
+        "folders": replace(base, first=na, second=nb),
+        "same": base,
+        "labels": replace(base, first=na, second=nb, labels=("", "mine")),
+    }
+    reports = {name: play_counted_match(replace(one, output=tmp_path / name)) for name, one in matches.items()}
+    assert [(one["first"], one["second"]) for one in reports.values()] == [
+        ("material.safetensors (10 nodes)", "material.safetensors (10 nodes, razor_margin=300)"),
+        (f"{na} (10 nodes)", f"{nb} (10 nodes)"),
+        (f"first {material} (10 nodes)", f"second {material} (10 nodes)"),
+        (f"{na} (10 nodes)", "mine"),
+    ]
+    section = match_section({name: tmp_path / name for name in matches})
+    told = [(line[1], line[2]) for line in section.tables[0].lines]
+    assert told == [(one["first"], one["second"]) for one in reports.values()]
+
+
+def test_a_player_against_itself_is_even_and_more_nodes_win(tmp_path):
+    same = CountedMatch("default", "default", nodes=50, games=16, parallel=2, output=tmp_path / "same")
+    report = play_counted_match(same)
+    assert report["pentanomial"] == [0, 0, 8, 0, 0]
+    assert report["remarks"] == ["both players are the same, so each pair is one game played twice"]
+    unequal = replace(same, nodes=4000, second_nodes=20, sprt=Sprt(0, 200), games=400, output=tmp_path / "unequal")
+    report = play_counted_match(unequal)
+    assert report["sprt"]["verdict"] == "elo1"
+    assert report["games"] < 100
+    # The pairs behind the one that decided are kept, and the same command has nothing to do.
+    assert len(games_of(unequal.output)) == (report["games"] + report["games_beyond"]) // 2
+    assert play_counted_match(unequal) == report
+
+
+@pytest.mark.slow
+def test_two_players_that_hardly_differ_are_even_by_side_and_colour(tmp_path):
+    """A player against itself plays each pair's game twice; one number that is another makes them two."""
+    other = ("reverse_futility_margin=88",)
+    match = CountedMatch("default", "default", nodes=200, second_option=other, output=tmp_path)
+    report = play_counted_match(match)
+    assert report["games"] == 1000
+    assert sum(report["pentanomial"]) - report["pentanomial"][2] > 100
+    assert report["elo_low"] < 0 < report["elo_high"]
+    # Black begins from half of the openings: the advantage that is left is less than that of the first move.
+    assert report["black_elo_high"] > -20
+    assert report["black_elo_low"] < 30
+
+
+def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match, played, monkeypatch):
+    before = games_of(match.output)
+    longer = play_counted_match(replace(match, games=30))
+    assert longer["games"] == 30
+    after = games_of(match.output)
+    assert {number: after[number] for number in before} == before
+    assert without_times(play_counted_match(match)) == without_times(played) | {
+        "games_beyond": 6,
+        "remarks": ["6 games more are in the folder and count for nothing"],
+    }
+    for change, words in (
+        ({"nodes": 61}, "--nodes 60, not 61"),
+        ({"first_option": ("razor_margin=300",)}, "--first-option {}, not "),
+        ({"second_option": ("razor_margin=300",)}, "--second-option {}, not "),
+        ({"second_nodes": 41}, "--second-nodes 40, not 41"),
+        ({"second": match.first}, "other nets: "),
+        ({"seed": 3}, "--seed 1, not 3"),
+    ):
+        with pytest.raises(ValueError, match="its data were made with " + words):
+            play_counted_match(replace(match, **change))
+    monkeypatch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
+    with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
+        play_counted_match(match)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
+def test_killed_and_interrupted_matches_go_on_without_repeats(match, played, tmp_path):
+    command = [sys.executable, "-c", UNHURRIED, "match", match.first, match.second, "--nodes", "60"]
+    command += ["--second-nodes", "40", "--games", "24", "--parallel", "2", "-o", str(tmp_path)]
+    for name in ("SIGKILL", "SIGINT"):
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ledger, end = tmp_path / LEDGER, time.monotonic() + 100
+        before = ledger.read_bytes().count(b"\n") if ledger.exists() else 0
+        while (not ledger.exists() or ledger.read_bytes().count(b"\n") < before + 2) and time.monotonic() < end:
+            time.sleep(0.002)
+        process.send_signal(getattr(signal, name))
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == (-9 if name == "SIGKILL" else 130)
+        assert name == "SIGKILL" or "what has landed is kept; the same command goes on" in errors
+    assert without_times(play_counted_match(replace(match, output=tmp_path))) == without_times(played)
+    assert games_of(tmp_path) == {number: raw for number, raw in games_of(match.output).items() if number < 12}
+
+
+def test_openings_of_a_file_are_each_played_before_one_comes_again(match, tmp_path):
+    lines = [f"startpos moves {moves}" for moves in ("7g7f", "2g2f 8c8d", "2g2f 3c3d", "5g5f")]
+    path = tmp_path / "openings.sfen"
+    path.write_text("\n".join([*lines, lines[0]]))
+    orders = []
+    for seed in (1, 2, 3):
+        folder = tmp_path / str(seed)
+        play_counted_match(replace(match, openings=path, games=8, seed=seed, output=folder))
+        starts = [raw[:32] for _, raw in sorted(games_of(folder).items())]
+        assert len(set(starts)) == 4
+        orders.append(starts)
+    assert any(order != orders[0] for order in orders)
+    many = replace(match, openings=path, games=10, output=tmp_path / "many")
+    with pytest.raises(ValueError, match=r"4 openings, good for 8 games, .* or give more openings .*--random-plies"):
+        play_counted_match(many)
+    play_counted_match(replace(many, random_plies=(2, 4)))
+    assert len({raw[:32] for raw in games_of(many.output).values()}) == 5
+
+
+def test_random_moves_must_leave_an_opening_balanced_and_lines_are_taken_as_they_are():
+    player = Player(material_network(), nodes=10)
+    settings = PairSettings(Ending(), ("startpos",), (1, 3), 100, 0.0, 1)
+    worker, random = PairTask(player, player, settings).open(), np.random.default_rng(1)
+    assert isinstance(worker, PairWorker)
+    assert worker._is_balanced("startpos")
+    for side in "bw":
+        assert not worker._is_balanced(f"lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL {side} - 1")
+    with pytest.raises(ValueError, match="none can be played from"):
+        settings.opening(0, random, lambda _: False)
+    assert replace(settings, random_plies=(0, 0)).opening(0, random, lambda _: False) == "startpos"
+
+
+@pytest.mark.parametrize(("number", "random_plies"), [(21, (0, 0)), (18, (3, 4))])
+def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(match, tmp_path, number, random_plies):
+    """Its own move number and the random moves, at the least, come to more than the longest game."""
+    path = tmp_path / "openings.sfen"
+    path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
+    late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+        play_counted_match(late)
+    assert not late.output.exists()
+    assert play_counted_match(replace(late, max_plies=21))["games"] == 4
+
+
+def test_whether_an_opening_is_balanced_depends_on_no_pair_before(monkeypatch):
+    player, seen = Player(load_network("default"), nodes=10), []
+    task = PairTask(player, player, PairSettings(Ending(max_moves=12), ("startpos",), (8, 10), 100, 0.0, 1))
+    worker = task.open()
+    study = worker._studio.study
+    monkeypatch.setattr(worker._studio, "study", lambda *asked: seen.append(study(*asked)) or seen[-1])
+    worker.run(0)
+    first = [scores.tolist() for scores, _ in seen]
+    seen.clear()
+    worker.run(0)
+    assert [scores.tolist() for scores, _ in seen] == first
+
+
+def test_random_moves_that_end_a_game_are_drawn_again():
+    player = Player(material_network(), nodes=10)
+    worker = PairTask(player, player, PairSettings(Ending(max_moves=7), ("startpos",), (6, 12), 100, 0.0, 1)).open()
+    assert all(worker.run(number).counts["positions"] == 2 for number in range(8))
+
+
+def test_what_is_compiled_is_no_part_of_a_pairs_time():
+    code = """
+from experiments.games.compiled_game import play_game
+from experiments.matches.pair import PairSettings
+from experiments.matches.pairs import PairTask
+from experiments.games.player import Ending, Player
+from search.evaluation.material import material_network
+player = Player(material_network(), nodes=50, hash_mb=1)
+worker = PairTask(player, player, PairSettings(Ending(max_moves=30), ("startpos",), (1, 3), 100, 0.0, 1)).open()
+compiled = play_game.signatures
+assert compiled
+worker.run(0)
+assert play_game.signatures == compiled
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_options_reach_the_player(material):
+    options = ("razor_margin=300", "Skip_Null_Move=true", "USI_Hash=3")
+    named = read_player("default", options, 100, 0, "--first-option")
+    player = named.player
+    assert (dict(player.parameters), player.hash_mb, player.nodes) == ({"razor_margin": 300}, 3, 100)
+    assert player.steps == EVERY_STEP & ~NULL_MOVE
+    assert named.name(False) == "default (100 nodes, USI_Hash=3, razor_margin=300, skip_null_move=True)"
+    assert read_player("liteshogi", (f"EvalFile={material}",), 0, 3, "").net == material
+    draws = read_player("default", ("Draw_Value_Black=700", "Draw_Value_White=400"), 1, 0, "").by_alphabeta
+    assert draws.draw_rates == (0.7, 0.4)
+    for number, step in enumerate(STEPS):
+        option = f"skip_{step.replace(' ', '_').replace('-', '_')}=true"
+        assert read_player("default", (option,), 1, 0, "").player.steps == EVERY_STEP & ~(1 << number)
+
+
+def test_a_number_given_at_its_default_is_given_to_short_searches_too():
+    named = read_player("default", ("Futility_Margin=120", "razor_base=502"), 100, 0, "")
+    numbers = make_numbers(named.player.parameters)
+    assert numbers["short"]["futility_margin"] == numbers["long"]["futility_margin"] == 120 != SHORT["futility_margin"]
+    assert named.name(False) == "default (100 nodes, futility_margin=120)"  # the other changes nothing
+
+
+def test_what_decides_the_games_reaches_them_and_their_description():
+    named, lines = read_player("default", (), 5, 0, ""), ("startpos",)
+    games = CountedGames(nodes=5, random_plies=(2, 4))
+    task, described = games.task(named, named, lines), games.described(lines, {})
+    for change in (
+        {"random_plies": (3, 4)},
+        {"balance": 50},
+        {"max_plies": 99},
+        {"win_score": 600},
+        {"played_out": 0.5},
+        {"seed": 2},
+    ):
+        other = replace(games, **change)
+        assert other.task(named, named, lines) != task
+        assert other.described(lines, {}) != described
+    for other in (replace(games, nodes=6), replace(games, depth=1)):
+        assert other.described(lines, {}) != described
+    assert games.described(("startpos moves 7g7f",), {}) != described != games.described(lines, {"first_option": {}})
+
+
+def test_networks_and_this_engine_play_in_process(material):
+    engine = sys.executable
+    found = [plays_in_process(one) for one in ("default", material, "liteshogi", "missing.bin", engine, str(ROOT))]
+    assert found == [True, True, True, True, False, False]
+    assert not plays_in_process("liteshogi puct model.onnx")
+
+
+def test_nn_bin_takes_its_scale(tmp_path, nnue_content):
+    path = tmp_path / "nn.bin"
+    path.write_bytes(nnue_content("half_kp", 256, 32, 32))
+    players = [read_player(str(path), options, 9, 0, "") for options in ((), ("FV_SCALE=24",))]
+    assert [one.player.network.output_divisor for one in players] == [16, 24]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"games": 7}, "--games 7: an even number is needed"),
+        ({"second_nodes": -1}, "--second-nodes -1: must be at least 0"),
+        ({"second_nodes": 0}, "a move of each player needs a limit"),
+        ({"random_plies": (5, 2)}, "--random-plies 5 2: "),
+        ({"random_plies": (0, 0), "balance": 50}, "--balance 50: does nothing without --random-plies"),
+        ({"win_score": 0, "played_out": 0.5}, "--played-out 0.5: does nothing without --win-score"),
+        ({"random_plies": (1, 1), "games": 400}, "--random-plies 1 1: 85% of the openings would come again, and equal"),
+        ({"parallel": 0}, "--parallel 0: must be at least 1"),
+        ({"first_option": ("Threads=2",)}, "--first-option Threads=2: a player in this process has no such option"),
+        ({"second_option": ("razor_margn=2",)}, "razor_margn=2: .*did you mean razor_margin?"),
+        ({"first_option": ("razor_margin=9999",)}, "razor_margin 9999 is outside 80 to 800"),
+        ({"first_option": ("razor_margin",)}, "razor_margin: write NAME=VALUE"),
+        ({"second_option": ("FV_SCALE=24",)}, "--second-option FV_SCALE=24: default is no nn.bin, and has a scale"),
+        ({"first": "missing.safetensors"}, "missing.safetensors: there is no such network"),
+        ({"first": Path("missing.safetensors")}, "missing.safetensors: there is no such network"),
+        ({"second": "/usr/bin/YaneuraOu"}, "and this is another engine; liteshogi match plays it by the clock"),
+        ({"second": "liteshogi puct model.onnx"}, "and this is PUCT; liteshogi match plays it by the clock"),
+        ({"openings": Path("missing.sfen")}, "missing.sfen"),
+    ],
+)
+def test_what_cannot_be_played_is_said_before_a_folder_is_made(match, changes, words, tmp_path):
+    with pytest.raises((ValueError, OSError), match=words.replace("?", "\\?")):
+        play_counted_match(replace(match, **changes, output=tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_holds_a_match_in_process_or_one_by_the_clock(match, played, tmp_path):
+    pytest.importorskip("shogiarena")
+    with pytest.raises(ValueError, match="holds a match in process; use another --output"):
+        play_match(Match("liteshogi", "liteshogi", output=match.output))
+    (tmp_path / "games").mkdir()
+    with pytest.raises(ValueError, match="holds a match through ShogiArena; use another -o"):
+        play_counted_match(replace(match, output=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sprt", "0", "10"), "error: --sprt: is for matches in process; give --nodes or --depth too"),
+        (("--second-nodes", "10"), "error: --second-nodes: is for matches in process; give --nodes or --depth too"),
+        (
+            ("--nodes", "9", "--byoyomi", "9"),
+            "error: --byoyomi: a match with --nodes or --depth has no clock; leave one",
+        ),
+        (("--nodes", "9", "--increment", "9"), "error: --increment: a match with --nodes or --depth has no clock"),
+        (("--time", "9000", "--increment", "9", "--byoyomi", "9"), "error: --increment: not with --byoyomi"),
+        (("--time", "1000", "--increment", "2000"), "error: --time 1000: less than --increment 2000, without which"),
+        (("--byoyomi", "0"), "error: --byoyomi: must be at least 1 where there is no other time"),
+        (("--time", "-1"), "error: --time -1: must be at least 0"),
+        (("--nodes", "9", "--sprt", "9", "1"), "error: --sprt 9 1: two numbers within 1,000 Elo, the smaller first"),
+    ],
+)
+def test_options_of_the_clock_and_of_counting_do_not_mix(options, words, tmp_path, capsys):
+    assert _run(["match", "default", "default", "-o", str(tmp_path / "m"), *options]) == 1
+    assert capsys.readouterr().err.startswith(words)
+    assert not (tmp_path / "m").exists()
+
+
+def pair(wins: int = 0, draws: int = 0, losses: int = 0):
+    """A pair's counts; the first game is black's."""
+    names = ["wins"] * wins + ["draws"] * draws + ["losses"] * losses
+    return {f"{name} as {colour}": 1 for name, colour in zip(names, ("black", "white"), strict=True)}
+
+
+def test_pairs_count_in_the_order_of_their_numbers():
+    """Won pairs that come first decide nothing until the lost ones before them are there."""
+    sprt = Sprt(0, 200)
+    standing = Standing(100, sprt)
+    for number in range(50, 100):
+        standing.see(number, pair(wins=2))
+    assert not standing.has_enough()
+    assert standing.report()["games"] == 0
+    for number in range(50):
+        standing.see(number, pair(losses=2))
+    report = standing.report()
+    assert report["sprt"]["verdict"] == "elo0"
+    assert report["games"] < 100
+    assert report["games"] + report["games_beyond"] == 200
+    assert report["wins"] == 0
+    assert "the test ended the match, so its Elo leans toward the side of the verdict" in report["remarks"]
+
+
+def test_the_colours_results_are_not_the_players():
+    standing = Standing(5)
+    assert standing.total == 10
+    for number in range(4):
+        standing.see(number, {"wins as black": 1, "losses as white": 1})
+    standing.see(4, {"draws as black": 1, "losses as white": 1})
+    report = standing.report()
+    assert report["black_share"] == pytest.approx((4 * 2 + 1.5) / 10)
+    assert report["pentanomial"] == [0, 1, 4, 0, 0]
+    assert report["points"] == 4.5
+    assert report["elo"] < 0 < report["black_elo"]
+
+
+def test_a_report_tells_what_was_counted():
+    """By other figures for each, so that none stands in another's place."""
+    test = Sprt(0, 10, 0.05, 0.1)
+    standing = Standing(6, test)
+    played = {"positions": 30, "nodes": 90, "nodes of first": 60, "nodes of second": 30, "seconds": 1.5}
+    called = {"called and played out": 2, "called wrongly": 1, "ended by mate": 2}
+    for number in range(4):
+        standing.see(number, {"wins as black": 1, "losses as white": 1, **played, **called})
+    standing.see(4, {"draws as black": 1, "losses as white": 1, "ended by sennichite": 1, "ended by mate": 1})
+    assert standing.total is None
+    games, words = standing.measure()
+    assert (games, words) == (10, "10 of at most 12 games, Elo -35 +- 169, LLR -0.15 (-2.25 to 2.89)")
+    report = standing.report()
+    assert report["as_black"] == {"wins": 4, "draws": 1, "losses": 0}
+    assert report["as_white"] == {"wins": 0, "draws": 0, "losses": 5}
+    assert (report["nodes_a_move"], report["nodes_per_second"]) == (3, 60)
+    assert (report["nodes_of_first"], report["nodes_of_second"]) == (240, 120)
+    assert (report["called_and_played_out"], report["called_wrongly"]) == (8, 4)
+    assert list(report["endings"].items()) == [("mate", 9), ("sennichite", 1)]
+    assert report["elo_low"] < report["elo"] < report["elo_high"]
+    assert (report["black_elo_low"] > 0, report["black_elo_high"]) == (True, None)
+    assert report["remarks"] == ["of 8 games that the scores would have ended 50.00% +- 17.68% ended otherwise"]
+    asked = {"elo0": 0, "elo1": 10, "alpha": 0.05, "beta": 0.1, "lower": test.lower, "upper": test.upper}
+    assert report["sprt"] == {**asked, "llr": test.ratio(report["pentanomial"]), "verdict": ""}
+    for number in (5, 6, 7):
+        standing.see(number, {"wins as black": 1, "wins as white": 1})
+    assert (standing.report()["games"], standing.report()["games_beyond"]) == (12, 4)
+    assert standing.report()["remarks"][-1] == "4 games more are in the folder and count for nothing"

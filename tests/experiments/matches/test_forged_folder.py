@@ -1,0 +1,60 @@
+"""A match goes on in a folder whose files hold what nobody expects, or refuses it in words."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiments.elo.sprt import Sprt
+from experiments.jobs.shards import LEDGER
+from experiments.matches.match import CountedMatch, play_counted_match
+from lite.datasets.description import DESCRIPTION
+from tests.fuzz.exchange import files
+from tests.fuzz.reader import check_complaint
+
+
+@pytest.fixture(scope="module")
+def match(tmp_path_factory: pytest.TempPathFactory) -> CountedMatch:
+    """One of two short pairs, whose folder is kept."""
+    folder = tmp_path_factory.mktemp("match") / "run"
+    short = {"nodes": 1, "games": 4, "max_plies": 8, "parallel": 1}
+    rules = CountedMatch("default", "default", **short, sprt=Sprt(0, 9), output=folder)
+    play_counted_match(rules)
+    return rules
+
+
+def exchange(match: CountedMatch, folder: Path, name: str, every: int) -> None:
+    for made in files(name, (match.output / name).read_bytes(), every):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(match.output, folder)
+        (folder / name).write_bytes(made)
+        try:
+            report = play_counted_match(replace(match, output=folder))
+        except (ValueError, OSError) as error:
+            check_complaint(error, folder)
+        else:
+            assert report["games"] == 4
+
+
+@pytest.mark.parametrize("name", [LEDGER, DESCRIPTION])
+def test_some_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
+    exchange(match, tmp_path / "run", name, 101)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", [LEDGER, DESCRIPTION])
+def test_all_exchanged_values_are_gone_on_with_or_refused(match: CountedMatch, tmp_path: Path, name: str) -> None:
+    exchange(match, tmp_path / "run", name, 1)
+
+
+def test_counts_of_no_pair_are_refused_by_their_job(match: CountedMatch, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(match.output, folder)
+    ledger = folder / LEDGER
+    ledger.write_text(ledger.read_text().replace('as black":1', 'as black":7', 1))
+    with pytest.raises(ValueError, match=r"ledger\.jsonl: job 0: its counts are none of such work; restore it"):
+        play_counted_match(replace(match, output=folder))

@@ -1,0 +1,181 @@
+"""A network's file says what it is: every kind is told apart, tested, asked, exported and played by its name."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from experiments.network_kinds import Kind, as_player, bench, evaluate, export, judge, kind_of
+from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
+from export.fold import fold_file
+from lite.networks.lite_value import LiteConfig
+from lite.networks.nnue import KpConfig
+from lite.training.checkpoint import save_model
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
+SFENS = (
+    "startpos",
+    "startpos moves 7g7f",
+    "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28",
+)
+KINDS = {
+    "value": Kind.VALUE,
+    "value/network.safetensors": Kind.VALUE,
+    "policy": Kind.POLICY_VALUE,
+    "policy/network.safetensors": Kind.POLICY_VALUE,
+    "value.onnx": Kind.VALUE_ONNX,
+    "policy.onnx": Kind.POLICY_VALUE_ONNX,
+    "folded.safetensors": Kind.FOLDED,
+    "nn.bin": Kind.FOLDED,
+}
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a network of every kind; value.onnx and folded.safetensors are made from `value`."""
+    place = tmp_path_factory.mktemp("nets")
+    torch.manual_seed(3)
+    save_model(place / "value" / "network.safetensors", LiteConfig((4, 2, 8)).build().eval(), {"cp_per_logit": 400.0})
+    save_model(place / "k_p" / "network.safetensors", KpConfig(32, (8, 8)).build().eval(), {})
+    drawing = LiteConfig((4, 2, 8), draw=True).build().eval()
+    save_model(place / "drawing" / "network.safetensors", drawing, {"cp_per_logit": 400.0})
+    fold_file(place / "drawing", place / "drawing.safetensors", positions=500)
+    export(str(place / "drawing"), place / "drawing.onnx")
+    policy = PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8, draw=True))
+    save_resnet(place / "policy" / "network.safetensors", policy.eval(), {"cp_per_logit": 500.0})
+    fold_file(place / "value", place / "folded.safetensors", positions=500)
+    fold_file(place / "k_p", place / "k_p.safetensors", positions=500)
+    export(str(place / "k_p.safetensors"), place / "nn.bin")
+    export(str(place / "value"), place / "value.onnx")
+    export(str(place / "policy"), place / "policy.onnx")
+    return place
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_every_kind_is_told_apart_and_tested(name: str, kind: Kind, nets: Path) -> None:
+    assert kind_of(str(nets / name)) is kind
+    report = judge(str(nets / name), (SAMPLE,), positions=170, batch_size=100)
+    assert report["positions"] == 170
+    assert (report["records_read"], report["refused"]) == (300, {})
+    assert 0 < report["log_loss"] < 2
+    has_policy = kind in (Kind.POLICY_VALUE, Kind.POLICY_VALUE_ONNX)
+    assert ("policy_accuracy" in report) == ("draw" in report) == has_policy
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("value", "value.onnx"),
+        ("value", "folded.safetensors"),
+        ("policy", "policy.onnx"),
+        ("drawing", "drawing.onnx"),
+        ("drawing", "drawing.safetensors"),
+    ],
+)
+def test_a_network_says_the_same_in_every_form(one: str, other: str, nets: Path) -> None:
+    for mine, theirs in zip(evaluate(str(nets / one), SFENS), evaluate(str(nets / other), SFENS), strict=True):
+        assert mine["sfen"] == theirs["sfen"]
+        assert mine["win_rate"] == pytest.approx(theirs["win_rate"], abs=0.02)
+        assert ("draw" in mine) == ("draw" in theirs) == (one != "value")
+        if one != "value":
+            assert mine["draw"] == pytest.approx(theirs["draw"], abs=1e-4 if other.endswith("onnx") else 0.02)
+        assert ("output" in theirs) == other.endswith("safetensors")
+
+
+def test_no_threads_are_refused(nets: Path) -> None:
+    with pytest.raises(ValueError, match="--threads 0: must be at least 1"):
+        judge(str(nets / "value"), (SAMPLE,), threads=0)
+
+
+def test_a_score_is_on_the_scale_of_the_training(nets: Path) -> None:
+    from search.score import win_rate
+
+    for name, scale in (("value", 400.0), ("policy", 500.0)):
+        for row in evaluate(str(nets / name), SFENS):
+            assert win_rate(row["score_cp"], scale) == pytest.approx(row["win_rate"], abs=0.001)
+
+
+def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
+    for name in ("default", str(nets / "value"), str(nets / "policy.onnx")):
+        with pytest.raises(ValueError, match="no black king"):
+            evaluate(name, ("4k4/9/9/9/9/9/9/9/9 b - 1",))
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "words"),
+    [
+        ("value", "nn.bin", "is a trained value network, which is written as .onnx; to write .bin fold it first"),
+        ("policy", "net.bin", "is a trained policy-value network, which is written as .onnx; end it in .onnx"),
+        (
+            "folded.safetensors",
+            "net.onnx",
+            "is a network of the engine's, which is written as .bin, .h, .json; end it in",
+        ),
+        ("value", "vectors.json", "to write .json fold it first"),
+        ("policy.onnx", "net.onnx", "is ONNX already"),
+        ("value", "value.onnx", "is there already; add --overwrite"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(name: str, output: str, words: str, nets: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in nets.rglob("*")}
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 (the words are looked at below)
+        export(str(nets / name), nets / output if words.startswith("is there") else nets / f"other-{output}")
+    assert words in str(refused.value)
+    assert {path: path.stat().st_mtime_ns for path in nets.rglob("*")} == before
+
+
+def test_a_network_plays_as_the_engine_with_it(nets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(nets)
+    assert as_player("default") == ("liteshogi", ("EvalFile=default",))
+    assert as_player("folded.safetensors") == ("liteshogi", (f"EvalFile={nets / 'folded.safetensors'}",))
+    assert as_player("nn.bin") == ("liteshogi", (f"EvalFile={nets / 'nn.bin'}",))
+    assert as_player("policy.onnx") == (f"liteshogi puct {nets / 'policy.onnx'}", ())
+    for command in ("liteshogi", "/usr/games/engine.bin", "liteshogi puct policy.onnx", "engine --fast", "x" * 5000):
+        assert as_player(command) == (command, ())
+    (nets / "liteshogi").mkdir()  # as the source tree has one
+    assert as_player("liteshogi") == ("liteshogi", ())
+    (nets / "liteshogi" / "__main__.py").touch()
+    assert as_player("liteshogi") == ("liteshogi", ())
+    command, options = as_player(str(nets))
+    program, flag, start = shlex.split(command)
+    assert (program, flag, options) == (sys.executable, "-c", ())
+    assert f"sys.path.insert(0, {nets.as_posix()!r})" in start
+    for name, remedy in (("value", "fold it first"), ("policy", "write it as ONNX first"), ("value.onnx", "folded")):
+        with pytest.raises(ValueError, match=f"which does not play; .*{remedy}"):
+            as_player(name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["net.safetensors", "nn.bin", "engine"])
+def test_a_pipe_plays_as_nothing(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=rf"{name}: a pipe or a device; name a regular file"):
+        as_player(str(tmp_path / name))
+
+
+def test_bench_searches_as_the_network_is_played(nets: Path) -> None:
+    assert bench(str(nets / "folded.safetensors"), 2)["signature"] > 0
+    assert bench(str(nets / "policy.onnx"))["playouts"] >= 1500
+    for limits, words in (((2,), "have no --depth here"), ((None, 100), "have no --nodes here")):
+        with pytest.raises(ValueError, match=words):
+            bench(str(nets / "policy.onnx"), *limits)
+    with pytest.raises(ValueError, match=r"which does not play; fold it first"):
+        bench(str(nets / "value"))
+
+
+def test_what_is_no_network_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no directory of a training run"):
+        kind_of(str(tmp_path))
+    (tmp_path / "cut.safetensors").write_bytes(b"1234")
+    with pytest.raises(ValueError, match="not a safetensors file"):
+        kind_of(str(tmp_path / "cut.safetensors"))
+    with pytest.raises(ValueError, match="no data: name at least one"):
+        judge("default", ())

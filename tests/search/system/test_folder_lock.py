@@ -1,0 +1,41 @@
+"""A lock on a directory: one holder at a time, and nothing left behind by a run that was refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from search.system.folder_lock import FolderLock, hold
+
+
+def test_one_at_a_time(tmp_path):
+    with FolderLock(tmp_path / "run"), pytest.raises(ValueError, match="another run is at work here"):
+        FolderLock(tmp_path / "run").take()
+    with FolderLock(tmp_path / "run"):
+        pass
+
+
+def test_a_file_in_the_place_of_a_directory_is_called_so(tmp_path):
+    """ "File exists" would be no complaint of a directory that one goes on with."""
+    (tmp_path / "run").touch()
+    for place in (tmp_path / "run", tmp_path / "run" / "below"):
+        with pytest.raises(OSError, match="Not a directory"):
+            FolderLock(place).take()
+
+
+def test_a_holder_that_wrote_no_number_is_not_named(tmp_path):
+    (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
+    with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; wait"):
+        FolderLock(tmp_path).take()
+
+
+@pytest.mark.parametrize(("made", "left"), [([], []), (["log.jsonl"], ["log.jsonl", "run.lock"])])
+def test_a_run_that_is_refused_leaves_no_lock_where_it_made_nothing(tmp_path, made, left):
+    def run() -> None:
+        with FolderLock(tmp_path):
+            for name in made:
+                (tmp_path / name).touch()
+            raise OSError("no game")
+
+    with pytest.raises(OSError, match="no game"):
+        run()
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
