@@ -189,13 +189,20 @@ def _tell_version() -> None:
 
 def _in_words(error: Exception) -> str:
     """What an error says, in one line; the system's own (`[Errno 2] ...: 'name'`) as ours begin, with the file."""
-    text = str(error)
+    from search.system.options import OptionError  # after `refuse_foreign_rooms`
+
+    text = error.spelled(_flag) if isinstance(error, OptionError) else str(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         if error.errno == errno.ENOSPC and not place:
             place = "standard output: "  # files are named by who writes them
         text = place + error.strerror[0].lower() + error.strerror[1:]
     return " ".join(text.split())
+
+
+def _flag(field: str) -> str:
+    """The flag of a field, as tyro spells it."""
+    return f"--{field.rstrip('_').replace('_', '-')}"
 
 
 def _misspelled(verb: str, rest: list[str]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from search.system.options import OptionError
+
 MOST = (1 << 31) - 1
 """Of nodes, depths, plies and all that is counted alike: compiled code keeps some of them in 32 bits."""
 MOST_THREADS = 64
@@ -20,21 +22,23 @@ MOST_MEGABYTES = 1 << 20
 
 
 def check_number(name: str, number: int | None, least: int = 1, most: int | None = MOST) -> None:
-    """Raises ValueError, in the command line's words, for an option that is no whole number (a script may give any
-    object), below `least`, or above `most`, which None leaves open; a number that is None was not given."""
+    """Raise OptionError unless the number of field `name` is whole, at least `least` and at most `most`.
+
+    A `most` of None means no upper bound; a number of None was not given and passes.
+    """
     if number is None:
         return
-    option = f"--{name.replace('_', '-')} {number}"
+    place = f"`{name}` {number}"
     if not isinstance(number, Integral):
-        raise ValueError(f"{option}: a whole number is needed, not a {type(number).__name__}")
+        raise OptionError(f"{place}: must be a whole number, not a {type(number).__name__}", name)
     if number < least:
-        raise ValueError(f"{option}: must be at least {least}")
+        raise OptionError(f"{place}: must be at least {least}", name)
     if most is not None and number > most:
-        raise ValueError(f"{option}: must be at most {most:,}")
+        raise OptionError(f"{place}: must be at most {most:,}", name)
 
 
 def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = MOST) -> None:
-    """`check_number` of these fields of the options, and of each number where one is a tuple."""
+    """Apply `check_number` to these fields of `options`, and to each number of a field that is a tuple."""
     for name in names:
         value = getattr(options, name)
         for number in value if isinstance(value, tuple) else (value,):
@@ -42,12 +46,11 @@ def check_numbers(options: Any, *names: str, least: int = 1, most: int | None = 
 
 
 def check_used(options: Any, name: str, *needed: str) -> None:
-    """Raises ValueError, in the command line's words, for a field that was given (is not its class's default) and does
-    nothing, as the fields that need it are all 0."""
+    """Raise OptionError if field `name` differs from its class's default while all fields that it needs are 0."""
     value = getattr(options, name)
     if value != getattr(type(options), name) and not any(getattr(options, one) for one in needed):
-        uses = " or ".join(f"--{one.replace('_', '-')}" for one in needed)
-        raise ValueError(f"--{name.replace('_', '-')} {value}: does nothing without {uses}")
+        uses = " or ".join(f"`{one}`" for one in needed)
+        raise OptionError(f"`{name}` {value}: has no effect without {uses}", name, *needed)
 
 
 def check_threads(count: int) -> None:
