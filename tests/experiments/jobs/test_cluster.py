@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.experiments.jobs.test_produce import check_whole, lines_of, start
 
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.protocol import JobError, Product
+from tests.experiments.jobs.test_produce import check_whole, lines_of, start
 from tests.experiments.jobs.toy import ToyTask, content
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ from experiments.jobs.protocol import JobError, Product
 from experiments.jobs.shards import LEDGER
 from lite.datasets.description import describe_source
 from lite.records.formats import record_files
-from tests.experiments.factory import toy
+from tests.experiments.jobs import toy
 from tests.experiments.jobs.toy import JOB, ToyTask, ToyWorker, jobs_of
 
 

@@ -28,7 +28,7 @@ from experiments.report.charts import (
     pareto_front,
     points,
 )
-from experiments.report.games import standing_row
+from experiments.report.match_section import standing_row
 from experiments.report.section import UNREADABLE, Origin, Section, Table
 from lite.program import machine_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.jobs.results import Line, Results
 from experiments.report.charts import MACHINE, Chart, Row, around, intervals, lines, pareto_front, points
-from experiments.report.games import standing_row
+from experiments.report.match_section import standing_row
 from experiments.report.section import Origin, Section, Table
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
