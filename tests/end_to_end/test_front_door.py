@@ -88,7 +88,8 @@ def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentenc
 def test_training_without_a_kind_says_which_there_are(capsys):
     assert _run(["train", "games.hcpe3"]) == 2
     assert capsys.readouterr().err == (
-        "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, resnet: liteshogi train lite ...\n"
+        "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, resnet: "
+        "liteshogi train lite ...\n"
     )
 
 

@@ -68,10 +68,10 @@ def test_shogiarena_waits_for_as_long_as_an_engine_takes_to_be_ready(scripted):
         ("EvalFil=x", "no option EvalFil; did you mean EvalFile"),
         ("Threads=2", "no option Threads; it has EvalFile, Book Dir"),
         ("EvalFile=nets/none.bin", "EvalFile=nets/none.bin: there is no such file"),
-        ("NetworkDelay=fast", "NetworkDelay is a number, not 'fast'"),
-        ("NetworkDelay=10001", "a number from 0 to 10000, not 10001"),
-        ("Quick=yes", "Quick is true or false, not 'yes'"),
-        ("Style=Medium", "one of Fast, Slow, not 'Medium'"),
+        ("NetworkDelay=fast", "NetworkDelay: must be a number, not 'fast'"),
+        ("NetworkDelay=10001", "must be from 0 to 10000, not 10001"),
+        ("Quick=yes", "Quick: must be true or false, not 'yes'"),
+        ("Style=Medium", "must be one of Fast, Slow, not 'Medium'"),
     ],
 )
 def test_options_that_the_engine_does_not_take_are_refused_in_words(scripted, setting, words):
