@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.experiments.factory.toy import content, jobs_of
 
 from experiments.jobs import durable_file
 from experiments.jobs import shards as shards_module
 from experiments.jobs.protocol import Product
 from experiments.jobs.shards import LEDGER, PART, Shards
 from lite.records.formats import record_files
+from tests.experiments.jobs.toy import content, jobs_of
 
 
 def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
