@@ -389,7 +389,7 @@ def test_nothing_is_left_of_a_failure(games: Path, data_directory: Path, tmp_pat
     with pytest.raises(ValueError, match="is an input too"):
         run(games, games)
     for name in ("a.txt", "a.zip", "a"):
-        with pytest.raises(ValueError, match=r"what is written here ends in \.hcpe or .*; call it a\.hcpe$"):
+        with pytest.raises(ValueError, match=r"the name must end in \.hcpe or .*; name it a\.hcpe$"):
             run(tmp_path / name, games)
     for option in ("min_plies", "max_plies", "from_ply", "max_score"):
         with pytest.raises(ValueError, match=f"--{option.replace('_', '-')} -5: must be at least 0"):
@@ -496,7 +496,7 @@ def test_a_disk_that_fills_up_is_told_with_the_file(tmp_path: Path, data_directo
 
 def test_what_is_there_is_not_overwritten_unasked(games: Path, tmp_path: Path) -> None:
     (tmp_path / "a.test.hcpe3").write_bytes(b"mine")
-    with pytest.raises(ValueError, match=r"a\.test\.hcpe3: is there already; add --overwrite"):
+    with pytest.raises(ValueError, match=r"a\.test\.hcpe3: already exists; set `overwrite`"):
         run(tmp_path / "a.hcpe3", games, test_share=0.5, overwrite=False)
     assert not (tmp_path / "a.train.hcpe3").exists()
     assert (tmp_path / "a.test.hcpe3").read_bytes() == b"mine"
