@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
-from search.compiling import cache_directory
+from search.compiling.cache_directory import report_to
 from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
@@ -47,7 +47,7 @@ class Session:
         """`adapter` brings the engine, by default the alpha-beta one."""
         self._begun = time.monotonic()
         self._write = write
-        cache_directory.say = self._say
+        report_to(self._say)
         self._adapter: Adapter[Any] = adapter or AlphaBetaAdapter()
         own = {option.name for option in self._adapter.options}
         shared = tuple(option for option in SESSION_OPTIONS if option.name not in own)
