@@ -18,7 +18,7 @@ from search.system.threads import started
 
 MOVES_PLANNED = 50
 """Moves of a player that a game is expected to have, at its start. Games go on for some more, but most have been
-decided by then, and a search often takes less than it may: docs/search_ledger.md, Time."""
+decided by then, and a search often takes less than it may: docs/archive/search_ledger.md, Time."""
 FEWEST_MOVES_LEFT, FEWEST_OF_SUDDEN_DEATH = 16, 24
 """Moves that a clock must still be good for, however long the game has been; where no move gives time back, more."""
 INCREMENT_SHARE = 0.85

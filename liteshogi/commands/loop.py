@@ -24,7 +24,7 @@ from liteshogi.commands.train.dense import DENSE_OPTIMISER
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """What a loop can train: networks that the engine searches with."""
 # A generation has few positions, so batches are small: steps are what teaches. What a search finds by taking something
-# is no matter of a network that is asked when exchanges are settled, and guessing it costs games (docs/loop.md).
+# is no matter of a network that is asked when exchanges are settled, and guessing it costs games (docs/guide/loop.md).
 DEFAULT_TRAINING = ValueTraining(
     data=(),
     network=DenseConfig(128, (32,), 2),

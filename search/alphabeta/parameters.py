@@ -4,7 +4,7 @@ The numbers are tuned by SPSA (`liteshogi tune`) and by a judge (`liteshogi judg
 one step at a time and counts what it saved. Both lie in the thread's record, so one compiled search serves all values.
 
 What is best in a short search is not in a long one, so one that is limited to few nodes has numbers of its own where
-others were found to be better for it (docs/search_numbers.md).
+others were found to be better for it (docs/results/search_numbers.md).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ ray    toward higher squares the attacked part of a ray is `ray & (x ^ (x - 1))`
 qugiy  the same subtraction, the lower half through reversed bytes (the shogi engine Qugiy, WCSC31 appeal document): on
        ranks and diagonals no two squares share a byte, so a byte reversal turns the order of the squares round.
 table  the occupied squares of a line packed by BMI2 `pext` index a table of attacks (388 KB); x86-64 with BMI2 only.
-`liteshogi perft --bench` measures the chosen one; docs/results.md has the figures that made `ray` the default.
+`liteshogi perft --bench` measures the chosen one; docs/results/index.md has the figures that made `ray` the default.
 """
 
 from __future__ import annotations
