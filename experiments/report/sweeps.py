@@ -17,7 +17,7 @@ from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
 from experiments.sweep.games import NODES, TIME
 from experiments.sweep.sweep import CONFIGURATION, RESULTS
 from experiments.sweep.table import as_markdown, name_of, sweep_nets
-from lite.datasets.provenance import machine_of
+from lite.program import machine_of
 
 COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
 MORE = "difference of d1-RMSE"
