@@ -26,16 +26,21 @@ def _to_stderr(text: str) -> None:
         print(f"liteshogi: {text}", file=sys.stderr, flush=True)
 
 
-say: Callable[[str], None] = _to_stderr
-"""Who is told, in one line, that compiled code is not where it should be; a USI session puts itself here."""
+_listeners: list[Callable[[str], None]] = [_to_stderr]
 _said: set[str] = set()
+
+
+def report_to(write: Callable[[str], None]) -> None:
+    """Send messages about compiled code to `write`, a line each, instead of standard error."""
+    _listeners[:] = [write]
 
 
 def say_once(text: str) -> None:
     """Tell the user, unless this process has said the same before."""
     if text not in _said:
         _said.add(text)
-        say(text)
+        for write in _listeners:
+            write(text)
 
 
 def in_words(error: OSError) -> str:

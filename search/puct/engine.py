@@ -166,7 +166,7 @@ class PuctEngine(Engine):
 
     # The search
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         """`on_progress` is never called: lines are told often enough."""
         begun = time.perf_counter()
         nodes = limits.nodes
