@@ -1,6 +1,6 @@
-"""KI2 game records: moves as players read them, without the square that a piece comes from.
+"""Read KI2 game records: moves as players write them, without the square where the piece comes from.
 
-Read here, with cshogi as the oracle of the tests: its parser takes a drop for 左, 右 and 引.
+cshogi's parser is only the oracle of the tests: it plays a drop for 左, 右 and 引.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
 
 _MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 _MOST_REPLAYED = 200_000
-"""Moves of all variations together, each from the first position on; a real game's have some thousands."""
+"""Largest number of moves replayed for all variations, each from the first position; real games need thousands."""
 
 
 def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
-    """The main line of a KI2 text. Raises GameError."""
+    """Return the game of a KI2 text: the main line, and its variations as KIF lines. Raises GameError."""
     reader, lines = Reader(place, unfinished), plain_lines(text)
     for index, line in enumerate(lines):
         if not line:
@@ -39,6 +39,7 @@ def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
 
 
 def _ki2_line(reader: Reader, line: str) -> None:
+    """Read one line. Raises GameError."""
     if is_ki2(line):
         marks = list(MARK.finditer(line))
         ends = [mark.start() for mark in marks[1:]] + [len(line)]
@@ -51,8 +52,8 @@ def _ki2_line(reader: Reader, line: str) -> None:
 
 
 def _variations(main: GameBuilder, lines: list[str]) -> None:
-    """Enter a game's variations into it, as KIF has them. From the first on that cannot be read, or that there are too
-    many of, their lines become comments: what follows may leave it, and nothing but KI2 has such moves."""
+    """Add a game's variations as KIF lines. From the first variation that cannot be read, or that exceeds the limit,
+    all further lines become comments, because a later variation may branch from the unreadable one."""
     starts = [index for index, line in enumerate(lines) if line.startswith("変化")]
     before, texts, replayed = tuple(main.moves), list[str](), 0
     for start, end in pairwise([*starts, len(lines)]):
@@ -70,12 +71,12 @@ def _variations(main: GameBuilder, lines: list[str]) -> None:
 
 
 def _variation(start_sfen: str, before: tuple[int, ...], lines: list[str]) -> tuple[tuple[int, ...], str]:
-    """All moves of a variation, from the first position on, and its lines as KIF has them. It leaves the moves before
-    it as a KIF one does. Raises GameError."""
+    """Return all moves of a variation from the first position, and its KIF lines. `before` are the moves of the line
+    that it branches from. Raises GameError."""
     head = re.match(r"変化[：:]\s*([0-9]{1,6})", lines[0])
     first = int(head[1]) if head else 0
     if not 1 <= first <= len(before) + 1:
-        raise GameError("a variation of a move that there is not")
+        raise GameError("a variation of a move that does not exist")
     reader = Reader("", unfinished=True)
     reader.builder = GameBuilder("", start_sfen)
     for move in before[: first - 1]:
@@ -83,12 +84,12 @@ def _variation(start_sfen: str, before: tuple[int, ...], lines: list[str]) -> tu
     for line in filter(None, lines[1:]):
         _ki2_line(reader, line)
     if len(reader.builder.moves) < first or reader.headers or reader.rows:
-        raise GameError("a variation without moves, or with lines that are none of its")
+        raise GameError("a variation without moves, or with headers or a diagram")
     return tuple(reader.builder.moves), "\n".join(_kif_lines(reader, reader.builder, first))
 
 
 def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
-    """A variation that was read, from the move on with which it begins."""
+    """Return the KIF lines of a variation, from its first move."""
     replay, moves = GameBuilder("", played.start_sfen), played.moves
     lines = [f"変化：{first}手"]
     for number, move in enumerate(moves, 1):
@@ -104,18 +105,20 @@ def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
 
 
 def _ki2_ending(reader: Reader, word: str) -> None:
+    """Record an ending."""
     reader.ending, reader.outcome = word, ENDINGS[word]
     reader.start().ended = True
 
 
 def _ki2_move(reader: Reader, black: bool, text: str) -> None:
+    """Play a move, written without its mark; `black`: whether the mark is black's. Raises GameError."""
     builder = reader.start()
     number = len(builder.moves) + 1
     if reader.ending:
         raise reader.error(f"a move after the ending: {quoted(text)}")
     if black != (builder.turn == 0):
         raise reader.error(f"move {number} {quoted(text)} is the other side's")
-    if text in ENDINGS:  # as Shogi DB2 writes it: △投了
+    if text in ENDINGS:  # Shogi DB2 writes △投了
         _ki2_ending(reader, text)
         return
     match = _MOVE.fullmatch(abbreviated(text))
@@ -129,7 +132,7 @@ def _ki2_move(reader: Reader, black: bool, text: str) -> None:
 
 
 def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str, manner: str | None) -> list[int]:
-    """The legal moves that a KI2 move can mean (the federation's rules for 左直右, 上寄引, 成, 不成 and 打)."""
+    """Return the legal moves that a KI2 move can mean, by the federation's rules for 左直右, 上寄引, 成, 不成, 打."""
     drops, moves = [], []
     for move in list_moves(builder.pos):
         if move & 127 != target:
@@ -143,7 +146,7 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
         return drops
 
     def seen(square: int) -> tuple[int, int]:
-        """File and rank as the mover sees them; a larger file is further left."""
+        """Return file and rank in the mover's view; a larger file is further left."""
         file, rank = divmod(square if builder.turn == BLACK else SQUARES - 1 - square, 9)
         return file, rank
 
@@ -152,7 +155,7 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
         origins = _reaching(builder, target, kind)
         froms = {origin: seen(origin) for origin in origins}
         if motion or side == "直":
-            wanted = {"寄": 0, "引": -1}.get(motion, 1)  # how the origin's rank lies to the target's
+            wanted = {"寄": 0, "引": -1}.get(motion, 1)  # sign of the origin's rank minus the target's
             origins = [origin for origin in origins if np.sign(froms[origin][1] - to_rank) == wanted]
         if side == "直":
             origins = [origin for origin in origins if froms[origin][0] == to_file]
@@ -167,7 +170,8 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
 
 
 def _reaching(builder: GameBuilder, target: int, kind: int) -> list[int]:
-    """Where the mover's pieces of a kind that reach a square stand, pinned ones too: KI2 tells all of them apart."""
+    """Return the squares of the mover's pieces of a kind that reach `target`. Pinned ones count: KI2 distinguishes
+    all of them."""
     found = Board(get_sfen(builder.pos)).pseudo_legal_moves
     origins = {move_from(move) for move in found if move_to(move) == target and not move_is_drop(move)}
     return [origin for origin in sorted(origins) if int(builder.pos["board"][origin]) % KINDS == kind]

@@ -1,13 +1,10 @@
-"""KIF game records, with the scores that ShogiGUI and ShogiHome write into comments.
+"""Read KIF game records, with the scores that ShogiGUI and ShogiHome write into comments.
 
-Read here, with cshogi as the oracle of the tests: its KIF parser passes over lines that it cannot read and plays on (a
-shorter or another game comes out) and knows no board diagrams.
+cshogi's parser is only the oracle of the tests: it skips lines that it cannot read and plays on, which gives a shorter
+or another game, and it does not read board diagrams.
 
-A game is read only if what it says of itself agrees: the ending's number follows the last move's, and the verdict below
-it (`まで49手で先手の勝ち`) has the moves and the winner that stand above. So a file that lost a line is no other game.
-
-Scores are centipawns in black's view. A player's (`**対局 ... 評価値 n`, `**評価値=n`) are of the search that chose the
-move above them, an analysis's (`**解析 ... 候補1 ...`, `*#評価値=n`) of the position after it.
+A game is read only if its parts agree: the number of the ending follows that of the last move, and the verdict below
+(`まで49手で先手の勝ち`) has the same number of moves and the same winner. So a file that lost a line is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ _CLOCK = re.compile(r"\(\s*(?:([0-9]{1,4}):)?([0-9]{1,6}):([0-9]{1,2}(?:\.[0-9]+
 
 
 def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
-    """The main line of a KIF text, with its variations as they stand. Raises GameError."""
+    """Return the game of a KIF text: the main line, and its variations as written. Raises GameError."""
     reader, lines = Reader(place, unfinished), plain_lines(text)
     ended = False
     for index, line in enumerate(lines):
@@ -44,19 +41,19 @@ def read_kif(text: str, place: str, unfinished: bool = False) -> Game:
             continue
         reader.line = index + 1
         if line.startswith("変化") and reader.builder is not None:
-            reader.builder.variations = "\n".join(lines[index:]).rstrip("\n")  # they follow the whole main line
+            reader.builder.variations = "\n".join(lines[index:]).rstrip("\n")  # the main line is complete
             break
         if match := MOVE_LINE.fullmatch(line):
             if ended:
                 raise reader.error(f"a move after the ending: {quoted(line)}")
             ended = reader.start().ended = _kif_line(reader, int(match.group(1)), match.group(2))
-        elif not reader.other_line(line) and not ended:  # below the ending stand remarks, as 後手時間切れ
+        elif not reader.other_line(line) and not ended:  # remarks such as 後手時間切れ may follow the ending
             raise reader.error(f"cannot read the line {quoted(line)}")
     return reader.finish()
 
 
 def read_start(text: str) -> str:
-    """The SFEN of a KIF or KI2 text's first position, without regard to its moves; a king may be missing. Raises
+    """Return the SFEN of a KIF or KI2 text's first position; moves are ignored, and a king may be missing. Raises
     GameError."""
     reader = Reader("", unfinished=True)
     for reader.line, line in enumerate(plain_lines(text), 1):
@@ -71,20 +68,21 @@ def read_start(text: str) -> str:
 
 @dataclass(frozen=True)
 class Variation:
-    """What could have been played instead."""
+    """An alternative line of a game."""
 
     first: int
-    """The number of its first move; those before it are the game's, or an earlier variation's."""
+    """Number of its first own move; the moves before it belong to the game or to an earlier variation."""
     moves: tuple[int, ...]
-    """All 16-bit moves from the game's first position on."""
+    """All 16-bit moves from the game's first position, including those before the branch."""
     comments: Mapping[int, list[str]]
-    """As a game's."""
+    """Comment lines by the number of moves before them, as in `Game.comments`."""
 
 
 def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
-    """A game's variations, in their order. Each leaves what stands before it, the main line or another variation, as
-    Kifu for Windows writes them. So they end before the first that cannot be read, and what is wrong with it is told
-    beside them."""
+    """Return a game's variations in order, and the error of the first one that cannot be read, or None.
+
+    Each variation branches from the line before it, the main line or another variation, as in Kifu for Windows. So the
+    variations after an unreadable one are not returned."""
     found: list[Variation] = []
     before = tuple(game.moves.tolist())
     for block in re.split(r"^変化[：:]\s*", game.variations, flags=re.MULTILINE)[1:]:
@@ -93,7 +91,7 @@ def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
         number = re.match(r"([0-9]{1,6})手", head)
         first = int(number[1]) if number else 0
         if not 1 <= first <= len(before) + 1:
-            error = GameError(f"{place}: cannot read 変化：{quoted(head, 20)}; correct the line, or take it out")
+            error = GameError(f"{place}: cannot read 変化：{quoted(head, 20)}; correct the line or remove it")
             return found, error
         try:
             builder = _read_variation(place, game.start_sfen, before[: first - 1], lines)
@@ -105,7 +103,7 @@ def read_variations(game: Game) -> tuple[list[Variation], GameError | None]:
 
 
 def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines: list[str]) -> GameBuilder:
-    """What stands there after the moves before it and a variation's own lines."""
+    """Replay the moves before a variation, then its own lines, and return the builder."""
     reader = Reader(place, unfinished=True)
     reader.builder = builder = GameBuilder(place, start_sfen)
     for move in before:
@@ -120,7 +118,7 @@ def _read_variation(place: str, start_sfen: str, before: tuple[int, ...], lines:
 
 
 def _kif_line(reader: Reader, number: int, text: str) -> bool:
-    """One numbered line; True if it ends the game."""
+    """Read a numbered line; return True if it ends the game."""
     builder, text = reader.start(), MARK.sub("", text, count=1)
     match = _MOVE.match(abbreviated(text))
     if match is None:
@@ -141,7 +139,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
     where, sign, promotion, file, rank, rest = match.groups()
     kind, move, written = PIECES[sign], reader.target(where), match.string[: match.start(6)].rstrip(" 　")
     if file is None:
-        # A kind that is in no hand is no move at all.
+        # A kind that cannot be in hand gives no move at all.
         builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else NO_MOVE, written)
     else:
         origin = (int(file) - 1) * 9 + int(rank) - 1
@@ -154,7 +152,7 @@ def _kif_line(reader: Reader, number: int, text: str) -> bool:
 
 
 def _clock(text: str) -> int | None:
-    """`( 0:05/00:00:12)` -> milliseconds of the move."""
+    """Return the milliseconds of the move from a clock such as `( 0:05/00:00:12)`; None if there is no clock."""
     match = _CLOCK.search(text)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""How a KIF or KI2 game says that it ended: the word that stands for a last move, and the verdict below the moves."""
+"""Endings of KIF and KI2 games: the word in place of a last move, and the verdict below the moves."""
 
 from __future__ import annotations
 
@@ -45,32 +45,34 @@ ENDINGS = {
     "封じ手": None,
     "不詰": None,
 }
-"""What the words for an ending say. A line that begins with one is one.
+"""Outcomes of the words for an ending. A line that begins with such a word is an ending.
 
-ShogiHome writes トライ where the opponent of the one to move has reached the square. MyShogi writes 勝ち宣言 for that,
-too, with a verdict that tells the two apart, and 王手連続千日手 only where the one to move has been checked.
+ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
+well, with a verdict that distinguishes the two, and 王手連続千日手 only if the side to move has been checked.
 """
 _OF_MOVES = re.compile(r"[同打0-9０-９一二三四五六七八九]")
 _ORIGIN = re.compile(r"[(（][0-9０-９]{1,2}[)）]")
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
-"""How 81Dojo ends a game that is not resigned: by a comment below the last move."""
+"""Comments below the last move by which 81Dojo ends a game without resignation."""
 _VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
 _WINNER = re.compile("([先下後上])手の?(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手).){0,20}勝ち)")
-"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
+"""The last side named before 勝ち: 後手の時間切れにより先手の勝ち names the loser first."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the line below the moves says: `まで112手で後手の勝ち`."""
+    """The line below the moves, such as `まで112手で後手の勝ち`."""
 
     line: str
+    """The whole line."""
     plies: int
+    """Number of moves that it states."""
     text: str
-    """What follows the number."""
+    """Text after the number of moves."""
 
     @property
     def winner(self) -> int | None:
-        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
+        """BLACK_WINS or WHITE_WINS if the line names a winner or loser, otherwise None."""
         match = _WINNER.search(self.text)
         if match is None:
             return None
@@ -78,7 +80,7 @@ class Verdict:
 
     @property
     def outcome(self) -> int | None:
-        """How the game ended, as far as it tells."""
+        """Outcome of the game as far as the line states it, otherwise None."""
         match = _WINNER.search(self.text)
         if match is None:
             return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
@@ -88,23 +90,23 @@ class Verdict:
 
     @property
     def known(self) -> bool:
-        """Whether it is one of the words for an ending, not a remark."""
+        """Whether the text begins with a word for an ending, so that it is no mere remark."""
         return any(self.text.startswith(name) for name in ENDINGS)
 
 
 def unknown_ending(text: str) -> str:
-    """The word of a numbered line that is no move and no ending that is known, as ShogiHome writes those of other
-    notations (ERROR, MATTA); empty if it may be a move that was damaged."""
+    """Return the word of a numbered line that is neither a move nor a known ending; empty if it may be a damaged move.
+    ShogiHome writes such words for endings of other notations (ERROR, MATTA)."""
     word = text.partition("(")[0].strip(" 　")
     return "" if _OF_MOVES.search(word) or _ORIGIN.search(text) else word
 
 
 def read_verdict(line: str) -> Verdict | None:
-    """The verdict of a line that is one."""
+    """Return the verdict of a line, or None if the line is none."""
     match = _VERDICT.match(line)
     return Verdict(line.strip(" 　"), int(match.group(1)), match.group(2)) if match else None
 
 
 def read_remarks(comments: list[str]) -> tuple[int | None, str]:
-    """The outcome and the words of a comment below the last move that ends the game; `(None, "")` if there is none."""
+    """Return outcome and text of a comment below the last move that ends the game, or `(None, "")`."""
     return next(((_REMARKS[line], line[1:]) for line in comments if line in _REMARKS), (None, ""))

@@ -1,4 +1,4 @@
-"""What stands beside moves: whose score it is, and how long they took."""
+"""Scores and times of moves."""
 
 from __future__ import annotations
 
