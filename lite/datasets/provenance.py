@@ -1,16 +1,17 @@
-"""What anything was made from and by whom, so that it can be made again, and told whether it is still the same: digests
-of files, the program, the machine."""
+"""Record where results come from: digests of files, versions of program and libraries, machine.
+
+With these a result can be reproduced, and a changed input is noticed."""
 
 from __future__ import annotations
 
 import hashlib
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from lite.datasets.description import describe_source
 from lite.records.formats import is_record_name, record_files
@@ -19,14 +20,28 @@ from search.compiling.target import cpu_name
 from search.evaluation.shipped import is_shipped, network_file
 
 FILES = "files.json"
-"""Beside what a run has made, the files that it depends on: what `digests_of` tells, as JSON."""
+"""Name of the file beside a run's results that holds `digests_of` the files that the run depends on, as JSON."""
 UNKNOWN = "not recorded"
 LIBRARIES = ("numpy", "numba", "torch", "safetensors")
-"""That figures may depend on."""
+"""Libraries whose version may change results."""
 
 
-def describe_data(path: Path) -> dict[str, Any]:
-    """A file or a folder by its digest; with what describes it in turn. Raises as `digest_of`."""
+class SourceDescription(TypedDict):
+    """The identity of a file, or of a folder of record files."""
+
+    name: str
+    files: int
+    """Number of files."""
+    bytes: int
+    """Total size."""
+    sha256: str
+    """Digest, see `digest_of`."""
+    description: dict[str, Any] | None
+    """The description beside generated data."""
+
+
+def describe_data(path: Path) -> SourceDescription:
+    """Return the identity of a data file or folder. Raises as `digest_of`."""
     files = _read_of(path)
     return {
         "name": path.name,
@@ -38,49 +53,54 @@ def describe_data(path: Path) -> dict[str, Any]:
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file's content, in hexadecimal digits. Raises OSError."""
+    """Return the SHA-256 digest of a file's content in hexadecimal digits. Raises OSError."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of(path: Path) -> str:
-    """Of a file, or of a folder that of its record files' digests in their order: whatever takes a folder of records
-    reads these alone, and what else lies there changes nothing. Raises OSError, ValueError."""
+    """Return the digest of a file, or of a folder: the digest of its record files' digests in order.
+
+    Only the record files of a folder are ever read as data, so other files there do not matter. Raises OSError or
+    ValueError."""
     if not path.is_dir():
         return sha256_of(path)
     return hashlib.sha256("".join(map(sha256_of, _read_of(path))).encode()).hexdigest()
 
 
 def learnt_and_judged(learnt: Sequence[Path], judged: Sequence[Path]) -> Path | None:
-    """A record file among `judged`, folders being their record files, that is among `learnt` too, there or as a copy;
-    None if there is none. What does not exist is in neither. Raises OSError."""
+    """Return a file of `judged` that is also in `learnt`, itself or as a copy; None if there is none.
+
+    Folders stand for their record files. Files that do not exist are ignored. Raises OSError."""
     known, asked = ({path.resolve(): path.stat().st_size for path in _files_there(paths)} for paths in (learnt, judged))
     if both := known.keys() & asked.keys():
         return min(both)
-    sizes = {*known.values()} & {*asked.values()}  # few have the size of another, and only these need be read
+    sizes = {*known.values()} & {*asked.values()}  # only files of equal size need to be read
     digests = {sha256_of(path) for path, size in known.items() if size in sizes}
     return next((path for path, size in asked.items() if size in sizes and sha256_of(path) in digests), None)
 
 
 def _files_there(paths: Sequence[Path]) -> list[Path]:
+    """Return the existing files among `paths`, and the record files of its folders."""
     folders = [path for path in paths if path.is_dir()]
     inside = [entry for folder in folders for entry in folder.iterdir() if is_record_name(entry)]
     return [path for path in (*inside, *paths) if path.is_file()]
 
 
 def _read_of(path: Path) -> list[Path]:
+    """Return the files that are read if `path` is given as data."""
     return record_files([path]) if path.is_dir() else [path]
 
 
 def digests_of(paths: Iterable[Path | str]) -> dict[str, str]:
-    """{where it lies on this machine, or a shipped network's name: its digest}. Raises OSError, ValueError."""
+    """Return digests by absolute path, or by name for a shipped network. Raises OSError or ValueError."""
     return {
         str(path) if is_shipped(path) else str(Path(path).absolute()): digest_of(network_file(path)) for path in paths
     }
 
 
 def release() -> str:
-    """This program's version as it is installed; `source` where its sources alone are there."""
+    """Return the version of the installed package, or `source` if it runs from uninstalled sources."""
     try:
         return version("liteshogi")
     except PackageNotFoundError:
@@ -88,24 +108,25 @@ def release() -> str:
 
 
 def program() -> dict[str, str | None]:
-    """What makes the data, as far as figures or speed may depend on it."""
+    """Return version and commit of the program, and CPU and kernel of the machine: results and speed may depend on
+    them."""
     return {"version": release(), "commit": _commit(), "cpu": cpu_name(), "kernel": KERNEL}
 
 
-def machine_of(maker: dict[str, Any]) -> str:
-    """The CPU and the kernel that figures and times are of, of what `program` has told."""
+def machine_of(maker: Mapping[str, Any]) -> str:
+    """Return CPU and kernel of what `program` returned when a result was made."""
     return f"{maker['cpu']}, {maker['kernel']}" if maker.get("cpu") and maker.get("kernel") else UNKNOWN
 
 
-def program_of(maker: dict[str, Any]) -> str:
-    """The version and the commit, likewise."""
+def program_of(maker: Mapping[str, Any]) -> str:
+    """Return version and commit of what `program` returned when a result was made."""
     if not maker.get("version"):
         return UNKNOWN
     return f"{maker['version']} {str(maker.get('commit') or '')[:12]}".strip()
 
 
 def _commit() -> str | None:
-    """The commit of the source tree, with `-dirty` behind it if it was changed since; None if it is no checkout."""
+    """Return the commit of the source tree, with `-dirty` if it has uncommitted changes; None if it is no checkout."""
     root = Path(__file__).parents[2]
     if not (root / ".git").exists():
         return None
@@ -116,7 +137,7 @@ def _commit() -> str | None:
 
 
 def libraries() -> dict[str, str]:
-    """Python and what is installed of LIBRARIES, with their versions."""
+    """Return the versions of Python and of the installed LIBRARIES."""
     found = {"python": platform.python_version()}
     for name in LIBRARIES:
         with suppress(PackageNotFoundError):
