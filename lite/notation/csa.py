@@ -32,8 +32,8 @@ from lite.notation.game import (
     GameBuilder,
     GameError,
     quoted,
-    read_comment,
 )
+from lite.notation.scores import read_comment
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
@@ -148,16 +148,20 @@ def _start_of(lines: list[str]) -> str:
 
 
 def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
-    """Yield place, number of the first line, and lines of each game of a text; a line `/` separates games."""
+    """Yield place, number of the first line, and lines of each game of a text.
+
+    A line `/` separates games. A part of comments and blank lines alone is no game, unless it is the whole text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
     for index in range(len(lines) + 1):
         if index == len(lines) or lines[index].rstrip() == "/":
             part = lines[first:index]
-            if any(line.strip() for line in part):
+            if any(line.strip() and not line.startswith("'") for line in part):
                 yield f"{name} game {number}", first + 1, part
                 number += 1
             first = index + 1
+    if number == 1 and text.strip():
+        yield f"{name} game 1", 1, lines
 
 
 def _square(digits: str) -> int:
@@ -176,6 +180,8 @@ class _Reader:
         self.headers: dict[str, str] = {}
         self.early_comments: list[str] = []
         self.ending, self.outcome = "", None  # type: str, int | None
+        self.endings = 0
+        """Number of ending statements; only the first one counts."""
         self.winner: int | None = None
         """Winner according to floodgate's summary."""
         self.number = 0
@@ -197,7 +203,7 @@ class _Reader:
     def _statement(self, line: str) -> None:
         mark = line[:1]
         if mark in "+-" and len(line.rstrip()) > 1:
-            if self.ending:
+            if self.endings:
                 raise self._error(f"a move after the ending: {quoted(line)}")
             self._move(line)
         elif mark == "T":
@@ -219,8 +225,10 @@ class _Reader:
         elif mark == "%":
             if self.builder is None:
                 raise self._error("an ending before the first position")
-            self.ending, self.builder.ended = line[1:].strip(), True
-            self.outcome = _ENDINGS.get(self.ending)
+            self.endings += 1
+            if self.endings == 1:
+                self.ending, self.builder.ended = line[1:].strip(), True
+                self.outcome = _ENDINGS.get(self.ending)
         else:
             raise self._error(f"cannot read the line {quoted(line)}")
 
@@ -247,8 +255,9 @@ class _Reader:
         if builder is None or match is None:
             return
         milliseconds, plies = round(1000 * float(match.group(1))), builder.plies_recorded
-        if self.ending:
-            builder.time_of_ending(milliseconds)
+        if self.endings:
+            if self.endings == 1:
+                builder.time_of_ending(milliseconds)
         elif self.timed < plies:
             self.timed = plies
             builder.time_of_last(milliseconds)
@@ -322,7 +331,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
         raise GameError(f"cannot read the move {quoted(text, 20)}")
     colour, origin, target, name = match.groups()
     if "+-".index(colour) != builder.turn:
-        raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}) is the other side's")
+        raise GameError(f"{builder.next_move(text[:8])} has the sign of the other side")
     kind = _KIND_OF[name]
     move = _square(target)
     if origin == "00":
@@ -336,7 +345,7 @@ def _play(text: str, builder: GameBuilder | None) -> None:
     move |= square << 7
     if standing != EMPTY and standing % KINDS != kind:
         if standing % KINDS + PRO_PAWN != kind:
-            raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}): another piece stands there")
+            raise GameError(f"{builder.next_move(text[:8])}: another piece stands on the square of origin")
         move |= PROMOTE
     builder.play(move, text.rstrip())
 

@@ -93,9 +93,13 @@ class Game:
 class GameBuilder:
     """Replays a game while it is read. An illegal move raises GameError unless the game ended by it."""
 
-    def __init__(self, place: str, start_sfen: str = START_SFEN) -> None:
+    def __init__(self, place: str, start_sfen: str = START_SFEN, japanese: bool = False) -> None:
         self.place = place
         self.start_sfen = start_sfen
+        self.japanese = japanese
+        """Whether errors name moves as Japanese notations do."""
+        self.numbered_from = 0
+        """Number of moves before the first one, for the numbers of moves in errors."""
         self.pos = new_position()
         try:
             set_sfen(self.pos, start_sfen)
@@ -140,12 +144,20 @@ class GameBuilder:
             raise GameError(f"more than {MAX_MOVES} moves")
         if not is_legal(self.pos, move):
             # A game may end by an illegal move: `finish` decides.
-            self._illegal = f"move {len(self.moves) + 1} ({move_to_usi(move) if move else 'none'}) is illegal"
+            self._illegal = f"{self.next_move(text or (move_to_usi(move) if move else 'none'))} is illegal"
             if text:
                 self.comment(f"*反則手：{text}")
             return
         do_move(self.pos, move)
         self.moves.append(move)
+
+    def next_move(self, text: str = "") -> str:
+        """Return the name of the next move for an error: `4手目△３三金`, or `move 4 (-4133KI)` if not japanese."""
+        number = len(self.moves) + self.numbered_from + 1
+        if self.japanese:
+            bare = re.sub(r"[\s　]|[(（].*", "", text)
+            return f"{number}手目{'▲△'[self.turn]}{bare}" if bare else f"{number}手目"
+        return f"move {number} ({text})" if text else f"move {number}"
 
     def time_of_last(self, milliseconds: int) -> None:
         """Set the time of the last move."""
@@ -261,38 +273,3 @@ class GameBuilder:
     ILLEGAL_BEFORE,
     MOVER_WINS,
 ) = range(10)
-
-_NUMBER = r"([+-]?[0-9]{1,9})"
-# Scores that programs write into comments, all in centipawns of black's view: (pattern, whether the score is from the
-# search that chose the move above it; otherwise it evaluates the position after that move). The atomic group keeps the
-# time of long lines linear: the rest is searched after the first 候補1 only.
-_COMMENT_SCORES = (
-    (re.compile(rf"\*\s*{_NUMBER}(?:\s|$)"), True),  # floodgate, CSA 2.2: '** 123 +7776FU ...
-    (re.compile(rf"\*対局.*?評価値\s*{_NUMBER}"), True),  # ShogiGUI, a player's search
-    (re.compile(rf"\*評価値={_NUMBER}"), True),  # ShogiHome, a player's search
-    (
-        re.compile(rf"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*{_NUMBER}"),
-        False,
-    ),  # ShogiGUI, analysis: the best line only
-    (re.compile(rf"#評価値={_NUMBER}"), False),  # ShogiHome, analysis
-)
-_COMMENT_MATES = (
-    (re.compile(r"\*対局.*?評価値\s*([+-])詰"), True),
-    (re.compile(r"\*詰み=(先手|後手)勝ち"), True),
-    (re.compile(r"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*([+-])詰"), False),
-    (re.compile(r"#詰み=(先手|後手)勝ち"), False),
-)
-
-
-def read_comment(comment: str, builder: GameBuilder) -> None:
-    """Set the score that a comment holds, if any; `comment` is given without the notation's mark."""
-    for pattern, of_last in _COMMENT_MATES:
-        if match := pattern.match(comment):
-            score = MATE_SCORE if match.group(1) in ("+", "先手") else -MATE_SCORE
-            builder.score_of_last(score) if of_last else builder.score_here(score)
-            return
-    for pattern, of_last in _COMMENT_SCORES:
-        if match := pattern.match(comment):
-            score = int(match.group(1))
-            builder.score_of_last(score) if of_last else builder.score_here(score)
-            return

@@ -9,7 +9,7 @@ from pathlib import Path
 from lite.notation.csa import read_csa
 from lite.notation.csa import read_starts as read_csa_starts
 from lite.notation.forms import CSA, KIF, SUFFIXES, USI, detect_format, game_format
-from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
+from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError, quoted
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
 from search.rules.sfen import move_from_usi
@@ -23,6 +23,8 @@ _PRONOUNCEABLE = re.compile(r"[\0-\x7f]+|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|
 ANALYSED = ".analysed"
 """Ending of the stem of a game file with an analysis, which lies beside the game that was analysed."""
 _NO_TEXT = "its characters are neither UTF-8 nor Shift JIS nor EUC"
+_OUTCOMES = {"resign": MOVER_LOSES, "win": MOVER_DECLARES}
+"""Words for an ending in lines of USI moves."""
 MAX_TEXT = 1 << 28
 """Largest text file in bytes. A text is held in memory, and real game files have a few kilobytes per game."""
 
@@ -132,8 +134,8 @@ def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameErr
 def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     """Return the game of a line's words. Raises GameError.
 
-    The format holds no result. It follows from a last word `resign` or `win` (declaration), or from a last position
-    that is checkmate or the fourth repetition."""
+    The format holds no result. It follows from the first word `resign` or `win` (declaration) after the moves, or from
+    a last position that is checkmate or the fourth repetition."""
     if words[0] == "position":
         words = words[1:]
     start = START_SFEN
@@ -146,15 +148,27 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     builder = GameBuilder(place, start)
     if words[:1] == ["moves"]:
         words = words[1:]
-    for index, word in enumerate(words):
-        if word in ("resign", "win") and index == len(words) - 1:
-            return builder.finish(word, MOVER_LOSES if word == "resign" else MOVER_DECLARES)
-        try:
-            move = move_from_usi(word)
-        except ValueError as error:
-            raise GameError(f"move {index + 1}: {error}") from None
-        builder.play(move)
-    return builder.finish("", None, unfinished)
+    ending = ""
+    for word in words:
+        if not ending and word in _OUTCOMES:
+            ending = word
+            continue
+        move = _usi_move(word)
+        if ending and move is not None:
+            raise GameError(f"a move after the ending: {quoted(word)}")
+        if move is None and not ending:
+            raise GameError(f"{builder.next_move()}: {quoted(word)} is not a USI move")
+        if move is not None:
+            builder.play(move)
+    return builder.finish(ending, _OUTCOMES.get(ending), unfinished)
+
+
+def _usi_move(word: str) -> int | None:
+    """Return the 16-bit move of a word, or None if it is no USI move."""
+    try:
+        return move_from_usi(word)
+    except ValueError:
+        return None
 
 
 __all__ = [

@@ -12,8 +12,19 @@ import numpy as np
 from cshogi import Board, move_from, move_is_drop, move_to
 
 from lite.notation.game import Game, GameBuilder, GameError, quoted
-from lite.notation.kif_endings import ENDINGS
-from lite.notation.kif_lines import MARK, PIECE_SIGNS, PIECES, SQUARE, Reader, abbreviated, is_ki2, plain_lines
+from lite.notation.kif_endings import ENDINGS, read_ending, stated, with_sides
+from lite.notation.kif_lines import (
+    MARK,
+    PIECE_SIGNS,
+    PIECES,
+    SQUARE,
+    Reader,
+    abbreviated,
+    begins_variation,
+    is_ki2,
+    plain_lines,
+    variation_number,
+)
 from lite.notation.kif_writer import move_text, numbered
 from search.rules.movegen import list_moves
 from search.rules.sfen import get_sfen
@@ -27,15 +38,18 @@ _MOST_REPLAYED = 200_000
 def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
     """Return the game of a KI2 text: the main line, and its variations as KIF lines. Raises GameError."""
     reader, lines = Reader(place, unfinished), plain_lines(text)
-    for index, line in enumerate(lines):
-        if not line:
-            continue
-        reader.line = index + 1
-        if line.startswith("変化") and reader.builder is not None:
-            _variations(reader.builder, lines[index:])
-            break
-        _ki2_line(reader, line)
-    return reader.finish()
+    try:
+        for index, line in enumerate(lines):
+            if not line:
+                continue
+            reader.line = index + 1
+            if begins_variation(line) and reader.builder is not None:
+                _variations(reader.builder, lines[index:], reader.plies_before)
+                break
+            _ki2_line(reader, line)
+        return reader.finish()
+    except GameError as error:
+        raise reader.explained(error) from None
 
 
 def _ki2_line(reader: Reader, line: str) -> None:
@@ -45,23 +59,21 @@ def _ki2_line(reader: Reader, line: str) -> None:
         ends = [mark.start() for mark in marks[1:]] + [len(line)]
         for mark, end in zip(marks, ends, strict=True):
             _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
-    elif line.strip(" 　") in ENDINGS:
-        _ki2_ending(reader, line.strip(" 　"))
-    elif not reader.other_line(line):
+    elif not _ki2_ending(reader, line.strip(" 　")) and not reader.other_line(line) and reader.ending is None:
         raise reader.error(f"cannot read the line {quoted(line)}")
 
 
-def _variations(main: GameBuilder, lines: list[str]) -> None:
+def _variations(main: GameBuilder, lines: list[str], plies_before: int) -> None:
     """Add a game's variations as KIF lines. From the first variation that cannot be read, or that exceeds the limit,
     all further lines become comments, because a later variation may branch from the unreadable one."""
-    starts = [index for index, line in enumerate(lines) if line.startswith("変化")]
+    starts = [index for index, line in enumerate(lines) if begins_variation(line)]
     before, texts, replayed = tuple(main.moves), list[str](), 0
     for start, end in pairwise([*starts, len(lines)]):
         replayed += len(before)
         try:
             if replayed > _MOST_REPLAYED:
                 raise GameError("too many variations")
-            before, text = _variation(main.start_sfen, before, lines[start:end])
+            before, text = _variation(main.start_sfen, before, lines[start:end], plies_before)
         except GameError:
             for line in filter(None, lines[start:]):
                 main.comment(f"*{line}")
@@ -70,15 +82,18 @@ def _variations(main: GameBuilder, lines: list[str]) -> None:
     main.variations = "\n\n".join(texts)
 
 
-def _variation(start_sfen: str, before: tuple[int, ...], lines: list[str]) -> tuple[tuple[int, ...], str]:
+def _variation(
+    start_sfen: str, before: tuple[int, ...], lines: list[str], plies_before: int
+) -> tuple[tuple[int, ...], str]:
     """Return all moves of a variation from the first position, and its KIF lines. `before` are the moves of the line
-    that it branches from. Raises GameError."""
-    head = re.match(r"変化[：:]\s*([0-9]{1,6})", lines[0])
-    first = int(head[1]) if head else 0
+    that it branches from; its number may include `plies_before`. Raises GameError."""
+    first = variation_number(lines[0]) or 0
+    if first > len(before) + 1:
+        first -= plies_before
     if not 1 <= first <= len(before) + 1:
         raise GameError("a variation of a move that does not exist")
     reader = Reader("", unfinished=True)
-    reader.builder = GameBuilder("", start_sfen)
+    reader.builder = GameBuilder("", start_sfen, japanese=True)
     for move in before[: first - 1]:
         reader.builder.play(move)
     for line in filter(None, lines[1:]):
@@ -98,36 +113,39 @@ def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
             lines.append(numbered(number, move_text(replay, move, moves[number - 2] if number > 1 else None)))
             lines += played.comments.get(number, [])
         replay.play(move)
-    if reader.ending:
-        lines.append(numbered(len(moves) + 1, reader.ending))
+    if reader.ending is not None:
+        lines.append(numbered(len(moves) + 1, reader.ending.word))
     lines += played.comments.get(len(moves) + 1, [])
     return [*lines, reader.verdict.line] if reader.verdict else lines
 
 
-def _ki2_ending(reader: Reader, word: str) -> None:
-    """Record an ending."""
-    reader.ending, reader.outcome = word, ENDINGS[word]
-    reader.start().ended = True
+def _ki2_ending(reader: Reader, word: str) -> bool:
+    """Record an ending, a word such as 投了 or a sentence such as 先手反則負け; return whether the text is one."""
+    sentence = with_sides(word, reader.names())
+    is_sentence = re.match("[先下後上]手", sentence) and re.search("[：:]", word) is None and stated(sentence)
+    if not is_sentence and not any(word in (name, f"{name}負け", f"{name}勝ち") for name in ENDINGS):
+        return False
+    if ending := read_ending(word, reader.names()):
+        reader.end(ending)
+    return True
 
 
 def _ki2_move(reader: Reader, black: bool, text: str) -> None:
     """Play a move, written without its mark; `black`: whether the mark is black's. Raises GameError."""
     builder = reader.start()
-    number = len(builder.moves) + 1
-    if reader.ending:
+    if _ki2_ending(reader, text):  # Shogi DB2 writes △投了
+        return
+    if reader.ending is not None:
         raise reader.error(f"a move after the ending: {quoted(text)}")
     if black != (builder.turn == 0):
-        raise reader.error(f"move {number} {quoted(text)} is the other side's")
-    if text in ENDINGS:  # Shogi DB2 writes △投了
-        _ki2_ending(reader, text)
-        return
+        raise reader.error(f"{builder.next_move()} {quoted(text)} has the mark of the other side")
     match = _MOVE.fullmatch(abbreviated(text))
     if match is None:
-        raise reader.error(f"cannot read move {number} {quoted(text, 20)}")
+        raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
     where, sign, side, motion, manner = match.groups()
     found = _meant(builder, reader.target(where), PIECES[sign], side, motion, manner)
     if len(found) != 1:
-        raise reader.error(f"move {number} {quoted(text)} is {'not unambiguous' if found else 'illegal'}")
+        raise reader.error(f"{builder.next_move(text)} is {'ambiguous' if found else 'illegal'}")
     builder.play(found[0])
 
 

@@ -5,7 +5,6 @@ Store the text in UTF-8: its first line declares that, and so does the suffix `.
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import cshogi
@@ -13,7 +12,7 @@ from cshogi import KIF
 
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
-from lite.notation.kif_lines import HANDICAPS
+from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
 from search.rules.position import in_check
@@ -56,13 +55,17 @@ _ENDINGS = {
 """KIF's common word for endings of other notations, and for KIF endings that not every program knows."""
 
 
+_SENTENCES = {"反則": "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
+"""KIF's common word for an ending that was given as a sentence, by a part of the sentence."""
+
+
 def kif_text(game: Game) -> str:
     """Return the game as KIF text, with all its contents."""
     replay = GameBuilder(game.place, game.start_sfen)
     sides = sides_of(game)
     lines = ["#KIF version=2.0 encoding=UTF-8"]
     lines += [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
-    lines += _position(game.start_sfen, sides)
+    lines += _position(game.start_sfen, sides, game.first_ply)
     lines += [f"{side}：{_one_line(name)}" for side, name in zip(sides, game.names, strict=True)]
     lines += ["手数----指手---------消費時間--", *game.comments.get(0, [])]
     clocks = _clocks(game)
@@ -109,18 +112,20 @@ def sides_of(game: Game) -> tuple[str, str]:
     return ("下手", "上手") if handicap else ("先手", "後手")
 
 
-def _position(sfen: str, sides: tuple[str, str]) -> list[str]:
-    """Return the lines of the first position: a handicap name that every program knows, or a diagram.
+def _position(sfen: str, sides: tuple[str, str], first_ply: int) -> list[str]:
+    """Return the lines of the first position: a handicap name that every program knows, or a diagram with the number of
+    moves before it.
 
     cshogi does not read diagrams, so the line above gives a handicap name that cshogi knows, or a word that makes it
     refuse the game instead of playing from the even position."""
     name = handicap_name(sfen)
-    if name in _KNOWN_TO_ALL:
+    if name in _KNOWN_TO_ALL and not first_ply:
         return [f"手合割：{name}"]
     diagram = KIF.board_to_bod(cshogi.Board(sfen))
     for word, side in zip(("先手", "後手"), sides, strict=True):
         diagram = diagram.replace(f"{word}の持駒", f"{side}の持駒")  # 後手番 stays: rsshogi does not know 上手番
-    return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n")]
+    plies = [f"手数＝{first_ply}　まで"] if first_ply else []
+    return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n"), *plies]
 
 
 def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
@@ -169,9 +174,9 @@ def _branches(variations: str) -> set[int]:
     earlier variations.
     """
     found: set[int] = set()
-    for start in re.findall(r"^変化：\s*([0-9]+)手", variations, re.MULTILINE):
-        if all(int(start) <= other for other in found):
-            found.add(int(start))
+    for start in map(variation_number, variations.split("\n")):
+        if start is not None and all(start <= other for other in found):
+            found.add(start)
     return found
 
 
@@ -181,6 +186,8 @@ def _ending(replay: GameBuilder, game: Game) -> str:
     The winner of every word follows from the side to move. If no word gives the result (a win by points, for example),
     the word is 中断, and the verdict below it names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
+    if own not in ENDINGS:  # a sentence such as 先手切れ負け
+        own = next((word for part, word in _SENTENCES.items() if part in own), own)
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
         own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
