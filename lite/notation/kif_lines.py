@@ -132,24 +132,17 @@ class Reader:
         for text, hand in zip(self.hands, hands, strict=True):
             self._hand(text, hand)
         pos = new_position()
-        error = set_board(pos, board, hands, np.int64(self._white_begins()), np.int64(self.plies_before + 1))
+        error = set_board(pos, board, hands, np.int64(bool(self.white_moves)), np.int64(self.plies_before + 1))
         if error:
             raise GameError(f"its board diagram: {BOARD_ERRORS[error]}{self.assumption()}")
         return get_sfen(pos)
-
-    def _white_begins(self) -> bool:
-        """Return whether white moves first: as the diagram says, or else by the number of moves before it."""
-        if self.white_moves is not None:
-            return self.white_moves
-        return self.plies_before > 0 and (self.plies_before % 2 == 1) != self.handicap_words
 
     def assumption(self) -> str:
         """Return a remark for an error if the diagram does not say who moves first; otherwise an empty string."""
         if not self.rows or self.white_moves is not None:
             return ""
         black, white = ("下手番", "上手番") if self.handicap_words else ("先手番", "後手番")
-        assumed, other = (white, black) if self._white_begins() else (black, white)
-        return f"; the board diagram does not say who moves first: {assumed} was assumed; add the line {other} if not"
+        return f"; the board diagram does not say who moves first: {black} was assumed; add the line {white} if not"
 
     def _hand(self, text: str, hand: np.ndarray) -> None:
         """Add the pieces of a hand's header to `hand`. Raises GameError."""
@@ -209,9 +202,17 @@ class Reader:
             builder.time_of_ending(milliseconds)
 
     def begin_numbers(self, number: int) -> None:
-        """Take the number of the first numbered line: moves after a diagram may go on from the number given there."""
-        if self.plies_before and number == self.plies_before + 1 and not self.start().moves:
-            self.numbered_from = self.start().numbered_from = self.plies_before
+        """Take the number of the first numbered line: moves after a diagram may go on from the number given there.
+
+        The number then also tells who moves first, if the diagram does not."""
+        builder = self.start()
+        if builder.moves or not self.plies_before or number != self.plies_before + 1:
+            return
+        self.numbered_from = builder.numbered_from = self.plies_before
+        if self.white_moves is None and (number % 2 == 0) != self.handicap_words:
+            self.white_moves = True
+            self.builder = GameBuilder(self.place, self.start_sfen(), japanese=True)
+            self.builder.comments, self.builder.numbered_from = builder.comments, self.plies_before
 
     def _counts(self, stated: int, plies: int) -> bool:
         """Return whether a stated number of moves is right; it may include the moves before the diagram."""

@@ -121,7 +121,6 @@ for old, new in (("  78 ", "   1 "), ("  79 ", "   2 "), ("  80 ", "   3 ")):
         "手数＝77\n後手番\n",
         "手数＝７７　▲７六歩　まで\n",
         "手数=77 手\n後手番\n",
-        "手数＝77\n",
         "後手番\n手数＝七十七\n",
     ],
 )
@@ -133,6 +132,16 @@ def test_moves_go_on_from_the_number_of_a_diagram(turn: str, moves: str) -> None
     assert [(one.first, [move_to_usi(move) for move in one.moves]) for one in found] == [(2, ["8c8d", "6g6f", "8d8e"])]
     again = read_kif(kif_text(game), "a")
     assert (again.moves.tolist(), again.first_ply, again.variations) == (game.moves.tolist(), 77, game.variations)
+
+
+def test_a_diagram_without_a_turn_is_blacks_unless_the_moves_go_on_from_its_number() -> None:
+    assert read_kif(f"{EVEN}手数＝77\n*注\n{MOVES}", "a").start_sfen.split()[1] == "w"
+    text = f"{EVEN}手数＝77\n   1 ２六歩(27)\n   2 投了\n"
+    game = read_kif(text, "a")
+    assert (game.start_sfen.split()[1], game.first_ply) == ("b", 77)
+    assert read_kif(kif_text(game), "a").start_sfen == game.start_sfen
+    with pytest.raises(GameError, match="先手番 was assumed"):
+        read_kif(text.replace("２六歩(27)", "８四歩(83)"), "a")
 
 
 def test_ki2_variations_may_count_from_the_number_of_a_diagram() -> None:
