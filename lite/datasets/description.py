@@ -1,4 +1,4 @@
-"""What lies beside data that this program has made: from which nets and games, how, and how much there is of it."""
+"""Read the description that lies beside generated data: its sources and networks, its options, and its size."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from search.system.files import complaints_about
 from search.system.metadata import parse_json, quoted
 
 DESCRIPTION = "description.json"
+"""File name of a description."""
 SHARD = "shard_"
-"""What the names of the record files that it is about begin with."""
+"""Start of the names of the record files that a description covers."""
 FORMAT = "liteshogi data"
 VERSION = 1
 _LARGEST = 1 << 20
+"""Largest description in bytes."""
 _SHAPE: dict[str, type | tuple[type, ...]] = {
     "verb": str,
     "options": dict,
@@ -30,14 +32,14 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
     "seconds": (int, float),
     "totals": dict,
 }
-"""The fields, as `experiments.jobs.description` writes them."""
+"""Type of each required field of a description; `experiments.jobs.description` writes them, and some more."""
 
 
 def describe_source(path: Path) -> dict[str, Any] | None:
-    """The description of a record file or a folder of them; None if there is none.
+    """Return the description of a record file or a folder of them; None if there is none.
 
-    It is about the shards beside it, not about what others have put into their folder. Raises OSError, and ValueError
-    that names the file if it is none that this program can have written."""
+    A description covers the shards beside it, not other files in its folder. Raises OSError, and ValueError that names
+    the file if it is not a valid description."""
     if path.is_dir():
         return read_description(path)
     is_shard = path.name.startswith(SHARD) and is_record_name(path)
@@ -57,7 +59,7 @@ def describe_data(path: Path) -> dict[str, Any]:
 
 
 def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
-    """The descriptions of those of the files and folders that have one, by folder. Raises as `describe_source`."""
+    """Return the descriptions of files and folders by folder; raises as `describe_source`."""
     found: dict[Path, dict[str, Any]] = {}
     for path in paths:
         folder = path if path.is_dir() else path.parent
@@ -67,7 +69,7 @@ def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
 
 
 def short_names(folders: Iterable[Path]) -> list[str]:
-    """The name of each folder, with as many of those above it as tell it from others of that name."""
+    """Return the name of each folder, preceded by as many parent folders as needed to make the names different."""
     folders = list(folders)
     parts = [folder.absolute().parts for folder in folders]
     names = [folder.name for folder in folders]
@@ -81,7 +83,7 @@ def short_names(folders: Iterable[Path]) -> list[str]:
 
 
 def read_description(folder: Path) -> dict[str, Any] | None:
-    """`describe_source` of a folder."""
+    """Return the description in a folder, or None if there is none; raises as `describe_source`."""
     path = folder / DESCRIPTION
     if not path.exists():
         return None
@@ -93,12 +95,13 @@ def read_description(folder: Path) -> dict[str, Any] | None:
         return _checked(parse_json(content.decode()))
     except ValueError as error:
         raise ValueError(
-            f"{path}: no description of data that this program can read ({error}); restore it from a copy or move it "
-            "away"
+            f"{path}: not a description of data that this program can read ({error}); restore it from a copy or move "
+            "it away"
         ) from None
 
 
 def _checked(found: Any) -> dict[str, Any]:
+    """Return the parsed content of a description file. Raises ValueError if it is not valid."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
     if found.get("version") != VERSION:
