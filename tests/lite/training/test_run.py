@@ -468,8 +468,8 @@ def test_records_may_lie_where_no_utf8_leads(options, records, tmp_path):
     train_value(options(data, tmp_path / "run", max_steps=1))
     assert train_value(options(data, tmp_path / "run", resume=True))["step"] == 33
     assert json.loads((tmp_path / "run" / "made.json").read_text(encoding="utf-8"))["data"][0]["path"] == str(data)
-    with pytest.raises(ValueError, match="path must be UTF-8, and this is not; rename"):
+    with pytest.raises(ValueError, match="path must be valid UTF-8; rename"):
         train_value(options(data, folder / "run"))
-    with pytest.raises(ValueError, match="path must be UTF-8, and this is not; rename"):
+    with pytest.raises(ValueError, match="path must be valid UTF-8; rename"):
         load_model(Path(shutil.copy(tmp_path / "run" / "network.safetensors", folder)))
     assert {path.suffix for path in folder.iterdir()} == {".hcpe", ".safetensors"}

@@ -1,6 +1,6 @@
-"""The mate solver beside the search: a thread of its own that looks for a mate at the root, and ends the search at one.
+"""The mate solver beside the search: a thread that looks for a mate at the root and ends the search when it has one.
 
-Alpha-beta sees a long mate late, since most of its checks look like losing captures; df-pn sees nothing else.
+Alpha-beta finds a long mate late, because most of its checks look like losing captures; df-pn looks at checks only.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MEGABYTES = 16
 
 
 class RootMate:
-    """Looks for a mate from `begin` to `end`, one position at a time."""
+    """Looks for a mate in one position at a time, from `begin` to `end`."""
 
     def __init__(self) -> None:
-        """Loads the solver, so that none of it is compiled or loaded during a game."""
+        """Load the solver, so that nothing is compiled or loaded during a game."""
         self._solver = MateSolver(MEGABYTES)
         self._solver.prepare()
         self._flag = StopFlag()
@@ -31,9 +31,9 @@ class RootMate:
         self._result: MateResult | None = None
 
     def begin(self, position: np.void, nodes: int, on_mate: Callable[[], None], max_moves: int = 0) -> None:
-        """Look at a position (it is copied) for so many nodes at most; `on_mate` is called when a mate is proved.
+        """Look for a mate in a copy of a position for at most `nodes` nodes; call `on_mate` when a mate is proved.
 
-        A mate whose last move has a number above `max_moves` (0: any) is none.
+        A mate that ends after move number `max_moves` (0: no limit) does not count.
         """
         self._flag, self._result = StopFlag(), None
         arguments = (position.copy(), nodes, on_mate, max_moves)
@@ -47,7 +47,7 @@ class RootMate:
             on_mate()
 
     def end(self) -> MateResult | None:
-        """Stop looking; the mate that was proved, if one was."""
+        """Stop the solver, and return the mate that it has proved, if any."""
         self._flag.set()
         if self._thread is not None:
             self._thread.join()
@@ -56,7 +56,7 @@ class RootMate:
 
 
 def with_mate(best: Analysis, mate: MateResult) -> Analysis:
-    """What the search found, bettered by a proved mate unless it knows one as short itself."""
+    """Return the search's result with a proved mate in it, unless the search knows a mate that is as short."""
     score = MATE - mate.plies
     if is_mate(best.score) and best.score >= score:
         return best

@@ -1,6 +1,6 @@
-"""The memory of a PUCT tree: how much it takes, what is kept from move to move, and what it says when it is read.
+"""A PUCT tree: its memory, its reuse from move to move, and reading its results.
 
-The jitted steps are in playout.py and compaction.py. Whoever calls a method here holds the tree's lock.
+The jitted steps are in playout.py and compaction.py. The caller of a method here holds the tree's lock.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from search.puct.tree import (
 from search.system.bounds import check_megabytes
 
 NODE_SHARE = 12
-"""A node has about 90 moves; one part in so many of the memory is nodes, the rest edges."""
+"""One part in NODE_SHARE of the memory is for nodes, the rest for edges: a node has about 90 moves."""
 KEPT_SHARE = 0.5
-"""A full tree is cut until no more than this part of it is used."""
+"""A full tree is cut until at most this share of it is used."""
 SOME_VISITS = 0.1
-"""A move needs this share of the first one's visits for its value to be taken seriously."""
+"""Share of the first move's visits from which on a move's value counts."""
 MOST_VISITS = 1 << 30
-"""Playouts through a root, at most."""
+"""Largest number of playouts through a root."""
 MOST = (1 << 31) - 1
-"""Nodes, and edges, at most: an index is 32 bits with a sign."""
+"""Largest number of nodes and of edges: an index is a signed 32-bit integer."""
 _MATE_RANK = 1 << 40
 
 
 class Tree:
-    """A tree of `megabytes` MiB, touched as it grows; `record`, `nodes` and `edges` are what jitted code takes."""
+    """A tree of `megabytes` MiB, whose memory is touched as it grows; jitted code takes `record`, `nodes` and
+    `edges`."""
 
     def __init__(self, megabytes: int) -> None:
-        """MemoryError in words if it does not fit, ValueError for a size that no tree has."""
+        """Allocate the tree. Raises MemoryError if it does not fit, ValueError for an impossible size."""
         check_megabytes("a tree", megabytes)
         size = megabytes << 20
         nodes, edges = size // NODE_SHARE, size - size // NODE_SHARE
@@ -57,7 +58,7 @@ class Tree:
         self.clear()
 
     def clear(self) -> None:
-        """A root without anything."""
+        """Clear the tree: a root without edges remains."""
         self.nodes[0] = 0
         self.nodes[0]["first_edge"] = NONE
         self.record["nodes_used"], self.record["edges_used"], self.record["root"] = 1, 0, 0
@@ -69,11 +70,12 @@ class Tree:
         return node
 
     def filled(self) -> int:
-        """Thousandths of the edges that are used."""
+        """Return the share of edges in use, in thousandths."""
         return int(self.record["edges_used"]) * 1000 // len(self.edges)
 
     def advance(self, moves: Sequence[int]) -> bool:
-        """Make the position after these moves (16 bits) the root; False if nothing is known of it (then `clear`)."""
+        """Make the position after these moves (16 bits) the root; return False if it is not expanded (then call
+        `clear`)."""
         for move in moves:
             children = [child for known, _, child in self.moves_from(int(self.record["root"])) if known == move]
             if not children or children[0] < 0:
@@ -82,7 +84,7 @@ class Tree:
         return bool(self.root["state"] == EXPANDED)
 
     def allow(self, moves: set[int]) -> None:
-        """Let the search play these moves at the root; all if none of them is there. It is proved again from them."""
+        """Restrict the root to these moves, or to none of them if it has none of them, and update its proof."""
         index = int(self.record["root"])
         node = self.nodes[index]
         allowed = self.record["allowed"]
@@ -97,26 +99,26 @@ class Tree:
             prove(self.record, self.nodes, self.edges, np.int64(index))
 
     def root_edges(self) -> np.ndarray:
-        """The root's edges, a view; none before it is expanded."""
+        """Return a view of the root's edges; none before it is expanded."""
         node = self.root
         first = int(node["first_edge"]) + 1
         return self.edges[first : first + int(node["edge_count"]) * (node["state"] == EXPANDED)]
 
     def set_root_priors(self, priors: np.ndarray) -> None:
-        """Give the root's edges, all of which may be played, these priors f4 (edges,)."""
+        """Set the priors f4 (edges,) of the root's edges, all of which must be allowed."""
         edges = self.root_edges()
         edges["prior"] = priors
         # `choose` looks no further than the first edge without a node.
         edges[:] = edges[np.lexsort((-edges["prior"], edges["child"] < 0))]
 
     def shrink(self) -> None:
-        """Make room: drop what lies beside the root, then what hangs below rarely visited nodes. Nothing may be in
+        """Make room: remove nodes beside the root, then subtrees of rarely visited nodes. No playout may be in
         flight."""
         least, excess = np.int64(0), np.int64(0)
         while True:
             kept, bound = mark(self.record, self.nodes, self.edges, least, excess, self._places)
             nodes_kept = int((self._places[: self.record["nodes_used"]] != NONE).sum())
-            # Whatever runs out first: a cut among the edges takes nodes along.
+            # Nodes and edges may each run out first; removing edges removes nodes, too.
             used = max(kept / len(self.edges), nodes_kept / len(self.nodes))
             if used <= KEPT_SHARE or least > MOST_VISITS:
                 break
@@ -125,7 +127,7 @@ class Tree:
         compact(self.record, self.nodes, self.edges, least, np.int64(bound), self._places)
 
     def moves_from(self, index: int) -> Iterator[tuple[int, float, int]]:
-        """(move, prior, child or NONE) of a node's edges."""
+        """Yield (move, prior, child or NONE) of a node's edges."""
         node = self.nodes[index]
         first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
         if node["state"] == EXPANDED:
@@ -133,7 +135,7 @@ class Tree:
                 yield int(edge["move"]), float(edge["prior"]), int(edge["child"])
 
     def line(self, first: int | None = None) -> list[int]:
-        """The best moves from the root on, or after the move `first`."""
+        """Return the best moves from the root on, or those that begin with the move `first`."""
         index, moves = int(self.record["root"]), []
         if first is not None:
             index = next(child for move, _, child in self.moves_from(index) if move == first)
@@ -145,8 +147,11 @@ class Tree:
         return moves
 
     def depth(self) -> int:
-        """Plies of the best line. At an end that is decided, where it gets no longer, each further visit counts as one:
-        a line of such a length would have been visited as often there."""
+        """Return the plies of the best line.
+
+        At a decided end, where the line gets no longer, each further visit counts as a ply: a line of that length would
+        have been visited as often there.
+        """
         index, plies = int(self.record["root"]), 0
         while (child := self._best(index)[1]) >= 0:
             index, plies = child, plies + 1
@@ -155,7 +160,7 @@ class Tree:
         return plies + (int(end["visits"]) - 1 if plies and decided else 0)
 
     def _best(self, index: int) -> tuple[int, int]:
-        """(move, child) that is best by proofs, then by visits; (0, NONE) if none has been visited."""
+        """Return the (move, child) that is best by proofs, then by visits; (0, NONE) if none has been visited."""
         moves, children = self._children(index)
         ranks = self._ranks(children)
         if not len(ranks) or not self.nodes["visits"][children].any():
@@ -164,7 +169,7 @@ class Tree:
         return int(moves[best]), int(children[best])
 
     def _children(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Moves and nodes of the children that exist; of the root's those that are allowed."""
+        """Return moves and nodes of the children that exist; at the root of those that are allowed."""
         node = self.nodes[index]
         first, count = int(node["first_edge"]) + 1, int(node["edge_count"])
         edges = self.edges[first : first + count] if node["state"] == EXPANDED else self.edges[:0]
@@ -174,7 +179,7 @@ class Tree:
         return edges["move"][present], edges["child"][present]
 
     def _ranks(self, children: np.ndarray) -> np.ndarray:
-        """A number for each child, larger where its parent had better go."""
+        """Return a number for each child, larger for a better move of the parent."""
         nodes = self.nodes
         proofs, plies = nodes["proof"][children], nodes["plies"][children].astype(np.int64)
         ranks = nodes["visits"][children].astype(np.int64)
@@ -182,7 +187,8 @@ class Tree:
         return np.where(proofs == PROVED_WIN, plies - _MATE_RANK, ranks)
 
     def leaders(self) -> tuple[int, int, bool]:
-        """Visits of the root's best and second move, and whether another move has a better value than the best."""
+        """Return the visits of the root's best and second move, and whether another move has a better value than the
+        best."""
         _, children = self._children(int(self.record["root"]))
         if len(children) == 0:
             return 0, 0, False
