@@ -128,7 +128,10 @@ def _run(arguments: list[str]) -> int:
         if verb == "--version":
             _tell_version()
         else:
-            parse(verb, rest).run()
+            from search.system.command_line import started_by
+
+            with started_by(arguments):
+                parse(verb, rest).run()
     except ModuleNotFoundError as error:
         missing = (error.name or "").split(".")[0]
         if missing not in EXTRAS:

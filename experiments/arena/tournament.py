@@ -70,7 +70,7 @@ def play_engines(
     words, also if no game came to an end; KeyboardInterrupt if it was stopped.
     """
     check_arena()
-    from experiments.arena.games import write_games  # needs what is installed with ShogiArena
+    from experiments.arena.kif_games import write_games  # needs what is installed with ShogiArena
 
     for command, _ in players:
         engine_command(command)  # a misspelt network is no engine either: said before what engines would need

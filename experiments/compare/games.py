@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.match import Match, play_match
-from experiments.matches.counted import CountedGames
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.arena.engine_match import Match, play_match
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.network_kinds import as_player
 from search.evaluation.network_file import load_network
 from search.system.bounds import check_numbers

@@ -337,7 +337,7 @@ def _mark_moves(axis: Any, rows: list[dict[str, Any]]) -> None:
 def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
     """A PNG of a league: every player's rating with its 95 % interval, the strongest on top.
 
-    `players` are those of `experiments.league.table.standings`.
+    `players` are those of `experiments.league.ratings_table.standings`.
     """
     import matplotlib
 

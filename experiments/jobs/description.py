@@ -12,8 +12,9 @@ from typing import Any
 
 from experiments.usi_client.engines import Engine
 from experiments.usi_client.identity import identity_of
-from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, read_description
-from lite.datasets.provenance import FILES, UNKNOWN, describe_data, digests_of, program, sha256_of
+from lite.datasets.description import DESCRIPTION, FORMAT, VERSION, describe_data, read_description
+from lite.datasets.provenance import FILES, digests_of, sha256_of
+from lite.program import UNKNOWN, program
 from search.evaluation.shipped import is_shipped, network_file
 from search.system.files import write_atomically
 from search.system.metadata import json_bytes, quoted

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from experiments.jobs.durable_file import DurableFile
 from experiments.jobs.interval_set import IntervalSet
+from lite.durable_file import DurableFile
 from search.system.files import complaints_about
 from search.system.metadata import parse_json
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from experiments.jobs.durable_file import DurableFile, sync_directory
 from experiments.jobs.ledger import Counts, Ledger
 from experiments.jobs.protocol import Product
+from lite.durable_file import DurableFile, sync_directory
 from lite.records.formats import record_format
 from search.system.files import complaints_about
 from search.system.folder_lock import FolderLock

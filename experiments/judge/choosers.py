@@ -10,7 +10,7 @@ from typing import Protocol
 from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.jobs.protocol import Stopped
-from experiments.matches.options import read_player
+from experiments.matches.named_player import read_player
 from experiments.network_kinds import as_player
 from experiments.usi_client.engines import Engine, ask_engine
 from experiments.usi_client.searcher import Searcher, why_no_score

@@ -1,7 +1,7 @@
 """What changes of the search are worth in games, all of them tried at once.
 
 In each pair of games chance gives each change to the first player or to the second. The games are broken off and judged
-(`experiments.judge.match`); over hundreds of pairs each change's part stands out as clearly as if all pairs had been
+(`experiments.judge.judged_match`); over hundreds of pairs each change's part stands out as clearly as if all pairs had been
 played for it alone (a two-level design; Box, Hunter and Hunter, "Statistics for Experimenters", 2005).
 
 A change may be several numbers and steps together, against the search as it is. Without any, every number of the search
@@ -24,11 +24,11 @@ from experiments.jobs.description import Description
 from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import Place, produce
 from experiments.jobs.protocol import Product
-from experiments.judge.effects import Design, effects
 from experiments.judge.judge import Judging
-from experiments.judge.match import JudgedTask, JudgedWorker, share_of
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import NamedPlayer, read_player
+from experiments.judge.judged_match import JudgedTask, JudgedWorker, share_of
+from experiments.judge.parameter_effects import Design, effects
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.system.bounds import check_numbers

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.games.game_position import GamePosition
 from experiments.jobs.protocol import Stopped
-from experiments.judge.ledger import Ledger, Opinion
+from experiments.judge.answers import Ledger, Opinion
 from experiments.usi_client.engines import Engine, ask_engine
 from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import Searcher, why_no_score

@@ -25,7 +25,8 @@ from experiments.jobs.crew import product_of, work_through
 from experiments.jobs.protocol import Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.judge import Judge, Judging
-from lite.datasets.provenance import digests_of, program
+from lite.datasets.provenance import digests_of
+from lite.program import program
 from search.rules.sfen import get_sfen
 from search.system.bounds import check_numbers
 

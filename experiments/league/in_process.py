@@ -16,9 +16,9 @@ from experiments.jobs.description import Description
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product, Stopped, Worker
 from experiments.league.participant import Participant
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import NamedPlayer, read_player
-from experiments.matches.pairs import PairTask
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import NamedPlayer, read_player
+from experiments.matches.pair_task import PairTask
 from experiments.matches.standing import Standing
 
 

@@ -11,8 +11,8 @@ from experiments.drawing.pictures import draw_ratings
 from experiments.elo.ratings import Meeting
 from experiments.league.in_process import meetings_of, play_counted_league
 from experiments.league.participant import Participant, unique_names
-from experiments.league.table import standings
-from experiments.matches.counted import CountedGames
+from experiments.league.ratings_table import standings
+from experiments.matches.counted_games import CountedGames
 from experiments.network_kinds import as_player
 from search.system.files import write_atomically
 from search.system.metadata import json_bytes

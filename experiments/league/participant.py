@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.matches.options import NETWORKS
+from experiments.matches.named_player import NETWORKS
 from search.evaluation.shipped import is_shipped
 
 _NAMED = re.compile(r"""([^\s=/\\'"-][^\s=/\\'"]*)=(\S.*)""", re.DOTALL)

@@ -16,9 +16,9 @@ from experiments.elo.sprt import Sprt
 from experiments.factory.expansion import Expansion, Labelling, expand
 from experiments.factory.selfplay import self_play
 from experiments.labels.yardstick import measure_d1
-from experiments.loop.ledger import GATE, Figures, Ledger
 from experiments.loop.options import Loop
-from experiments.matches.match import play_counted_match
+from experiments.loop.stages import GATE, Figures, Ledger
+from experiments.matches.counted_match import play_counted_match
 from experiments.network_kinds import Kind, kind_of, network_path
 from export.fold import fold_file
 from lite.training.checkpoint import load_model

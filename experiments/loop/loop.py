@@ -12,9 +12,9 @@ from typing import Any
 
 from experiments.jobs.description import Description
 from experiments.loop.generation import Generation
-from experiments.loop.ledger import LEDGER, Ledger
+from experiments.loop.generation_table import describe_generation, in_words
 from experiments.loop.options import MATERIAL, Loop
-from experiments.loop.table import describe_generation, in_words
+from experiments.loop.stages import LEDGER, Ledger
 from lite.training.log import clock
 from lite.training.options import ValueTraining
 from search.evaluation.material import material_network

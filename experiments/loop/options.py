@@ -13,8 +13,8 @@ from experiments.factory.selfplay import SelfPlay
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
-from experiments.matches.counted import FROM_START
-from experiments.matches.match import CountedMatch
+from experiments.matches.counted_games import FROM_START
+from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds import Kind, kind_of, network_path
 from lite.records.formats import record_files
 from lite.training.options import ValueTraining

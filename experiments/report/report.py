@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from experiments.report.charts import draw_png
-from experiments.report.comparisons import comparison_section, is_comparison, is_recipe, recipe_section
-from experiments.report.games import is_counted_match, is_timed_match, match_section
-from experiments.report.judged import is_judged_match, judged_section
-from experiments.report.judgements import is_judgement, judgement_section
-from experiments.report.leagues import is_league, league_section
-from experiments.report.loops import is_loop, loop_section
+from experiments.report.comparison_section import comparison_section, is_comparison, is_recipe, recipe_section
+from experiments.report.judged_match_section import is_judged_match, judged_section
+from experiments.report.judgement_section import is_judgement, judgement_section
+from experiments.report.league_section import is_league, league_section
+from experiments.report.loop_section import is_loop, loop_section
+from experiments.report.match_section import is_counted_match, is_timed_match, match_section
 from experiments.report.page import as_page
 from experiments.report.section import UNREADABLE, Section
-from experiments.report.sweeps import is_sweep, sweep_section
-from experiments.report.training import is_training, training_section
+from experiments.report.sweep_section import is_sweep, sweep_section
+from experiments.report.training_section import is_training, training_section
 from lite.datasets.description import DESCRIPTION
 from search.system.files import check_output, complaints_about, write_atomically
 from search.system.metadata import parse_json

@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from experiments.report.charts import Chart
-from lite.datasets.provenance import UNKNOWN, machine_of, program_of
+from lite.program import UNKNOWN, machine_of, program_of
 
 UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, ArithmeticError)
 """What figures of another program, or of none, lead to where they are drawn."""

@@ -15,16 +15,16 @@ from pathlib import Path
 from experiments.jobs.ledger import read_stops
 from experiments.jobs.results import DATA, FILE, NET, Line, Results
 from experiments.jobs.shards import LEDGER
-from experiments.loop.ledger import GATE
-from experiments.report.comparisons import RESULTS as RECIPE
-from experiments.report.comparisons import is_comparison, is_recipe
-from experiments.report.games import is_timed_match
-from experiments.report.judgements import is_judgement
-from experiments.report.loops import is_loop
+from experiments.loop.stages import GATE
+from experiments.report.comparison_section import RESULTS as RECIPE
+from experiments.report.comparison_section import is_comparison, is_recipe
+from experiments.report.judgement_section import is_judgement
+from experiments.report.loop_section import is_loop
+from experiments.report.match_section import is_timed_match
 from experiments.report.report import find_runs, read_json
 from experiments.report.section import UNREADABLE
-from experiments.report.sweeps import is_sweep
-from experiments.report.training import is_training
+from experiments.report.sweep_section import is_sweep
+from experiments.report.training_section import is_training
 from experiments.sweep.sweep import RESULTS as SWEPT
 from lite.datasets.description import DESCRIPTION, SHARD, read_description
 from lite.datasets.provenance import FILES, digest_of

@@ -20,9 +20,9 @@ from experiments.jobs.ledger import Counts
 from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product
 from experiments.matches.alphabeta_pairs import PairWorker
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import read_player
-from experiments.matches.pairs import PairTask
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import read_player
+from experiments.matches.pair_task import PairTask
 from experiments.tuning.spsa import Spsa, Trial, result_of
 from search.alphabeta.parameters import Parameter, parameters_for
 from search.system.files import write_atomically

@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from lite.datasets.provenance import digest_of, files_of
 from lite.records.formats import is_record_name
 from search.system.files import complaints_about
 from search.system.metadata import parse_json, quoted
@@ -41,6 +42,18 @@ def describe_source(path: Path) -> dict[str, Any] | None:
         return read_description(path)
     is_shard = path.name.startswith(SHARD) and is_record_name(path)
     return read_description(path.parent) if is_shard else None
+
+
+def describe_data(path: Path) -> dict[str, Any]:
+    """Return {name, files, bytes, sha256, description} of a file or folder of data. Raises as `digest_of`."""
+    files = files_of(path)
+    return {
+        "name": path.name,
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "sha256": digest_of(path),
+        "description": describe_source(path),
+    }
 
 
 def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:

@@ -12,9 +12,9 @@ import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.games.player import Ending, Variety
+from experiments.loop.generation_table import as_table
 from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
-from experiments.loop.table import as_table
 from lite.networks.dense import DenseConfig
 from lite.training.options import ValueTraining
 from liteshogi.commands.arguments import Json, Output, part

@@ -10,18 +10,18 @@ from typing import Any
 
 import tyro
 
-from experiments.arena.match import Match, play_match
+from experiments.arena.engine_match import Match, play_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.league.in_process import meetings_of
 from experiments.league.league import PICTURE, play_league
 from experiments.league.participant import Participant, parse_participant, unique_names
-from experiments.league.table import meetings_text, table_text
-from experiments.matches.counted import CountedGames
-from experiments.matches.kif import write_pairs
-from experiments.matches.match import CountedMatch, play_counted_match
-from experiments.matches.options import plays_in_process
+from experiments.league.ratings_table import meetings_text, table_text
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.named_player import plays_in_process
+from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds import as_player
 from liteshogi.commands.arguments import Json, Output, part
 from search.system.cores import usable_cores

@@ -10,7 +10,7 @@ from typing import Any
 import tyro
 
 from experiments.judge.judge import Judging
-from experiments.judge.match import JudgedMatch, play_judged_match
+from experiments.judge.judged_match import JudgedMatch, play_judged_match
 from liteshogi.commands.arguments import Json, Output
 
 

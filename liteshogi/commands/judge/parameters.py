@@ -9,8 +9,8 @@ from typing import Any
 
 import tyro
 
-from experiments.judge.effects import EffectOptions, measure_effects
 from experiments.judge.judge import Judging
+from experiments.judge.parameter_effects import EffectOptions, measure_effects
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Net, Output
 

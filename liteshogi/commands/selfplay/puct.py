@@ -12,7 +12,7 @@ from experiments.games.player import Ending
 from experiments.jobs.summary import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.zero.exploration import Exploration
-from experiments.zero.selfplay import ZeroSelfPlay, zero_self_play
+from experiments.zero.puct_selfplay import ZeroSelfPlay, zero_self_play
 from liteshogi.commands.arguments import Json, Net, Output
 
 

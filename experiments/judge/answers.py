@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.jobs.durable_file import DurableFile
+from lite.durable_file import DurableFile
 from search.system.files import refuse_unwritable
 from search.system.folder_lock import hold
 from search.system.metadata import parse_json, quoted

@@ -9,9 +9,9 @@ from typing import Any
 
 from experiments.jobs.ledger import read_entries
 from experiments.jobs.shards import LEDGER
-from experiments.judge.match import VERB, Shares
+from experiments.judge.judged_match import VERB, Shares
 from experiments.report.charts import MACHINE, Row, around, intervals
-from experiments.report.games import RATE
+from experiments.report.match_section import RATE
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 

@@ -25,8 +25,8 @@ from experiments.jobs.protocol import Product, Stopped
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
 from experiments.league.participant import parse_participant
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import read_player
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import read_player
 from experiments.matches.pair import COLOURS, line_of
 from lite.records.formats import HCPE
 from search.rules.sfen import move_to_usi

@@ -28,9 +28,9 @@ from experiments.report.charts import (
     pareto_front,
     points,
 )
-from experiments.report.games import standing_row
+from experiments.report.match_section import standing_row
 from experiments.report.section import UNREADABLE, Origin, Section, Table
-from lite.datasets.provenance import machine_of
+from lite.program import machine_of
 
 PLAN, RESULTS = "plan.toml", "results.jsonl"
 BEFORE: dict[str, Any] = {"games": None, "timed_games": None, "targets": [], "value_calibration": []}

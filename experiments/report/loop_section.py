@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.loop.ledger import GATE, LEDGER, Ledger
-from experiments.loop.table import as_cells, describe_generation
+from experiments.loop.generation_table import as_cells, describe_generation
+from experiments.loop.stages import GATE, LEDGER, Ledger
 from experiments.report.charts import Chart, Row, intervals, lines, points
-from experiments.report.games import standing_row
+from experiments.report.match_section import standing_row
 from experiments.report.section import Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 

@@ -16,9 +16,9 @@ import numpy as np
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, PuctPlayer
 from experiments.jobs.produce import Place
-from experiments.matches.options import NamedPlayer
+from experiments.matches.named_player import NamedPlayer
 from experiments.matches.pair import PairSettings, openings_of
-from experiments.matches.pairs import PairTask
+from experiments.matches.pair_task import PairTask
 from lite.amounts import amount
 from lite.records.formats import HCPE3
 from search.system.bounds import MOST_AT_ONCE, check_numbers, check_used

@@ -31,7 +31,7 @@ from experiments.jobs.protocol import Product, Stopped
 from experiments.judge.choosers import rules_of
 from experiments.judge.judge import Judge, Judging
 from experiments.judge.losses import clipped
-from experiments.matches.options import read_player
+from experiments.matches.named_player import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.records.formats import HCPE
 from search.alphabeta.engine import AlphaBetaEngine

@@ -1,6 +1,6 @@
 """Two players of this engine, by alpha-beta or by PUCT, play from balanced openings in pairs, here and on all cores.
 
-What plays by the clock, or is another engine, plays through `experiments.arena.match`; more than two through
+What plays by the clock, or is another engine, plays through `experiments.arena.engine_match`; more than two through
 `experiments.league`.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 from experiments.elo.sprt import Sprt
 from experiments.jobs.description import Description
 from experiments.jobs.produce import produce
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import NamedPlayer, read_player
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.matches.standing import Standing
 from search.system.bounds import check_numbers
 

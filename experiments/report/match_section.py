@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.arena.course import read_course
-from experiments.arena.match import count_results
+from experiments.arena.engine_match import count_results
 from experiments.arena.process import GAMES
 from experiments.arena.results import read_results
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.jobs.ledger import read_entries
 from experiments.jobs.shards import LEDGER
-from experiments.matches.options import player_name
+from experiments.matches.named_player import player_name
 from experiments.matches.standing import Standing
 from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of

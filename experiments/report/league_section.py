@@ -10,9 +10,9 @@ from experiments.jobs.ledger import read_entries
 from experiments.jobs.shards import LEDGER
 from experiments.league.in_process import Crosstable, meetings_of
 from experiments.league.league import STANDINGS
-from experiments.league.table import standings
+from experiments.league.ratings_table import standings
 from experiments.report.charts import MACHINE, Chart, Row, interval, intervals
-from experiments.report.games import is_timed_league
+from experiments.report.match_section import is_timed_league
 from experiments.report.section import UNREADABLE, Origin, Section, Table, origin_of
 from lite.datasets.description import read_description
 from search.system.metadata import parse_json

@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.elo import strength
 from experiments.loop.generation import AGAINST, GAMES, POSITIONS
-from experiments.loop.ledger import Ledger
+from experiments.loop.stages import Ledger
 from lite.amounts import amount
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from experiments.jobs.results import Line, Results
 from experiments.report.charts import MACHINE, Chart, Row, around, intervals, lines, pareto_front, points
-from experiments.report.games import standing_row
+from experiments.report.match_section import standing_row
 from experiments.report.section import Origin, Section, Table
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
 from experiments.sweep.games import NODES, TIME
 from experiments.sweep.sweep import CONFIGURATION, RESULTS
 from experiments.sweep.table import as_markdown, name_of, sweep_nets
-from lite.datasets.provenance import machine_of
+from lite.program import machine_of
 
 COST, D1, ACCURACY, MILLIONS = "evaluation, ns", "d1-RMSE", "accuracy, %", "million positions seen"
 MORE = "difference of d1-RMSE"

@@ -19,8 +19,8 @@ from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds import network_path
 from experiments.zero.exploration import Exploration
-from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import network_bytes, open_network
+from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from lite.records.formats import HCPE3, MOST_VISITS
 from search.puct.engine import Settings
