@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from experiments.drawing.markdown import markdown_table
-from experiments.nets.columns import Row, elo_in_words, with_error
+from experiments.nets.columns import D1, Row, elo_in_words
 from experiments.nets.games import of_most_positions
 from experiments.nets.results import Standing
 
@@ -35,9 +35,9 @@ class Best:
         undecided."""
         played = [row for row in self.fitting if "time" in row.games]
         best = max(played, key=lambda row: _low(row.games["time"]), default=None)
-        if best is None or len(played) < len(self.fitting) or best.games["time"].elo_low is None:
+        others = [row.games["time"] for row in played if row is not best]
+        if best is None or best.games["time"].elo_low is None or (not others and len(self.fitting) > 1):
             return None
-        others = (row.games["time"] for row in played if row is not best)
         return best if all(_high(other) < _low(best.games["time"]) for other in others) else None
 
     @property
@@ -115,10 +115,7 @@ COLUMNS = [
     ("best by Elo at equal time", _by_games),
     ("Elo at equal time", lambda best: elo_in_words(best.by_games.games["time"]) if best.by_games else ""),
     ("lowest d1-RMSE", lambda best: best.by_d1.title if best.by_d1 else ""),
-    (
-        "d1-RMSE",
-        lambda best: with_error(best.by_d1.net.tested.d1_rmse, best.by_d1.net.tested.d1_rmse_error) if best.by_d1 else "",
-    ),
+    ("d1-RMSE", lambda best: D1[1](best.by_d1) if best.by_d1 else ""),
     ("tied with", _tied),
     ("ns", lambda best: f"{_cost(best.by_d1):.0f}" if best.by_d1 else ""),
     ("machine", lambda best: best.machine),

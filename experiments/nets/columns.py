@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
 from experiments.nets.plan import Plan, Point
-from experiments.nets.results import EVEN, Failed, Games, Net, Results, Standing, StepTimes
+from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes
 
 Column = tuple[str, Callable[["Row"], str]]
 
@@ -17,7 +17,7 @@ Column = tuple[str, Callable[["Row"], str]]
 class Row:
     """A network that is done, its games, and its point."""
 
-    net: Net
+    net: NetResult
     point: Point | None
     """None: the plan does not name it, as where a sampler chose it."""
     games: dict[str, Standing]
@@ -63,7 +63,7 @@ def rows_of(plan: Plan, results: Results) -> list[Row]:
     opponents = {str(games.play.get("opponent")) for games in results.all(Games)}
     steps = results.find(StepTimes, "steps")
     rows = []
-    for net in results.all(Net):
+    for net in results.all(NetResult):
         ways = ("nodes", "time", "clock")
         found = {by: games.standing for by in ways if (games := results.games(net, by))}
         if net.net in opponents:
@@ -83,7 +83,7 @@ def failures(results: Results) -> list[Failed]:
     return [
         one
         for one in results.all(Failed)
-        if results.find(Net, *one.key) is None and results.find(Games, *one.key) is None
+        if results.find(NetResult, *one.key) is None and results.find(Games, *one.key) is None
     ]
 
 

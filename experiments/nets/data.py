@@ -1,10 +1,10 @@
 """Sets of positions that a plan makes: in one number, of one kind, with one kind of label.
 
-    cut      so many `positions` of sets: of hcpe evenly over all, of hcpe3 whole games drawn at random
-    expand   positions made of recorded ones, by the options of `experiments.factory.expansion.Expansion`
-    relabel  other labels for the positions of sets, by the options of `Relabelling` there
-    tree     positions where searches from those of a set asked their network, in the main search or in quiescence
-    search   the positions of a set with the scores of searches that leave steps out
+cut      so many `positions` of sets: of hcpe evenly over all, of hcpe3 whole games drawn at random
+expand   positions made of recorded ones, by the options of `experiments.factory.expansion.Expansion`
+relabel  other labels for the positions of sets, by the options of `Relabelling` there
+tree     positions where searches from those of a set asked their network, in the main search or in quiescence
+search   the positions of a set with the scores of searches that leave steps out
 """
 
 from __future__ import annotations

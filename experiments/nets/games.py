@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.match import Match, play_match
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.arena.engine_match import Match, play_match
+from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.nets.isolated import Isolated
-from experiments.nets.plan import Plan, Play, Point
-from experiments.nets.results import Failed, Games, Net, Results, Standing
+from experiments.nets.plan import Plan, Play
+from experiments.nets.results import Failed, Games, NetResult, Results, Standing
 from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
 from experiments.network_kinds import Kind, as_player, kind_of
 from lite.datasets.provenance import sha256_of
@@ -37,9 +37,9 @@ _UNDECIDING = ("who", "by", "near")
 """Options of Play that decide who plays, not which games."""
 
 
-def near_front(nets: Sequence[Net], near: float) -> list[Net]:
+def near_front(nets: Sequence[NetResult], near: float) -> list[NetResult]:
     """Return networks whose d1-RMSE is at most `near` above the best of all that cost no more, the cheapest first."""
-    found: list[Net] = []
+    found: list[NetResult] = []
     best = float("inf")
     for cost, error, net in sorted(((*_worth(net), net) for net in nets), key=lambda one: one[:2]):
         best = min(best, error)
@@ -48,9 +48,9 @@ def near_front(nets: Sequence[Net], near: float) -> list[Net]:
     return found
 
 
-def players_of(plan: Plan, play: Play, nets: Sequence[Net]) -> list[Net]:
+def players_of(plan: Plan, play: Play, nets: Sequence[NetResult]) -> list[NetResult]:
     """Return the networks that play."""
-    firsts: dict[str, Net] = {}
+    firsts: dict[str, NetResult] = {}
     for net in sorted(nets, key=lambda net: net.seed):
         firsts.setdefault(net.name, net)
     if play.who != "front":
@@ -58,26 +58,26 @@ def players_of(plan: Plan, play: Play, nets: Sequence[Net]) -> list[Net]:
         return [net for net in firsts.values() if play.who == "all" or net.name in named]
     # Networks that have seen more, or a curve over positions fewer, say nothing of what options are worth.
     # Nanoseconds of different machines do not compare, so each machine has a front of its own.
-    machines: dict[str, list[Net]] = defaultdict(list)
+    machines: dict[str, list[NetResult]] = defaultdict(list)
     for net in of_most_positions(nets):
         machines[net.machine].append(net)
     front = [net for group in machines.values() for net in near_front(group, play.near)]
     return [*front, *(net for net in nets if not net.options)]
 
 
-def of_most_positions(nets: Sequence[Net]) -> list[Net]:
+def of_most_positions(nets: Sequence[NetResult]) -> list[NetResult]:
     """Return the plan's own networks that compare: those that learnt from as many positions as any of them."""
     own = [net for net in nets if net.options]
     most = max(map(_positions, own), default=0.0)
     return [net for net in own if _positions(net) == most]
 
 
-def _positions(net: Net) -> float:
+def _positions(net: NetResult) -> float:
     """Return the number of training positions; infinite means all data."""
     return float(net.options.get("positions") or "inf")
 
 
-def _worth(net: Net) -> tuple[float, float]:
+def _worth(net: NetResult) -> tuple[float, float]:
     """Return nanoseconds of an evaluation and d1-RMSE, infinite where not measured."""
     cost = net.timed.evaluation_ns if net.timed else float("inf")
     error = net.tested.d1_rmse
@@ -136,9 +136,9 @@ class Tournament:
     folder: Path
     ray: str | None = None
 
-    def left(self) -> list[tuple[Net, str]]:
+    def left(self) -> list[tuple[NetResult, str]]:
         """Return networks and ways of games that have not been played."""
-        nets = players_of(self.plan, self.play, self.results.all(Net))
+        nets = players_of(self.plan, self.play, self.results.all(NetResult))
         return [
             (net, by)
             for net in nets
@@ -158,16 +158,16 @@ class Tournament:
             self.results.add(found)
             yield found
 
-    def _played(self, net: Net, by: str) -> Games:
+    def _played(self, net: NetResult, by: str) -> Games:
         play, place = self.play, self.folder / MATCHES / f"{net.name}-{net.seed}-{by}"
         begun, cpu = time.monotonic(), time.process_time()
         nodes, ratio = play.nodes, None
         if by == "time":
-            speed = speed_ratio(net.net, play.opponent, 1, Isolated(machine_cores()[1]))
+            speed = speed_ratio(net.net, play.opponent, Isolated(machine_cores()[1]))
             if not speed.agrees:
                 raise ValueError(
-                    f"the ratio of speeds is not known to {ALIKE:.0%} ({speed.ratio:.3f} +- {speed.error:.3f}): games at "
-                    "equal time would depend on chance; try again when the machine is less busy"
+                    f"the ratio of speeds is not known to {ALIKE:.0%} ({speed.ratio:.3f} +- {speed.error:.3f}), so "
+                    "games at equal time would depend on chance; try again when the machine is less busy"
                 )
             ratio = round(speed.ratio, 4)
             nodes = max(1, round(play.nodes * speed.ratio))
@@ -181,6 +181,7 @@ class Tournament:
         return Games(
             f"{net.name}: {by}",
             net.seed,
+            label=f"{net.title}, games by {by}",
             by=by,
             standing=standing_of(report),
             nodes=nodes,
@@ -191,7 +192,7 @@ class Tournament:
             cpu_seconds=round(time.process_time() - cpu, 1),
         )
 
-    def _by_clock(self, net: Net, place: Path, byoyomi: int) -> Match:
+    def _by_clock(self, net: NetResult, place: Path, byoyomi: int) -> Match:
         (first, first_option), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
         return Match(
             first,
@@ -204,7 +205,7 @@ class Tournament:
             output=place,
         )
 
-    def _by_playouts(self, net: Net, place: Path) -> Match:
+    def _by_playouts(self, net: NetResult, place: Path) -> Match:
         (first, _), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
         limits = (f"DepthLimit={self.play.opponent_depth}", f"NodesLimit={OPPONENT_NODES}")
         return Match(
@@ -224,7 +225,7 @@ def standing_of(report: Mapping[str, Any]) -> Standing:
     return typed(Standing, {one.name: report[one.name] for one in fields(Standing)}, "match")
 
 
-def _is_residual(net: Net) -> bool:
+def _is_residual(net: NetResult) -> bool:
     return kind_of(net.net) is Kind.POLICY_VALUE_ONNX
 
 

@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.nets.data import Data, read_data, refuse_circles
-from experiments.nets.space import Range, Space, combinations, ends, in_brief, read_choices
+from experiments.nets.space import Space, combinations, ends, in_brief, read_choices
 from experiments.nets.training import KINDS, checked_training, default_options
 from lite.typed import typed
 from search.system.files import read_text
@@ -238,11 +238,10 @@ class Plan:
         return folder / "data" / name if name in self.data else Path(name)
 
     def files(self) -> tuple[str, ...]:
-        """Return all files that are not made here and that networks learn from, are measured on or play from."""
+        """Return all files that are not made here and that networks learn from or are measured on."""
         learnt = [name for options in self._all_options() for name in _files(options.get("data", ()))]
         sources = [name for data in self.data.values() for name in data.sources]
-        openings = (self.play.openings,) if self.play else ()
-        named = (*self.measures.files(), *learnt, *sources, *openings)
+        named = (*self.measures.files(), *learnt, *sources)
         return tuple(dict.fromkeys(name for name in named if name and name not in self.data))
 
     def _all_options(self) -> Iterator[Mapping[str, Any]]:
@@ -300,7 +299,7 @@ class Plan:
 
 
 def read_plan(path: Path, changes: Mapping[str, Any] | None = None) -> Plan:
-    """Return the plan of a TOML file, or of a name of PLANS. Raises OSError, or ValueError that begins with its name."""
+    """Return the plan of a TOML file, or of a name of PLANS. Raises OSError, or ValueError that names it."""
     return plan_of(merged(read_entries(path), changes or {}), str(path))
 
 
@@ -381,7 +380,9 @@ def _check(plan: Plan) -> None:
     """Raise ValueError for a plan of which something could not be done."""
     place = plan.place
     if plan.search != "grid" and (plan.points < 1 or not plan.spaces):
-        raise ValueError(f"{place}: search {plan.search!r} needs `points` of at least 1, and a [[space]] to choose from")
+        raise ValueError(
+            f"{place}: search {plan.search!r} needs `points` of at least 1, and a [[space]] to choose from"
+        )
     if plan.search not in ("grid", "random") and not (plan.measures.yardstick and plan.measures.repeats):
         raise ValueError(f"{place}: search {plan.search!r} goes by d1-RMSE and time: give a `yardstick`, and `repeats`")
     if not plan.given and not plan.peers and not plan.spaces:
@@ -399,9 +400,8 @@ def _check(plan: Plan) -> None:
         for options in _extremes(space):
             _check_training(plan, options, place)
     for point in plan.listed:
-        for table in point.tables or ():
-            if table not in plan.tables:
-                raise ValueError(f"{place}: {point.label}: tables: no [table.{quoted(table)}]")
+        if unknown := [table for table in point.tables or () if table not in plan.tables]:
+            raise ValueError(f"{place}: {point.label}: tables: no [table.{quoted(unknown[0])}]")
     for name, table in plan.tables.items():
         if table.picture == "matrix" and not plan.measures.kinds:
             raise ValueError(f"{place}: table {name!r}: a matrix needs [measure.kinds]")

@@ -1,28 +1,24 @@
-"""Results of a plan: typed lines by what they are of."""
+"""Results of a plan: the typed lines of its run folder, by what they are of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
-from experiments.jobs.results import Results as Lines
 from experiments.nets.plan import Measures
 from experiments.nets.steps import Folded, Size, Tested, Trained
 from experiments.nets.timing import Timed
-from lite.datasets.provenance import digest_of
 from lite.program import libraries, machine_of, program
-from lite.typed import typed
+from lite.run_folder import Line, RunWriter, read_lines
 
-Kept = TypeVar("Kept", bound="Line")
+Kept = TypeVar("Kept", bound="Keyed")
 
 
 @dataclass(frozen=True)
-class Line:
-    """A result of what `name` and `seed` name."""
-
-    kind: ClassVar[str]
+class Keyed(Line):
+    """A line about what `name` and `seed` name; a later one of the same key replaces it."""
 
     name: str
     seed: int
@@ -33,10 +29,8 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class File(Line):
+class File(Keyed, kind="plan file"):
     """A file or set that results depend on."""
-
-    kind: ClassVar[str] = "data"
 
     of: Mapping[str, Any]
     """Its name, digest and description, see `describe_data`."""
@@ -44,19 +38,15 @@ class File(Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured(Line):
+class Measured(Keyed, kind="plan measures"):
     """What all networks of a folder were measured on."""
-
-    kind: ClassVar[str] = "measures"
 
     of: Measures
 
 
 @dataclass(frozen=True, kw_only=True)
-class Net(Line):
+class NetResult(Keyed, kind="net"):
     """A point that is done."""
-
-    kind: ClassVar[str] = "net"
 
     label: str
     options: Mapping[str, Any]
@@ -85,10 +75,8 @@ class Net(Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failed(Line):
+class Failed(Keyed, kind="failure"):
     """A point, a set or games that failed."""
-
-    kind: ClassVar[str] = "failed"
 
     label: str
     why: str
@@ -113,11 +101,10 @@ EVEN = Standing(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Games(Line):
+class Games(Keyed, kind="net games"):
     """Games of a network against the common opponent."""
 
-    kind: ClassVar[str] = "games"
-
+    label: str
     by: str
     """nodes, time or clock; stands in the name of the line, too."""
     standing: Standing
@@ -135,33 +122,35 @@ class Games(Line):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepTimes(Line):
+class StepTimes(Keyed, kind="step times"):
     """CPU microseconds per position of a training step, of networks by their names, timed in turn on one core."""
-
-    kind: ClassVar[str] = "steps"
 
     microseconds: Mapping[str, float]
     made_by: Mapping[str, str | None] = field(default_factory=program)
 
 
-KINDS: dict[str, type[Line]] = {
-    kind.kind: kind for kind in (File, Measured, Net, Failed, Games, StepTimes)
-}
+KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, StepTimes)
 
 
 class Results:
-    """The results in a file; the last line of a key counts. One process adds to it, others may read meanwhile."""
+    """The results of a plan, the last of each key."""
 
-    def __init__(self, path: Path) -> None:
-        """Raises OSError, or ValueError for a file with other lines."""
-        self.path = path
-        self._lines = Lines(path)
-        self._kept: dict[tuple[str, str, int], Line] = {}
-        for (kind, name, seed), line in self._lines.lines.items():
-            if kind not in KINDS:
-                raise ValueError(f"{path}: {kind!r} of {name!r}: not a result of a plan")
-            fields = {key: value for key, value in line.items() if key != "kind"}
-            self._kept[kind, name, seed] = typed(KINDS[kind], fields, f"{path}: {kind} {name!r}")
+    def __init__(self, lines: Iterable[Keyed] = (), append: Callable[[Keyed], None] | None = None) -> None:
+        """`append`: keeps a result on the disk; None: results are not kept."""
+        self._kept: dict[tuple[str, str, int], Keyed] = {}
+        self._append = append
+        for line in lines:
+            self._take(line)
+
+    @classmethod
+    def of(cls, writer: RunWriter) -> Results:
+        """Return the results of a run that is at work, and keep further ones in it."""
+        return cls(writer.lines(*KINDS), writer.append)
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        """Return the results in a run folder. Raises OSError, or ValueError that names the line."""
+        return cls(read_lines(folder, *KINDS))
 
     def find(self, kind: type[Kept], name: str, seed: int = 0) -> Kept | None:
         found = self._kept.get((kind.kind, name, seed))
@@ -170,17 +159,15 @@ class Results:
     def all(self, kind: type[Kept]) -> list[Kept]:
         return [line for line in self._kept.values() if isinstance(line, kind)]
 
-    def add(self, line: Line) -> None:
+    def add(self, line: Keyed) -> None:
         """Keep a result, on the disk when this returns."""
-        fields = asdict(line)
-        self._lines.add(line.kind, fields.pop("name"), fields.pop("seed"), fields)
-        self._kept[line.kind, line.name, line.seed] = line
+        if self._append is not None:
+            self._append(line)
+        self._take(line)
 
-    def games(self, net: Net, by: str) -> Games | None:
+    def games(self, net: NetResult, by: str) -> Games | None:
         """Return a network's games of one way."""
         return self.find(Games, f"{net.name}: {by}", net.seed)
 
-    def has_changed(self, name: str, path: Path) -> bool:
-        """Whether the data at `path` are others than those whose digest is kept. Raises OSError, ValueError."""
-        kept = self.find(File, name)
-        return kept is not None and path.exists() and digest_of(path) != kept.of["sha256"]
+    def _take(self, line: Keyed) -> None:
+        self._kept[line.kind, line.name, line.seed] = line

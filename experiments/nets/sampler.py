@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.nets.plan import Plan, Point
-from experiments.nets.results import Net, Results
+from experiments.nets.results import NetResult, Results
 from experiments.nets.space import Range
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Sampler:
             if point is not None:
                 yield point
 
-    def see(self, point: Point, net: Net | None) -> None:
+    def see(self, point: Point, net: NetResult | None) -> None:
         """Take in the result of a point; None means that it failed."""
         import optuna
 
@@ -110,7 +110,7 @@ class Sampler:
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
             return None
         self._under_way[key] = trial
-        if net := self._results.find(Net, *key):
+        if net := self._results.find(NetResult, *key):
             self.see(point, net)
             return None
         return point

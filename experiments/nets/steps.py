@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from experiments.labels.yardstick import measure_d1
+from experiments.nets.training import Training
 from experiments.network_kinds import Kind, judge, kind_of
 from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
 from experiments.resnet.onnx import CHECKED, export_resnet
 from experiments.resnet.train import ResnetRun, ResnetTraining
-from experiments.nets.training import Training
 from export.fold import fold_file
 from export.positions import read_sample
 from lite.records.reader import Reader

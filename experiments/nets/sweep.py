@@ -21,29 +21,34 @@ from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
 from experiments.nets.pictures import draw_pictures
 from experiments.nets.plan import Plan, Point, merged, plan_of, read_change, read_entries
-from experiments.nets.results import Failed, File, Measured, Net, Results, StepTimes
+from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
 from experiments.nets.timing import StepsRun, alone, machine_cores
 from experiments.nets.work import POINTS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
 from lite.amounts import amount
-from lite.datasets.provenance import describe_data, digest_of, sha256_of
+from lite.datasets.description import describe_data
+from lite.datasets.provenance import digest_of, sha256_of
+from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
 from lite.training.testing import check_games
 from search.evaluation.shipped import network_file
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.files import write_atomically
-from search.system.folder_lock import FolderLock
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
 from search.system.options import OptionError
 
-RESULTS, TABLE = "results.jsonl", "table.md"
-"""Files in the folder of the plan."""
+TABLE = "table.md"
+"""File of the tables in the folder of the plan."""
 MEASURES = "measures"
 """Name of the result that says what networks are measured on."""
 
 
 class MissingYardstick(OptionError):
     """A plan measures d1-RMSE on a yardstick that is not there."""
+
+    def __init__(self, name: str, message: str = "") -> None:
+        super().__init__(message or f"`yardstick` {name}: there is no such file or folder", "yardstick")
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -103,11 +108,12 @@ class SweepReport:
 
 def run_sweep(sweep: Sweep) -> SweepReport:
     """Do what is left of a plan. Raises OSError or ValueError, KeyboardInterrupt when interrupted: results are kept."""
-    plan = plan_of(sweep.entries(), str(sweep.plan))
-    run = _Run(sweep, plan)
+    entries = sweep.entries()
+    run = _Run(sweep, plan_of(entries, str(sweep.plan)))
     run.check()
-    with FolderLock(sweep.output):
-        return run.do()
+    record = RunPlan("sweep", goal={"plan": entries, "file": str(sweep.plan)}, files=run.files())
+    with RunWriter(sweep.output, record) as writer:
+        return run.do(Results.of(writer))
 
 
 @dataclass
@@ -117,6 +123,10 @@ class _Run:
     sweep: Sweep
     plan: Plan
     failed: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Digests of the files that the plan does not make."""
+    results: Results = field(default_factory=Results)
+    _numbered: int = 0
 
     @property
     def folder(self) -> Path:
@@ -133,13 +143,30 @@ class _Run:
         if self.sweep.games and self.plan.play is not None:
             check_play(self.plan.play, self.plan.place, self.folder)
 
-    def do(self) -> SweepReport:
-        results = self.results = Results(self.folder / RESULTS)
+    def files(self) -> dict[str, str]:
+        """Return {path: digest} of all files that results depend on; what has gone keeps its digest.
+
+        Raises ValueError for a file that has changed since results were made with it."""
+        before = find_run(self.folder)
+        kept = before.files if before is not None and any(read_lines(self.folder, *KINDS)) else {}
+        found = {}
+        for name in self.plan.files():
+            if (path := Path(name)).exists():
+                found[str(path.absolute())] = self.digests[name] = digest_of(path)
+                if kept.get(str(path.absolute()), self.digests[name]) != self.digests[name]:
+                    raise ValueError(
+                        f"{name}: has changed since results of {self.folder} were made with it; restore it, or choose "
+                        "another `output`"
+                    )
+        return {**kept, **found}
+
+    def do(self, results: Results) -> SweepReport:
+        """Do what is left, and keep it in `results`."""
+        self.results = results
         self._refuse_changes()
         play = self.plan.play if self.sweep.games else None
         if play is not None:
             refuse_other_play(results, play, self.folder)
-        self._describe()
         source = _source(self.plan, self.folder, results)
         self._make_sets()
         if source.work:
@@ -153,20 +180,18 @@ class _Run:
             fill_page(self.sweep.page, self.plan, results)
         pictures = draw_pictures(self.plan, results, self.folder)
         return SweepReport(
-            str(self.folder), len(results.all(Net)), self.failed, str(self.folder / TABLE), tuple(map(str, pictures))
+            str(self.folder),
+            len(results.all(NetResult)),
+            self.failed,
+            str(self.folder / TABLE),
+            tuple(map(str, pictures)),
         )
 
     def _refuse_changes(self) -> None:
-        """Raise ValueError where results are of other files, measures or networks than the plan has."""
+        """Raise ValueError where results are of other measures, options or networks than the plan has."""
         results, measures = self.results, self.plan.measures
-        for name in self.plan.files():
-            if results.has_changed(name, Path(name)):
-                raise ValueError(
-                    f"{name}: has changed since results of {self.folder} were made with it; restore it, or choose "
-                    "another `output`"
-                )
         before = results.find(Measured, MEASURES)
-        measured = results.all(Net) or any((self.folder / POINTS).glob("*/test.json"))
+        measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
         if before is not None and measured and before.of != measures:
             raise ValueError(
                 f"{self.folder}: its points were measured with {before.of}, not {measures}; choose another `output`"
@@ -176,17 +201,11 @@ class _Run:
         for point in self.plan.listed:
             if (folder := self.place.point(point)).exists():
                 refuse_other_options(point, folder)
-            net = results.find(Net, *point.key)
+            net = results.find(NetResult, *point.key)
             if net and point.net and net.sha256 != sha256_of(network_file(point.net)):
                 raise ValueError(
                     f"{self.folder}: {point.name} was measured with another network than {point.net}; rename it"
                 )
-
-    def _describe(self) -> None:
-        """Keep the digests of the files that the plan does not make."""
-        for name in self.plan.files():
-            if self.results.find(File, name) is None and Path(name).exists():
-                self.results.add(File(name, 0, of=describe_data(Path(name))))
 
     def _make_sets(self) -> None:
         """Make the sets of the plan that are not there, each after those that it is made of."""
@@ -212,14 +231,14 @@ class _Run:
         measures = self.plan.measures
         for name in measures.yardstick:
             if not self.place.of(name).exists():
-                raise MissingYardstick(f"`yardstick` {name}: there is no such file or folder", "yardstick")
+                raise MissingYardstick(name)
         for name in measures.files():
             if not self.place.of(name).exists():
                 raise FileNotFoundError(f"{name}: there is no such file, by which the plan measures")
         check_games(tuple(map(self.place.of, measures.valid)))
 
     def _do_points(self, source: _Source) -> None:
-        done = {point.key for point in self.plan.known_points() if self.results.find(Net, *point.key)}
+        done = {point.key for point in self.plan.known_points() if self.results.find(NetResult, *point.key)}
         total = source.total
         under_way: dict[int, Point] = {}
 
@@ -228,7 +247,7 @@ class _Run:
             words = f"{len(done)} of {amount(total, 'point')}, {len(self.failed)} failed; {', '.join(stages)}"
             return len(done), words.removesuffix("; ")
 
-        def keep(point: Point, found: Net | Failed) -> None:
+        def keep(point: Point, found: NetResult | Failed) -> None:
             if isinstance(found, Failed):
                 self.failed[point.label] = found.why
             else:
@@ -236,7 +255,7 @@ class _Run:
                 found = replace(found, data=self._digests(point))
             self.results.add(found)
             self._keep_tables()
-            source.see(point, found if isinstance(found, Net) else None)
+            source.see(point, found if isinstance(found, NetResult) else None)
             print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
 
         def jobs(points: Iterator[Point]) -> Iterator[tuple[int, Point]]:
@@ -262,11 +281,9 @@ class _Run:
                     print(f"{self.folder}: results are kept; the same command resumes", file=sys.stderr)
                     raise KeyboardInterrupt
 
-    _numbered: int = 0
-
     def _prepare(self, point: Point) -> None:
         """Cut what a point learns from. Raises OSError, or ValueError also if what it begins from has failed."""
-        if point.after and self.results.find(Net, point.after, point.seed) is None:
+        if point.after and self.results.find(NetResult, point.after, point.seed) is None:
             raise ValueError(f"{point.after}, seed {point.seed}, from which it begins, is not trained")
         if (cut := self.place.cut(point)) is not None and not cut.exists():
             data = [self.place.of(name) for name in point.options["data"]]
@@ -274,8 +291,9 @@ class _Run:
 
     def _digests(self, point: Point) -> dict[str, str]:
         """Return the digests of what a point has learnt from: sets that are made again may come out otherwise."""
-        found = {name: self.results.find(File, name) for name in point.options.get("data", ())}
-        return {name: str(file.of["sha256"]) for name, file in found.items() if file is not None}
+        made = {file.name: str(file.of["sha256"]) for file in self.results.all(File)}
+        known = self.digests | made
+        return {name: known[name] for name in point.options.get("data", ()) if name in known}
 
     def _stage(self, point: Point) -> str:
         path = self.place.point(point) / STAGE
@@ -291,7 +309,7 @@ class _Run:
         """Time training steps of the first seed of every network in turn, if the plan asks for it and some are new."""
         firsts: dict[str, Point] = {}
         for point in self.plan.known_points():
-            if not point.net and self.results.find(Net, *point.key):
+            if not point.net and self.results.find(NetResult, *point.key):
                 firsts.setdefault(point.name, point)
         kept = self.results.find(StepTimes, "steps")
         if not self.plan.measures.step_rounds or (kept and set(kept.microseconds) == set(firsts)):
@@ -310,12 +328,11 @@ class _Run:
                 number += 1
                 self._keep_tables()
                 if isinstance(found, Failed):
-                    self.failed[found.label] = found.why
-                    said = f"{found.label}: {found.why}"
+                    self.failed[found.label] = said = found.why
                 else:
                     one = found.standing
-                    said = f"{found.name}, seed {found.seed}: {in_words(one.elo, one.elo_low, one.elo_high)}"
-                print(f"match {number} of {total}: {said}", file=sys.stderr, flush=True)
+                    said = in_words(one.elo, one.elo_low, one.elo_high)
+                print(f"match {number} of {total}: {found.label}: {said}", file=sys.stderr, flush=True)
 
     def _keep_tables(self) -> None:
         write_atomically(self.folder / TABLE, summary(self.plan, self.results).encode())
@@ -328,7 +345,7 @@ class _Source:
     listed: Sequence[Point]
     chosen: Callable[[], Iterator[Point]]
     """Points of the spaces."""
-    see: Callable[[Point, Net | None], None]
+    see: Callable[[Point, NetResult | None], None]
     """Takes the result of a point; None means that it failed."""
     total: int
     """Number of points, with those that are done."""
@@ -352,7 +369,7 @@ def _chain(listed: Sequence[Point], chosen: Callable[[], Iterator[Point]]) -> It
 
 def _source(plan: Plan, folder: Path, results: Results) -> _Source:
     def is_left(point: Point) -> bool:
-        return results.find(Net, *point.key) is None
+        return results.find(NetResult, *point.key) is None
 
     listed = [point for point in plan.listed if is_left(point)]
     if plan.search == "grid":
@@ -364,7 +381,7 @@ def _source(plan: Plan, folder: Path, results: Results) -> _Source:
     return _Source(listed, sampler.points, sampler.see, total, bool(listed) or sampler.chosen() < plan.points)
 
 
-def _in_brief(found: Net | Failed) -> str:
+def _in_brief(found: NetResult | Failed) -> str:
     if isinstance(found, Failed):
         return found.why
     figures = [f"accuracy {100 * found.tested.accuracy:.2f} %"] if found.tested.accuracy is not None else []

@@ -1,7 +1,7 @@
 """The cost of an evaluation in the engine, the speed of a search, and of a training step.
 
-Neighbours slow a machine down by a third or more, for seconds or minutes, and nothing makes it faster. So each timing is
-taken on a core of its own, again and again, until the fastest of them agree, and their median counts. Slowness that
+Neighbours slow a machine down by a third or more, for seconds or minutes, and nothing makes it faster. So each timing
+is taken on a core of its own, again and again, until the fastest of them agree, and their median counts. Slowness that
 lasts for all of them shows in the HalfKP network that every run times too, which is always the same.
 """
 
@@ -27,15 +27,15 @@ MOST_NODES = 1_000_000
 """Nodes of a search that is timed: three times as many as any takes with a sound network, and a second's work."""
 MOST_RUNS = 6
 """Runs are repeated up to so many times as many as must agree."""
-SPEED_NODES = 100_000
-"""Nodes of a search where two networks' speeds are compared."""
+SPEED_NODES, SPEED_ROUNDS = 100_000, (1, 2, 4)
+"""Nodes of a search where two networks' speeds are compared, and the rounds of the first and of further attempts."""
 INFERENCE_BATCH, INFERENCES = 256, 3
 """Positions of a residual network's evaluation that is timed, and the number of such evaluations."""
 
 
 @dataclass(frozen=True)
 class Timed:
-    """What a network costs. Spreads are the difference of the slowest and the fastest run that count, over the median."""
+    """What a network costs. A spread is the slowest less the fastest run that count, over the median."""
 
     evaluation_ns: float
     """Nanoseconds of an evaluation: of a value network an update and the layers, of a residual one per position."""
@@ -83,8 +83,8 @@ class EvaluationRun:
 
         found = bench_evaluation(self.net, Path(self.recorded) if self.recorded else None)
         other = found["half_kp"]
-        names = ("update_ns", "forward_ns", "refresh_ns")
-        return Evaluation(*(float(found[name]) for name in names), float(other["update_ns"] + other["forward_ns"]))
+        reference = float(other["update_ns"] + other["forward_ns"])
+        return Evaluation(found["update_ns"], found["forward_ns"], found["refresh_ns"], reference)
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class SpeedRatio:
 
     @property
     def agrees(self) -> bool:
-        """Whether the 95 % interval is within ALIKE."""
-        return 2 * self.error <= ALIKE * self.ratio
+        """Whether `error` is at most ALIKE of the ratio."""
+        return self.error <= ALIKE * self.ratio
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def agreeing(run: Callable[[], Run], cost: Callable[[Run], float], repeats: int)
 
 
 def time_value_network(net: str, repeats: int, recorded: str, isolated: Isolated) -> Timed:
-    """Time a value network in processes of `isolated`, which is bound to the core for timing. Raises as `Isolated.run`."""
+    """Time a value network in processes of `isolated`, bound to the core for timing. Raises as `Isolated.run`."""
     with alone(isolated):
         load = machine_load()
         found = agreeing(lambda: isolated.run(EvaluationRun(net, recorded)).result, lambda run: run.cost, repeats)
@@ -250,21 +250,18 @@ def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts
     )
 
 
-def speed_ratio(net: str, opponent: str, repeats: int, isolated: Isolated) -> SpeedRatio:
-    """Compare the speeds of two networks' searches until the ratio is known well enough, or more runs will not help.
-
-    Raises as `Isolated.run`."""
-    found = SpeedRatio(1.0, float("inf"))
+def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
+    """Compare the speeds of two networks' searches, in more rounds where fewer do not agree. Raises as `Isolated.run`."""
     with alone(isolated):
-        for number in range(1, MOST_RUNS + 1):
-            found = isolated.run(SpeedRun(net, opponent, number * max(repeats, 1))).result
+        for rounds in SPEED_ROUNDS:
+            found = isolated.run(SpeedRun(net, opponent, rounds)).result
             if found.agrees:
                 break
     return found
 
 
 def machine_cores() -> tuple[set[int], set[int]]:
-    """Return the cores to work on and the core to time on: of several that this process may use the last is kept idle."""
+    """Return the cores to work on and the core to time on: of several that this process may use the last one."""
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [0]
     return (set(allowed[:-1]), {allowed[-1]}) if len(allowed) > 1 else (set(allowed), set(allowed))
 

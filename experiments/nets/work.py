@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from experiments.jobs.protocol import Product
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Measures, Plan, Point
-from experiments.nets.results import Failed, Net
+from experiments.nets.results import Failed, NetResult
 from experiments.nets.steps import Folded, FoldStep, Tested, TestStep, Trained, TrainStep, size_of
 from experiments.nets.timing import Timed, machine_cores, time_residual_network, time_value_network
 from experiments.nets.training import RESNET, Training, training_of
@@ -120,8 +120,8 @@ class PointWorker:
         self._timing.stop()
 
     def run(self, point: Point) -> Product:
-        """Return the point's Net or Failed. Raises Stopped."""
-        found: Net | Failed
+        """Return the point's NetResult or Failed. Raises Stopped."""
+        found: NetResult | Failed
         try:
             found = self.done(point)
         except (ValueError, OSError, MemoryError, ArithmeticError) as error:
@@ -129,7 +129,7 @@ class PointWorker:
             found = Failed(point.name, point.seed, label=point.label, why=why)
         return Product(pickle.dumps(found), {})
 
-    def done(self, point: Point) -> Net:
+    def done(self, point: Point) -> NetResult:
         """Do what is left of a point."""
         place, net = self._place, self._place.net(point)
         folder, run = place.point(point), place.run(point)
@@ -138,10 +138,8 @@ class PointWorker:
         valid = tuple(map(place.of, self._measures.valid))
         trained: Trained | None = None
         folded: Folded | None = None
-        data: tuple[Path, ...] = ()
         if not point.net:
             training = place.training(point, self._measures.valid)
-            data = training.data
             trained = self._once(folder, "training", Trained, lambda: self._train(training))
             fold = FoldStep(run, Path(net), valid)
             folded = self._once(folder, "fold", Folded, lambda: self._working.run(fold).result)
@@ -157,11 +155,14 @@ class PointWorker:
                 folder,
                 "timing",
                 Timed,
-                lambda: time_residual_network(net, run, valid, repeats, self._timing)
-                if is_residual
-                else time_value_network(net, repeats, recorded, self._timing),
+                lambda: (
+                    time_residual_network(net, run, valid, repeats, self._timing)
+                    if is_residual
+                    else time_value_network(net, repeats, recorded, self._timing)
+                ),
             )
-        return Net(
+        (folder / STAGE).unlink(missing_ok=True)
+        return NetResult(
             point.name,
             point.seed,
             label=point.label,
@@ -173,7 +174,6 @@ class PointWorker:
             folded=folded,
             tested=tested,
             timed=timed,
-            data={path.name: digest for path in data if (digest := _kept_digest(path))},
         )
 
     def _train(self, training: Training) -> Trained:
@@ -217,14 +217,7 @@ def refuse_other_options(point: Point, folder: Path) -> None:
         write_atomically(path, json.dumps(given, indent=1).encode())
 
 
-def _kept_digest(path: Path) -> str | None:
-    """Return the digest of a file of positions that was cut for a point, or of other data; None if they have gone."""
-    from lite.datasets.provenance import digest_of
-
-    return digest_of(path) if path.exists() else None
-
-
-def result_of(product: Product) -> Net | Failed:
+def result_of(product: Product) -> NetResult | Failed:
     """Return what `PointWorker.run` has made."""
-    found: Net | Failed = pickle.loads(product.content)
+    found: NetResult | Failed = pickle.loads(product.content)
     return found
