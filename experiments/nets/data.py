@@ -39,6 +39,8 @@ from search.system.metadata import quoted
 WHERE = {"main": MAIN, "quiescence": QUIESCENCE}
 TREE_SOURCES, SEARCHED_SOURCES = 1024, 4096
 """Recorded positions of a job."""
+CUT_SUFFIXES = (".hcpe", ".hcpe3")
+"""Suffixes of files of cut positions and of drawn games."""
 _MADE_HERE = ("data", "output", "workforce")
 """Fields of an expansion that a plan does not set."""
 
@@ -194,7 +196,7 @@ def choose_positions(files: Sequence[Path], positions: int, output: Path) -> int
 
 def cut_suffix(files: Sequence[Path]) -> str:
     """Return the suffix of what `choose_positions` writes. Raises OSError, ValueError."""
-    return ".hcpe3" if {record_format(path) for path in record_files(files)} == {HCPE3} else ".hcpe"
+    return CUT_SUFFIXES[{record_format(path) for path in record_files(files)} == {HCPE3}]
 
 
 def _choose_games(files: Sequence[Path], positions: int, output: Path) -> int:

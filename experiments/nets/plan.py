@@ -48,6 +48,8 @@ class Measures:
 
     valid: tuple[str, ...]
     """Held-out games: accuracy, log loss, calibration."""
+    positions: int = 0
+    """Number of positions of `valid` that finished networks are measured on; 0: all."""
     yardstick: tuple[str, ...] = ()
     """Held-out positions with the scores of long searches: d1-RMSE."""
     residual: str = ""
@@ -81,7 +83,7 @@ class Play:
     nodes: int = 5000
     """Nodes per move of both players, and of the opponent where equal time counts."""
     games: int = 100
-    """Games of each way of `by`."""
+    """Games of each way of `by`; 0: no games."""
     openings: str = ""
     """File of openings; random moves from the start without."""
     near: float = 0.003
@@ -305,9 +307,12 @@ def read_plan(path: Path, changes: Mapping[str, Any] | None = None) -> Plan:
 
 def read_entries(path: Path) -> dict[str, Any]:
     """Return the entries of a plan's file. Raises OSError or ValueError."""
-    shipped = PLANS / f"{path}.toml"
-    text = read_text(shipped if not path.suffix and shipped.is_file() and not path.exists() else path)
-    return _parse(text, str(path))
+    return _parse(read_text(PLANS / f"{path}.toml" if is_shipped_plan(path) else path), str(path))
+
+
+def is_shipped_plan(path: Path) -> bool:
+    """Return whether a name is that of a plan that comes with the package."""
+    return len(path.parts) == 1 and not path.is_file() and (PLANS / f"{path}.toml").is_file()
 
 
 def read_change(text: str) -> dict[str, Any]:
@@ -353,7 +358,7 @@ def plan_of(entries: Mapping[str, Any], place: str) -> Plan:
         place,
         {name: _plain(value) for name, value in told.train.items()},
         told.measure,
-        told.play,
+        told.play if told.play and told.play.games else None,
         {name: read_data(name, entry, place) for name, entry in told.data.items()},
         told.search,
         told.points,

@@ -196,13 +196,15 @@ class TestStep:
     net: str
     """A folded network, or of a residual one the trained one."""
     valid: tuple[Path, ...]
+    positions: int | None = None
+    """Number of positions of `valid`; None: all."""
     yardstick: tuple[Path, ...] = ()
     residual: Path | None = None
     kinds: Mapping[str, Path] = field(default_factory=dict)
 
     def run(self) -> Tested:
         is_value = kind_of(self.net) is Kind.FOLDED
-        report = judge(self.net, self.valid)
+        report = judge(self.net, self.valid, self.positions)
         report["targets"] = [name for name in TARGET_BITS if name in report]
         if is_value and self.yardstick:
             report |= measure_d1(self.net, self.yardstick)

@@ -20,7 +20,7 @@ from experiments.nets.data import choose_positions
 from experiments.nets.games import Tournament, check_play, refuse_other_play
 from experiments.nets.isolated import Isolated
 from experiments.nets.pictures import draw_pictures
-from experiments.nets.plan import Plan, Point, merged, plan_of, read_change, read_entries
+from experiments.nets.plan import Plan, Point, is_shipped_plan, merged, plan_of, read_change, read_entries
 from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
 from experiments.nets.sampler import Sampler
 from experiments.nets.summary import fill_page, summary
@@ -37,6 +37,9 @@ from search.system.files import write_atomically
 from search.system.interrupt import ends_as_interrupts, interrupt_flag
 from search.system.options import OptionError
 
+SAMPLE = Path(__file__).parents[1] / "sample"
+SAMPLES = ((SAMPLE / "teacher_sample.hcpe3",), (SAMPLE / "valid_sample.hcpe3",))
+"""Games to learn from and held-out games that come with the package."""
 TABLE = "table.md"
 """File of the tables in the folder of the plan."""
 MEASURES = "measures"
@@ -58,9 +61,9 @@ class Sweep:
     plan: Path
     """TOML file that says what to train, measure and play; or the name of a plan that comes with the package."""
     data: tuple[Path, ...] = ()
-    """Records to learn from, in place of the plan's `train.data`."""
+    """Records to learn from, in place of the plan's `train.data`; for a plan of the package by default its sample."""
     valid: tuple[Path, ...] = ()
-    """Held-out games to measure on, in place of the plan's `measure.valid`."""
+    """Held-out games to measure on, in place of the plan's `measure.valid`; for a plan of the package by default its sample."""
     yardstick: tuple[Path, ...] = ()
     """Held-out positions with scores of long searches, for d1-RMSE, in place of the plan's `measure.yardstick`."""
     change: tuple[str, ...] = ()
@@ -80,9 +83,10 @@ class Sweep:
     def entries(self) -> dict[str, Any]:
         """Return the plan's entries with what these options replace. Raises OSError, ValueError."""
         given: dict[str, Any] = {}
+        sample = SAMPLES if is_shipped_plan(self.plan) else ((), ())
         for section, name, files in (
-            ("train", "data", self.data),
-            ("measure", "valid", self.valid),
+            ("train", "data", self.data or sample[0]),
+            ("measure", "valid", self.valid or sample[1]),
             ("measure", "yardstick", self.yardstick),
         ):
             if files:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from experiments.jobs.protocol import Product
+from experiments.nets.data import CUT_SUFFIXES, cut_suffix
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Measures, Plan, Point
 from experiments.nets.results import Failed, NetResult
@@ -61,13 +62,15 @@ class Place:
         return point.net or str(self.point(point) / f"net.{suffix}")
 
     def cut(self, point: Point) -> Path | None:
-        """Return the file with so many positions of a point's data; None where it learns from all."""
+        """Return the file with so many positions of a point's data; None where it learns from all. Raises OSError,
+        ValueError for data of which none can be cut."""
         if not (count := point.options.get("positions")):
             return None
         data = list(point.options["data"])
-        suffix = ".hcpe3" if all(Path(name).suffix == ".hcpe3" for name in data) else ".hcpe"
         digest = hashlib.sha256("\n".join(data).encode()).hexdigest()[:10]
-        return self.folder / "data" / f"{count}-{digest}{suffix}"
+        stem = self.folder / "data" / f"{count}-{digest}"
+        made = next((path for suffix in CUT_SUFFIXES if (path := stem.with_suffix(suffix)).exists()), None)
+        return made or stem.with_suffix(cut_suffix([self.of(name) for name in data]))
 
     def training(self, point: Point, valid: tuple[str, ...]) -> Training:
         """Return a point's training, with what it learns from and where it goes."""
@@ -187,6 +190,7 @@ class PointWorker:
         return TestStep(
             net,
             valid,
+            measures.positions or None,
             tuple(map(of, measures.yardstick)),
             of(measures.residual) if measures.residual else None,
             {kind: of(name) for kind, name in measures.kinds.items()},
