@@ -113,7 +113,11 @@ def _games(_: Plan, __: str, rows: Sequence[Row]) -> Any:
             errors = [row.elo_error for row in found]
             place.errorbar(figures, elos, errors, fmt="o", ms=5, lw=1, color=f"C{number % COLOURS}", label=group)
         figures = [_figure(row, name) for row in rows]
-        words = "" if len(rows) < 4 else "\ncorrelation {:+.2f} +- {:.2f}".format(*correlation(figures, rows))
+        words = (
+            ""
+            if len(rows) < 4 or len(set(figures)) < 2
+            else "\ncorrelation {:+.2f} +- {:.2f}".format(*correlation(figures, rows))
+        )
         place.set(title=TITLES[name] + words)
         place.locator_params(axis="x", nbins=6)
         place.grid(**GRID)

@@ -283,21 +283,24 @@ class Plan:
     @cached_property
     def _varied(self) -> Mapping[str, frozenset[str]]:
         """Options whose values differ, by kinds of network: those that labels show."""
-        values: dict[str, dict[str, set[str]]] = {}
+        whole: dict[str, list[dict[str, tuple[Any, ...]]]] = {}
         entries: list[Mapping[str, tuple[Any, ...]]] = [
             {name: (value,) for name, value in entry.items() if name not in _OF_A_POINT} for entry in self.given
         ]
         entries += [{name: ends(choices) for name, choices in space.items()} for space in self.spaces]
         for entry in entries:
             for kind in entry.get("kind", (self.train.get("kind"),)):
-                whole = default_options(kind) if kind in KINDS else {}
-                whole = {name: (value,) for name, value in (whole | self._whole({"kind": kind})).items()} | dict(entry)
-                for name, choices in whole.items():
-                    values.setdefault(str(kind), {}).setdefault(name, set()).update(map(json.dumps, choices))
-        return {
-            kind: frozenset(name for name, told in found.items() if len(told) > 1 and name not in ("kind", "seed"))
-            for kind, found in values.items()
-        }
+                common = {**(default_options(kind) if kind in KINDS else {}), **self._whole({"kind": kind})}
+                of_kind = whole.setdefault(str(kind), [])
+                of_kind.append({name: (value,) for name, value in common.items()} | dict(entry))
+        found = {}
+        for kind, options in whole.items():
+            names = dict.fromkeys(name for one in options for name in one if name not in ("kind", "seed"))
+            values = {
+                name: {json.dumps(value) for one in options for value in one.get(name, (None,))} for name in names
+            }
+            found[kind] = frozenset(name for name in names if len(values[name]) > 1)
+        return found
 
 
 def read_plan(path: Path, changes: Mapping[str, Any] | None = None) -> Plan:
@@ -445,8 +448,14 @@ def _check_training(plan: Plan, options: Mapping[str, Any], place: str) -> None:
     positions = whole.pop("positions", 0)
     if type(positions) is not int or positions < 0:
         raise ValueError(f"{place}: positions {str(positions)[:40]!r}: a whole number is needed, 0 for all")
-    if not _files(whole.get("data")):
+    data = _files(whole.get("data"))
+    if not data:
         raise ValueError(f"{place}: data: a list of files or of sets of [data] is needed")
+    suffixes = {Path(name).suffix for name in data if name not in plan.data} - {""}
+    if positions and suffixes not in (set(), {".hcpe"}, {".hcpe3"}):
+        raise ValueError(
+            f"{place}: positions: are cut of hcpe, or of hcpe3 alone, not of {', '.join(sorted(suffixes))}"
+        )
     checked_training(whole, place)
 
 

@@ -190,7 +190,7 @@ class FoldStep:
 
 
 @dataclass(frozen=True)
-class TestStep:
+class MeasureStep:
     """Measure a network on held-out positions."""
 
     net: str

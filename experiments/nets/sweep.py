@@ -61,9 +61,10 @@ class Sweep:
     plan: Path
     """TOML file that says what to train, measure and play; or the name of a plan that comes with the package."""
     data: tuple[Path, ...] = ()
-    """Records to learn from, in place of the plan's `train.data`; for a plan of the package by default its sample."""
+    """Records to learn from, in place of the plan's `train.data`. Plans of the package default to its sample games."""
     valid: tuple[Path, ...] = ()
-    """Held-out games to measure on, in place of the plan's `measure.valid`; for a plan of the package by default its sample."""
+    """Held-out games to measure on, in place of the plan's `measure.valid`. Plans of the package default to its sample
+    games."""
     yardstick: tuple[Path, ...] = ()
     """Held-out positions with scores of long searches, for d1-RMSE, in place of the plan's `measure.yardstick`."""
     change: tuple[str, ...] = ()

@@ -251,7 +251,9 @@ def _timed(cost: float, found: Agreement[Any], searches: Agreement[int], **parts
 
 
 def speed_ratio(net: str, opponent: str, isolated: Isolated) -> SpeedRatio:
-    """Compare the speeds of two networks' searches, again in more rounds if they do not agree. Raises as `Isolated.run`."""
+    """Compare the speeds of two networks' searches, again in more rounds if they do not agree.
+
+    Raises as `Isolated.run`."""
     with alone(isolated):
         for rounds in SPEED_ROUNDS:
             found = isolated.run(SpeedRun(net, opponent, rounds)).result

@@ -20,7 +20,7 @@ from experiments.nets.data import CUT_SUFFIXES, cut_suffix
 from experiments.nets.isolated import Isolated
 from experiments.nets.plan import Measures, Plan, Point
 from experiments.nets.results import Failed, NetResult
-from experiments.nets.steps import Folded, FoldStep, Tested, TestStep, Trained, TrainStep, size_of
+from experiments.nets.steps import Folded, FoldStep, MeasureStep, Tested, Trained, TrainStep, size_of
 from experiments.nets.timing import Timed, machine_cores, time_residual_network, time_value_network
 from experiments.nets.training import RESNET, Training, training_of
 from experiments.network_kinds import Kind, kind_of
@@ -185,9 +185,9 @@ class PointWorker:
         done = self._working.run(TrainStep(training))
         return replace(done.result, seconds=done.seconds, cpu_seconds=done.cpu_seconds)
 
-    def _test_step(self, net: str, valid: tuple[Path, ...]) -> TestStep:
+    def _test_step(self, net: str, valid: tuple[Path, ...]) -> MeasureStep:
         measures, of = self._measures, self._place.of
-        return TestStep(
+        return MeasureStep(
             net,
             valid,
             measures.positions or None,
