@@ -29,7 +29,11 @@ def typed(kind: type[Given], entry: Any, place: str) -> Given:
         raise ValueError(f"{place}: unknown {quoted(', '.join(sorted(unknown)), 200)}; known are {', '.join(hints)}")
     if missing := [name for name in _required(cast(type, kind)) if name not in entry]:
         raise ValueError(f"{place}: {', '.join(missing)} must be given")
-    return kind(**{name: _converted(hints[name], value, f"{place}: {name}") for name, value in entry.items()})
+    values = {name: _converted(hints[name], value, f"{place}: {name}") for name, value in entry.items()}
+    try:
+        return kind(**values)
+    except ValueError as error:  # what the class itself refuses
+        raise ValueError(f"{place}: {error}") from None
 
 
 @cache

@@ -1,20 +1,22 @@
-"""Two USI engines play through ShogiArena, counted as Elo with error."""
+"""A match of two USI engines through ShogiArena, with Elo and its error."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from experiments.arena.results import FIRST, SECOND, Result, pair_results
+from experiments.arena.results import ArenaGame, pair_results
 from experiments.arena.tournament import UsiGames, play_engines
 from experiments.elo.strength import measure_strength
 from experiments.usi_client.engines import player_names
 
+VERB = "match usi"
+
 
 @dataclass(frozen=True)
 class Match(UsiGames):
-    """Who plays, and how."""
+    """Options of a match of two USI engines."""
 
     first: str
     """Command of the first engine: a path, or `liteshogi` for this installation's, perhaps with arguments:
@@ -26,38 +28,72 @@ class Match(UsiGames):
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second engine."""
     labels: tuple[str, str] = ("", "")
-    """What readers call them; empty: by what they say of themselves."""
+    """Names of the engines for readers; where empty, their own names and options."""
 
 
-def play_match(match: Match) -> dict[str, Any]:
-    """Play what is left of the games, and write all of them as KIF into `kif/` of the run; the report of all.
+@dataclass(frozen=True)
+class EngineTally:
+    """Results of the first engine's games; failed games count for neither engine."""
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    points: float
+    elo: float | None
+    """Logistic Elo difference; None is infinite or unknown."""
+    elo_low: float | None
+    """Lower end of the 95 % interval of `elo`."""
+    elo_high: float | None
+    """Upper end of the 95 % interval of `elo`."""
+    failed: int
+    """Games that failed."""
+    endings: dict[str, int]
+    """Number of games by ShogiArena's word for the ending."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineMatchReport(EngineTally):
+    """The report of a match of two USI engines."""
+
+    first: str
+    second: str
+    remarks: tuple[str, ...]
+    """Lines for readers."""
+
+
+def play_match(match: Match) -> EngineMatchReport:
+    """Play the remaining games, and write all of them as KIF into `kif/` of the run; returns the report of all.
 
     Raises as `play_engines` does.
     """
     players = [(match.first, match.first_option), (match.second, match.second_option)]
-    names, results, remarks = play_engines(
+    played = play_engines(
         match,
+        VERB,
         players,
         lambda engines: [label or own for label, own in zip(match.labels, player_names(*engines), strict=True)],
         match.games,
     )
-    return {FIRST: names[0], SECOND: names[1], **count_results(results), "remarks": remarks}
+    first, second = played.names
+    return EngineMatchReport(
+        **vars(tally_games(played.games)), first=first, second=second, remarks=tuple(played.remarks)
+    )
 
 
-def count_results(results: list[Result]) -> dict[str, Any]:
-    """The first engine's games, wins, draws, losses, points, Elo and the ends of its 95 % interval; games that failed,
-    and how often which word of ShogiArena's ended a game."""
-    wins, draws, losses = (sum(one.points == points for one in results) for points in (1.0, 0.5, 0.0))
-    strength = measure_strength(pair_results(results))
-    return {
-        "games": wins + draws + losses,
-        "wins": wins,
-        "draws": draws,
-        "losses": losses,
-        "points": wins + draws / 2,
-        "elo": strength.elo,
-        "elo_low": strength.low,
-        "elo_high": strength.high,
-        "failed": len(results) - wins - draws - losses,
-        "endings": dict(Counter(one.ending for one in results).most_common()),
-    }
+def tally_games(games: Sequence[ArenaGame]) -> EngineTally:
+    """Count the first engine's results."""
+    wins, draws, losses = (sum(one.points == points for one in games) for points in (1.0, 0.5, 0.0))
+    strength = measure_strength(pair_results(games))
+    return EngineTally(
+        games=wins + draws + losses,
+        wins=wins,
+        draws=draws,
+        losses=losses,
+        points=wins + draws / 2,
+        elo=strength.elo,
+        elo_low=strength.low,
+        elo_high=strength.high,
+        failed=len(games) - wins - draws - losses,
+        endings=dict(Counter(one.ending for one in games).most_common()),
+    )

@@ -1,4 +1,4 @@
-"""The games of a ShogiArena run as KIF files with the engines' scores: GUIs and `liteshogi convert` read them."""
+"""The games of a ShogiArena run as KIF files with the engines' scores, which GUIs and this program's converter read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from search.rules.shogi import BLACK
 from search.system.files import write_atomically
 
 CLAIMED = "入玉宣言"
-"""The end of a game that an engine has declared won where the rules do not say so."""
+"""Ending of a game that an engine has declared won without fulfilling the rules."""
 _GAMES = """select game.id, start_date, initial_position_sfen, game_result, black.player_name, white.player_name
 from game join player black on black.id = black_player_id join player white on white.id = white_player_id
 order by game.id"""
@@ -46,10 +46,10 @@ _MOVES = "select next_move, eval, next_move_time_ms from game_move where game_id
 
 
 def read_games(database: Path, names: Mapping[str, str]) -> Iterator[Game | GameError]:
-    """The games that came to an end, in the order in which they did, or why one cannot be told.
+    """Yield the finished games in the order of their ends, or an error for a game that KIF cannot express.
 
-    `names` are what readers call the players of the database; who is not in it keeps its name. OSError if the database
-    cannot be read.
+    `names`: names for readers by the database's names of players; others keep their names. Raises OSError if the
+    database cannot be read.
     """
     try:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -84,8 +84,8 @@ def _replayed(builder: GameBuilder, result: GameResult, rows: Iterator[Any]) -> 
 
 
 def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
-    """KIF's word and what it means here. ShogiArena calls every win a win: who wins when to move has declared, which it
-    takes an engine's word for, or saw the opponent break a rule (perpetual check)."""
+    """Return (KIF's word, outcome). ShogiArena has one word for wins: a winner that is to move has declared, which
+    ShogiArena does not check, or the opponent has broken a rule (perpetual check)."""
     if result.is_draw():
         by = {"DRAW_BY_REPETITION": ("千日手", REPETITION), "DRAW_BY_MAX_PLIES": ("最大手数", MOVES_USED_UP)}
         return by.get(result.name, ("持将棋", DRAWN))
@@ -103,17 +103,17 @@ def _ending(builder: GameBuilder, result: GameResult) -> tuple[str, int]:
 
 
 def write_games(database: Path, directory: Path, names: Mapping[str, str]) -> list[str]:
-    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on how they ended."""
+    """Write every finished game to `directory` as 0001.kifu (UTF-8) and so on; returns remarks on declared wins."""
     directory.mkdir(parents=True, exist_ok=True)
     declared: Counter[str] = Counter()
     for number, game in enumerate(read_games(database, names), 1):
         if isinstance(game, GameError):
-            print(f"warning: cannot be told in KIF: {game}", file=sys.stderr)
+            print(f"warning: not written, as KIF cannot express it: {game}", file=sys.stderr)
             continue
         write_atomically(directory / f"{number:04}.kifu", kif_text(game).encode())
         if game.ending == CLAIMED:
             declared[game.names[game.result & WINNER_MASK == WHITE_WINS]] += 1
     return [
-        f"{name} declared {amount(count, 'win')} that the rule of 27 points does not give, counted as won"
+        f"{name} declared {amount(count, 'win')} that the rule of 27 points does not allow, counted as won"
         for name, count in declared.items()
     ]

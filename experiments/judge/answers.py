@@ -1,99 +1,80 @@
-"""What a judge has said, kept in a file: what it has been asked once it is never asked again."""
+"""A judge's answers, kept in a run folder: a question that was asked once is never asked again."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lite.durable_file import DurableFile
-from search.system.files import refuse_unwritable
-from search.system.folder_lock import hold
-from search.system.metadata import parse_json, quoted
+from lite.run_folder import Line, RunPlan, RunWriter
+
+VERB = "judge answers"
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What a search of a position found."""
+    """The result of a search of a position."""
 
     move: str
-    """Its best move, or `resign` or `win`."""
+    """Best move, or `resign` or `win`."""
     score: int
-    """The mover's: centipawns, or a mate as `search.score` has it."""
+    """The mover's score: centipawns, or a mate as `search.score` has it."""
 
 
-class Ledger:
-    """A file of JSON lines: who the judge is, then {"position", "nodes", "move", "score"} for each of its answers.
+@dataclass(frozen=True)
+class Answer(Line, kind="answer"):
+    """A judge's search of a position."""
 
-    Each line is on the disk before the next, so a crash can spoil the last one alone, which is dropped. One process at
-    a time has it, and writes it from any of its threads. It is made with the first answer: what is refused before a
-    judge is asked leaves none behind. Raises OSError, and ValueError for another judge's file, a bad line, or a file
-    that another process has.
+    position: str
+    nodes: int
+    move: str
+    score: int
+
+
+class Answers:
+    """The answers of one judge, opened in a folder by one process, whose threads share them.
+
+    A copy that is sent to another machine has no folder: new answers stay in `fresh`, for the owner of the folder to
+    keep. Raises OSError, and ValueError for another judge's folder, a damaged one, or one that is in use.
     """
 
-    def __init__(self, path: Path, judge: Mapping[str, Any]) -> None:
-        self._path = path
-        self._judge = json.loads(json.dumps(judge))
-        self._lock = threading.Lock()
-        self._answers: dict[tuple[str, int], Opinion] = {}
-        self._file: DurableFile | None = None
-        if path.exists():
-            self._file = self._open()
-        else:
-            refuse_unwritable(path)
-
-    def _open(self) -> DurableFile:
-        """Take the file, and read what it holds."""
-        self._held = hold(self._path, "name another --ledger")
+    def __init__(self, folder: Path, judge: Mapping[str, Any]) -> None:
+        self._writer: RunWriter | None = RunWriter(folder, RunPlan(VERB, conditions={"judge": judge}), "answers")
+        self._known: dict[tuple[str, int], Opinion] = {}
+        self.fresh: list[Answer] = []
+        """Answers that this copy has no folder for."""
+        self._writer.__enter__()
         try:
-            whole = self._held.read()
-            whole = whole[: whole.rfind(b"\n") + 1]
-            self._read(whole.decode("utf-8", "replace").splitlines(), self._judge)
-            file = DurableFile(self._path, len(whole))
-            if not whole:
-                file.append(_line({"judge": self._judge}))
+            for line in self._writer.lines(Answer):
+                self._known[line.position, line.nodes] = Opinion(line.move, line.score)
         except BaseException:
-            self._held.close()
+            self.close()
             raise
-        return file
 
-    def _read(self, lines: list[str], judge: Mapping[str, Any]) -> None:
-        for number, text in enumerate(lines, 1):
-            try:
-                line = parse_json(text)
-                if number > 1:
-                    self._answers[line["position"], line["nodes"]] = Opinion(line["move"], line["score"])
-                    continue
-                found = dict(line["judge"])
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(f"{self._path} line {number}: no judge's answer; name another --ledger") from None
-            for name in {**judge, **found}:
-                if found.get(name) != judge.get(name):
-                    there, here = quoted(found.get(name)), quoted(judge.get(name))
-                    raise ValueError(
-                        f"{self._path}: holds the answers of another judge ({quoted(name)} is {there} there, here "
-                        f"{here}); name another --ledger"
-                    )
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_writer": None, "_known": dict(self._known), "fresh": []}
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._known)
+
+    def close(self) -> None:
+        """Leave the folder to others."""
+        if self._writer is not None:
+            self._writer.update({"answers": len(self)})
+            self._writer.__exit__(None, None, None)
+            self._writer = None
 
     def find(self, position: str, nodes: int) -> Opinion | None:
-        """The answer, if it is known."""
-        return self._answers.get((position, nodes))
+        """Return the answer if it is known."""
+        return self._known.get((position, nodes))
 
-    def enter(self, position: str, nodes: int, opinion: Opinion) -> None:
-        """Keep an answer."""
-        with self._lock:
-            self._file = self._file or self._open()
-            if (position, nodes) not in self._answers:
-                line = {"position": position, "nodes": nodes, "move": opinion.move, "score": opinion.score}
-                self._file.append(_line(line))
-                self._answers[position, nodes] = opinion
-
-
-def _line(content: Mapping[str, Any]) -> bytes:
-    return json.dumps(content, separators=(",", ":")).encode() + b"\n"
+    def enter(self, answer: Answer) -> None:
+        """Keep an answer; where this copy has a folder, it is on the disk when this returns. From any thread."""
+        if (answer.position, answer.nodes) in self._known:
+            return
+        if self._writer is None:
+            self.fresh.append(answer)
+        else:
+            self._writer.append(answer)
+        self._known[answer.position, answer.nodes] = Opinion(answer.move, answer.score)

@@ -1,80 +1,57 @@
-"""The book of a loop: which stages of which generations are done, and what came of each."""
+"""The stages of a loop that are done, and their figures, as lines of the run's results."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from search.system.files import complaints_about, write_atomically
-from search.system.metadata import parse_json, quoted
+from lite.run_folder import Line, RunWriter
 
-LEDGER = "ledger.json"
-FORMAT = "liteshogi loop"
-VERSION = 1
 GATE = "gate"
-"""The stage, and the folder of its games."""
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "generation": int,
-    "stage": str,
-    "seconds": (int, float),
-    "figures": dict,
-}
+"""Name of the stage in which a candidate plays the best network, and of the folder of its games."""
 
 Figures = dict[str, Any]
 
 
-class Ledger:
-    """`ledger.json`: {format, version, stages: [{generation, stage, seconds, figures}]}, in the order in which they
-    ended; always whole on the disk. Raises OSError, and ValueError that names a file that is none."""
+@dataclass(frozen=True)
+class Stage(Line, kind="stage"):
+    """A stage of a generation that is done."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.stages: list[Figures] = _read(path) if path.exists() else []
+    generation: int
+    stage: str
+    seconds: float
+    """Time of the call that ended the stage."""
+    figures: Figures
 
-    def generation(self, number: int) -> dict[str, Figures]:
-        """What came of the stages of a generation that are done, by their names."""
-        return {one["stage"]: one["figures"] for one in self.stages if one["generation"] == number}
+
+class Stages:
+    """The stages of a loop, each of which is done once; without a writer, those of a loop that is only read."""
+
+    def __init__(self, done: list[Stage], run: RunWriter | None = None) -> None:
+        self.done = done
+        """Stages that are done, in the order of their ends."""
+        self._run = run
+
+    def of_generation(self, number: int) -> dict[str, Figures]:
+        """Return the figures of a generation's stages that are done, by their names."""
+        return {one.stage: one.figures for one in self.done if one.generation == number}
 
     def once(self, generation: int, stage: str, work: Callable[[], Figures]) -> Figures:
-        """What came of a stage, which is worked at unless it is done. Its seconds are those of the run that ended it.
+        """Return the figures of a stage, whose work is done unless it is done already.
 
-        A cut before its line is on the disk has `work` done again: it must find what it has made and go on with it."""
-        if (done := self.generation(generation).get(stage)) is not None:
+        An interruption before its line is on the disk has `work` called again, which must resume by itself."""
+        if (done := self.of_generation(generation).get(stage)) is not None:
             return done
+        assert self._run is not None
         begun = time.monotonic()
         figures = work()
-        seconds = round(time.monotonic() - begun, 1)
-        stages = [*self.stages, {"generation": generation, "stage": stage, "seconds": seconds, "figures": figures}]
-        content = {"format": FORMAT, "version": VERSION, "stages": stages}
-        write_atomically(self.path, (json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
-        self.stages = stages
+        line = Stage(generation, stage, round(time.monotonic() - begun, 1), figures)
+        self._run.append(line)
+        self.done.append(line)
         return figures
 
     def seconds(self, number: int) -> float:
-        """Of all stages of a generation."""
-        return round(sum(one["seconds"] for one in self.stages if one["generation"] == number), 1)
-
-
-def _read(path: Path) -> list[Figures]:
-    with complaints_about(path):
-        text = path.read_bytes()
-    try:
-        content = parse_json(text.decode())
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"its format is not {FORMAT!r}")
-        if content.get("version") != VERSION:
-            raise ValueError(f"version {quoted(content.get('version'))}, this program reads version {VERSION}")
-        stages = content.get("stages")
-        if not isinstance(stages, list) or not all(_is_stage(one) for one in stages):
-            raise ValueError(f"its stages must each have {', '.join(_FIELDS)}")
-        json.dumps(stages, allow_nan=False)  # they are written again with those to come
-    except ValueError as error:
-        raise ValueError(f"{path}: no ledger of a loop ({error}); restore it from a copy, or use another -o") from None
-    return stages
-
-
-def _is_stage(one: Any) -> bool:
-    return isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in _FIELDS.items())
+        """Return the time of all stages of a generation."""
+        return round(sum(one.seconds for one in self.done if one.generation == number), 1)

@@ -1,96 +1,103 @@
-"""Two players of this engine, by alpha-beta or by PUCT, play from balanced openings in pairs, here and on all cores.
+"""Matches in process: two players of this engine play pairs of games from balanced openings, on all cores or on Ray.
 
-What plays by the clock, or is another engine, plays through `experiments.arena.engine_match`; more than two through
+Matches by the clock and with other engines are played by `experiments.arena.engine_match`, more than two players by
 `experiments.league`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from experiments.elo.sprt import Sprt
-from experiments.jobs.description import Description
 from experiments.jobs.produce import produce
 from experiments.matches.counted_games import CountedGames
 from experiments.matches.named_player import NamedPlayer, read_player
-from experiments.matches.standing import Standing
+from experiments.matches.standing import Standing, StandingReport
+from lite.datasets.plan import plan_run
+from lite.run_folder import RunPlan
 from search.system.bounds import check_numbers
+
+VERB = "match"
 
 
 @dataclass(frozen=True)
 class CountedMatch(CountedGames):
-    """Who plays, and how."""
+    """Options of a match in process."""
 
     first: str
-    """A network's file or `default`."""
+    """The first player's network: a file, or the name of a shipped one."""
     second: str
-    """Likewise."""
+    """The second player's network: a file, or the name of a shipped one."""
     second_nodes: int | None = None
-    """The second player's, where it has others."""
+    """Nodes per move of the second player; without it, the first player's limits hold."""
     second_depth: int | None = None
-    """Likewise."""
+    """Depth per move of the second player; without it, the first player's limits hold."""
     first_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the first player."""
     second_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the second player."""
     labels: tuple[str, str] = ("", "")
-    """What readers call the players; empty: by what they are."""
+    """Names of the players for readers; where empty, their networks and options."""
     sprt: Sprt | None = None
-    """The test that may end the match before its games are played."""
+    """Test that may end the match before all games are played."""
 
     def limits(self) -> tuple[tuple[int, int], ...]:
-        """Nodes and depth of both players: the second has the first's where it has none of its own."""
+        """Return (nodes, depth) of both players."""
         first = (self.nodes, self.depth)
         if self.second_nodes is None and self.second_depth is None:
             return first, first
         return first, (self.second_nodes or 0, self.second_depth or 0)
 
     def check(self) -> None:
+        """Raise OptionError for options that cannot be used."""
         check_numbers(self, "second_nodes", "second_depth", least=0)
         super().check()
 
 
-def play_counted_match(match: CountedMatch) -> dict[str, Any]:
-    """Play what is left of a match; its report for JSON. Raises OSError or ValueError in words.
+@dataclass(frozen=True, kw_only=True)
+class MatchReport(StandingReport):
+    """Figures of a match in process."""
 
-    Of the games that count, in the first player's view:
-    first, second: what readers call the players. games; wins, draws, losses; points: 1 a win and 1/2 a draw; as_black,
-    as_white: {wins, draws, losses} with that colour. pentanomial: pairs of games with 0, 1/2, 1, 1 1/2 and 2 points.
-    elo: logistic, elo_low and elo_high the ends of its 95 % interval; None is infinite or not known.
+    first: str
+    """Name of the first player for readers."""
+    second: str
+    """Name of the second player for readers."""
+    positions_per_hour: int
+    """Positions per hour at `nodes_per_second` on `parallel` free cores."""
+    parallel: int
+    folder: Path
 
-    Of black's games whoever plays them: black_share: points a game, 0 to 1; black_elo, black_elo_low, black_elo_high.
 
-    endings: {how: games that ended so}. positions: moves that were searched; nodes_a_move: their mean; nodes_of_first,
-    nodes_of_second: sums; nodes_per_second: of CPU time. positions_per_hour: at that speed on `parallel` free cores.
-    called_and_played_out: games that the scores would have ended, played to their end instead; called_wrongly: those of
-    them that ended otherwise. games_beyond: games in the folder that do not count. sprt, with a test: its options, llr
-    (the log-likelihood ratio), the bounds lower and upper, and the verdict (`elo0`, `elo1` or empty). remarks: lines
-    for readers. folder: the run's path.
-    """
+def play_counted_match(match: CountedMatch) -> MatchReport:
+    """Play the remaining games of a match; returns the report of all. Raises as `produce` does."""
     match.check()
     limits, second_limits = match.limits()
-    first = read_player(match.first, match.first_option, *limits, "--first-option")
-    second = read_player(match.second, match.second_option, *second_limits, "--second-option")
+    first = read_player(match.first, match.first_option, *limits, "first_option")
+    second = read_player(match.second, match.second_option, *second_limits, "second_option")
     lines = match.lines()
     standing = Standing(match.games // 2, match.sprt)
     task = match.task(first, second, lines)
     jobs = ((number, number) for number in range(match.games // 2))
-    produce(match.place(), _description(match, first, second, lines), task, jobs, referee=standing)
+    produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing)
     report = standing.report()
-    an_hour = report["nodes_per_second"] / max(report["nodes_a_move"], 1e-9) * 3600 * match.parallel
+    an_hour = report.nodes_per_second / max(report.nodes_a_move, 1e-9) * 3600 * match.parallel
     if first.name(True) == second.name(True):
-        report["remarks"].append("both players are the same, so each pair is one game played twice")
-    return {
-        **_names(match, first, second),
-        **report,
-        "positions_per_hour": round(an_hour),
-        "parallel": match.parallel,
-        "folder": str(match.output),
-    }
+        same = "both players are the same, so each pair is one game played twice"
+        report = replace(report, remarks=(*report.remarks, same))
+    names = _names(match, first, second)
+    return MatchReport(
+        **vars(report),
+        first=names["first"],
+        second=names["second"],
+        positions_per_hour=round(an_hour),
+        parallel=match.parallel,
+        folder=match.output,
+    )
 
 
 def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
-    """What readers call the two: by their labels, or their networks, by no more of a path than tells them apart, and
-    their options."""
+    """Return {first, second}: labels, or networks, by no more of their paths than differs, and options."""
     whole = first.name(False) == second.name(False)
     names = {"first": first.name(whole), "second": second.name(whole)}
     if first.name(True) == second.name(True):
@@ -98,10 +105,14 @@ def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict
     return {side: label or name for label, (side, name) in zip(match.labels, names.items(), strict=True)}
 
 
-def _description(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> Description:
+def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
     limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
     players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
-    nets = {"first": first.net, "second": second.net}
     test = None if match.sprt is None else asdict(match.sprt)
-    counted = {"games": match.games, "sprt": test, "players": _names(match, first, second)}
-    return Description("match", match.described(lines, players), (), nets, counted, first.signature)
+    return plan_run(
+        VERB,
+        match.deciding(lines, players),
+        goal={"games": match.games, "sprt": test, "players": list(_names(match, first, second).values())},
+        nets={"first": first.net, "second": second.net},
+        conditions=first.conditions,
+    )

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.jobs.ledger import read_places
-from experiments.jobs.shards import LEDGER
+from experiments.jobs.ledger import LandedJob
 from experiments.matches.pair import COLOURS, UNMOVED
 from lite.notation.game import (
     BLACK_WON,
@@ -35,6 +34,7 @@ from lite.records.formats import (
     game_dtype,
     move_dtype,
 )
+from lite.run_folder import read_lines
 from search.rules.huffman import decode
 from search.rules.position import new_position
 from search.rules.set_up import set_board
@@ -44,15 +44,15 @@ from search.system.files import complaints_about, write_atomically
 
 
 def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int:
-    """Write every game that has a move into `kif/` of the folder, as `PAIR-GAME.kifu` (UTF-8); returns how many.
+    """Write every game that has a move into `kif/` of the folder, as `PAIR-GAME.kifu` (UTF-8); returns their number.
 
-    names_of: what readers call the first and the second player of a pair, by its number. The first is black in the
-    first game. Raises OSError or ValueError in words.
+    names_of: returns the names of the first and the second player of a pair by its number. The first is black in the
+    first game. Raises OSError or ValueError.
     """
     place = folder / "kif"
     place.mkdir(exist_ok=True)
     written = 0
-    for one in read_places(folder / LEDGER):
+    for one in read_lines(folder, LandedJob):
         if one.start == one.stop:
             continue
         shard = folder / f"shard_{one.shard:05}.{HCPE3}"
@@ -70,7 +70,7 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
             games = list(_games(raw, numbers, names_of(one.job), f"{shard}: pair {one.job}"))
         except ValueError as error:
             raise ValueError(
-                f"{shard}: bytes {one.start} to {one.stop} are no games of a pair ({error}); restore it from a copy"
+                f"{shard}: bytes {one.start} to {one.stop} hold no games of a pair ({error}); restore it from a copy"
             ) from None
         for number, game in zip(numbers, games, strict=True):
             write_atomically(place / f"{one.job + 1:05}-{number}.kifu", kif_text(game).encode())
@@ -79,7 +79,7 @@ def write_pairs(folder: Path, names_of: Callable[[int], tuple[str, str]]) -> int
 
 
 def _games(raw: bytes, numbers: Sequence[int], names: tuple[str, str], place: str) -> Iterator[Game]:
-    """The games of a pair that have these numbers, 1 and 2, out of its hcpe3."""
+    """Yield the games of a pair with these numbers (1 and 2) from its hcpe3."""
     at = 0
     for number in numbers:
         header = np.frombuffer(raw, game_dtype, 1, at)[0]
@@ -99,7 +99,7 @@ def _games(raw: bytes, numbers: Sequence[int], names: tuple[str, str], place: st
 
 
 def _outcome(result: int) -> int:
-    """What `GameBuilder.finish` calls the result byte of a game."""
+    """Return the outcome, as `GameBuilder.finish` takes it, of a game's result byte."""
     if result & WINNER_MASK == DRAW:
         return REPETITION if result & SENNICHITE else MOVES_USED_UP if result & MOVE_LIMIT else DRAWN
     if result & DECLARATION:

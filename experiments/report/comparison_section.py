@@ -28,7 +28,7 @@ from experiments.report.charts import (
     pareto_front,
     points,
 )
-from experiments.report.match_section import standing_row
+from experiments.report.match_section import standing_row_of
 from experiments.report.section import UNREADABLE, Origin, Section, Table
 from lite.program import machine_of
 
@@ -98,7 +98,7 @@ def _compared(run: str, report: dict[str, Any]) -> Iterator[Chart]:
         title = f"{run}: calibration on held-out games"
         yield diagonal(lines(title, bins, "predicted", "actual", "variant"))
     for kind, words in (("games", "against the common opponent"), ("timed_games", "at equal time")):
-        stood = [{"variant": row["variant"], **standing_row(row[kind])} for row in report["rows"] if row[kind]]
+        stood = [{"variant": row["variant"], **standing_row_of(row[kind])} for row in report["rows"] if row[kind]]
         if played := [row for row in stood if "Elo" in row]:
             yield intervals(f"{run}: Elo {words}", played, "variant", "Elo", "variant")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.jobs.results import Line, Results
 from experiments.report.charts import MACHINE, Chart, Row, around, intervals, lines, pareto_front, points
-from experiments.report.match_section import standing_row
+from experiments.report.match_section import standing_row_of
 from experiments.report.section import Origin, Section, Table
 from experiments.sweep.budgets import budgets_as_markdown
 from experiments.sweep.effects import Pair, effects_as_markdown, pairs_of
@@ -62,7 +62,7 @@ def _drawn(run: str, nets: Sequence[Line]) -> Iterator[Chart]:
     yield _over_cost(f"{run}: d1-RMSE over cost", rows, D1, kinds, lower=True)
     yield _over_cost(f"{run}: accuracy on held-out games over cost", rows, ACCURACY, kinds)
     for kind, words in ((NODES, "at equal nodes"), (TIME, "at equal time")):
-        played = [row | standing_row(net[kind]) for row, net in zip(told, nets, strict=True) if net[kind]]
+        played = [row | standing_row_of(net[kind]) for row, net in zip(told, nets, strict=True) if net[kind]]
         if played := [row for row in played if "Elo" in row]:
             yield _over_cost(f"{run}: Elo {words} over cost", played, "Elo", kinds)
     if grown := _grown(nets):

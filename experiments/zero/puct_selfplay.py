@@ -1,4 +1,4 @@
-"""Self-play by PUCT: games side by side, and of every move how often the search visited each alternative, as hcpe3."""
+"""Self-play by PUCT: games side by side, as hcpe3 with the visits that the search gave each move."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import hashlib
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from experiments.factory.selfplay import numbered
+from experiments.factory.selfplay import check_random_plies, check_share, numbered
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Ending
-from experiments.jobs.description import Description
-from experiments.jobs.produce import produce
+from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.network_kinds import network_path
@@ -22,61 +20,63 @@ from experiments.zero.exploration import Exploration
 from experiments.zero.network import network_bytes, open_network
 from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
+from lite.datasets.plan import flat, plan_run
 from lite.records.formats import HCPE3, MOST_VISITS
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
 from search.system.bounds import check_numbers
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
 class ZeroSelfPlay:
-    """What self-play by PUCT is told."""
+    """Options of self-play by PUCT."""
 
     net: str
-    """The policy-value network that plays: an ONNX file of dlshogi's format, a trained one, or its run's directory."""
+    """The policy-value network that plays: an ONNX file of dlshogi's format, a trained network, or its run's folder."""
     output: Path = Path("runs/selfplay")
-    """Folder of the shards."""
+    """Folder of the run and its shards; the same command resumes an interrupted run."""
     positions: int = 100_000
-    """Go on until so many are there."""
+    """Positions to generate, counting those of earlier calls."""
     playouts: int = 100
-    """Visits of the root that end a move's search; those that the tree brings along count."""
+    """Visits of the root that end a move's search, including visits kept from the search before."""
     policy_temperature: float = 1.0
-    """Of the policy's softmax: above 1 the search tries more moves, and what is learnt from it is flatter."""
+    """Temperature of the policy's softmax: above 1 the search tries more moves, and the visits are flatter."""
     openings: Path | None = None
-    """File of positions to begin from, an SFEN or `startpos moves ...` a line; without it, the start position."""
+    """File of openings, one per line as an SFEN or `startpos moves ...`; without it, games begin from the start
+    position."""
     random_plies: tuple[int, int] = (0, 4)
-    """Random legal moves that are played on from there: at least, at most."""
+    """Random legal moves played after the opening: least and most."""
     exploration: Exploration = field(default_factory=Exploration)
     ending: Ending = field(default_factory=lambda: Ending(win_score=1800))
     played_out: float = 0.1
-    """Share of the games that the scores would end that are played to their end, to see how often the scores err."""
+    """Share of the games adjudicated by score that are played to their end instead, to measure how often the scores are
+    wrong."""
     games: int = 32
-    """Games that a worker plays side by side, their leaves in one batch: they land together."""
+    """Games that a worker plays side by side, their leaves in one batch; they land together."""
     seed: int = 1
-    """Of the random moves, the noise, and the moves that are drawn."""
+    """Seed of the random moves, of the noise, and of the moves that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise OptionError for options that cannot be used."""
         self.exploration.check()
         self.ending.check()
         self.ending.check_played_out(self)
         check_numbers(self, "seed", least=0, most=None)
-        least, most = self.random_plies
-        if not 0 <= least <= most:
-            raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
-        if not 2 <= self.playouts <= MOST_VISITS:
-            raise ValueError(f"--playouts {self.playouts}: choose 2 to {MOST_VISITS:,}")
+        check_random_plies(self.random_plies)
+        check_numbers(self, "playouts", least=2, most=MOST_VISITS)
         if not 1e-3 <= self.policy_temperature <= 1e3:
-            raise ValueError(f"--policy-temperature {self.policy_temperature}: choose 0.001 to 1000")
-        if not 0 <= self.played_out <= 1:
-            raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
+            raise OptionError(
+                f"`policy_temperature` {self.policy_temperature}: choose 0.001 to 1000", "policy_temperature"
+            )
+        check_share("played_out", self.played_out)
         check_numbers(self, "positions", most=None)
         check_numbers(self, "games")
 
 
-def zero_self_play(options: ZeroSelfPlay) -> dict[str, Any]:
-    """Play until there are so many positions; the folder's totals. Raises as `produce` does."""
+def zero_self_play(options: ZeroSelfPlay) -> Production:
+    """Play until there are so many positions; returns the folder's totals. Raises as `produce` does."""
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
     task = ZeroTask(
@@ -90,21 +90,22 @@ def zero_self_play(options: ZeroSelfPlay) -> dict[str, Any]:
         options.games,
         options.seed,
     )
-    # Not those of a command that asks for it, as how its figures are printed.
+    # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(ZeroSelfPlay)} - {"output", "positions", "workforce", "net"}
-    told = {name: value for name, value in asdict(options).items() if name in fixed}
+    told = flat({name: value for name, value in asdict(options).items() if name in fixed})
     told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    description = Description("selfplay puct", told, (), {"player": network_path(options.net)})
+    nets = {"net": network_path(options.net)}
+    plan = plan_run("selfplay puct", told, goal={"positions": options.positions}, nets=nets)
     place = options.workforce.place(options.output, HCPE3)
-    return produce(place, description, task, numbered(), ("positions", options.positions))
+    return produce(place, plan, task, numbered(), ("positions", options.positions))
 
 
 @dataclass(frozen=True)
 class ZeroTask:
-    """What a worker needs to play games."""
+    """Everything a worker needs to play games."""
 
     network: bytes
-    """An ONNX file's content."""
+    """Content of an ONNX file."""
     openings: Openings
     ending: Ending
     exploration: Exploration
@@ -112,16 +113,16 @@ class ZeroTask:
     played_out: float
     playouts: int
     games: int
-    """Of a job, side by side."""
+    """Games of a job, played side by side."""
     seed: int
 
     def open(self) -> ZeroWorker:
-        """The memory of one worker."""
+        """Create a worker."""
         return ZeroWorker(self)
 
 
 class ZeroWorker:
-    """Plays the games of jobs, which are told apart by their numbers alone."""
+    """Plays the games of jobs, which are numbers."""
 
     def __init__(self, task: ZeroTask) -> None:
         self._task = task
@@ -134,7 +135,7 @@ class ZeroWorker:
         self._stopped = True
 
     def run(self, number: int) -> Product:
-        """The games of a job as hcpe3. Raises Stopped."""
+        """Return the games of a job as hcpe3. Raises Stopped."""
         task, leaves = self._task, self._leaves
         random = np.random.default_rng((task.seed, number))
         leaves.table.clear()
