@@ -320,7 +320,7 @@ def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[
             progress.show()
 
         with Progress(len(POSITIONS), measure) as progress:
-            return signature(net, DEPTH if depth is None else depth, nodes, searched)
+            return asdict(signature(net, DEPTH if depth is None else depth, nodes, searched))
     if kind is not Kind.POLICY_VALUE_ONNX:
         raise ValueError(_unplayable(net, kind))
     for name, limit in (("depth", depth), ("nodes", nodes)):

@@ -101,7 +101,7 @@ class ValueVariant(Variant):
 
     def distance(self, yardstick: Sequence[Path]) -> dict[str, Any]:
         """`measure_d1` of the folded network."""
-        return measure_d1(str(self.playable()), yardstick)
+        return measure_d1(str(self.playable()), yardstick).figures()
 
     def cost(self, searched: bool) -> dict[str, Any]:
         """Of the folded network in the engine, see `time_network`: an update and the layers, along games."""

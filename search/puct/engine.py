@@ -179,7 +179,7 @@ class PuctEngine(Engine):
 
     # The search
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         """Search and return the lines found, best first.
 
         `on_progress` is never called, because lines are reported often enough.

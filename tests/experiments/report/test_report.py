@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
-from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
-from experiments.report.games import is_timed_match, match_section
-from experiments.report.judgements import BOARDS, judgement_section
-from experiments.report.leagues import is_league, league_section
-from experiments.report.loops import loop_section
+from experiments.report.comparison_section import ACCURACY, COST, SHARE, comparison_section, recipe_section
+from experiments.report.judgement_section import BOARDS, judgement_section
+from experiments.report.league_section import is_league, league_section
+from experiments.report.loop_section import loop_section
+from experiments.report.match_section import is_timed_match, match_section
 from experiments.report.report import Report, find_runs, read_sections, write_report
 from experiments.report.section import Table, command_of
-from experiments.report.sweeps import sweep_section
-from experiments.report.training import _command, training_section
+from experiments.report.sweep_section import sweep_section
+from experiments.report.training_section import _command, training_section
 from tests.experiments.report.conftest import MAKER, make_match
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")

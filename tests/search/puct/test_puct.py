@@ -269,11 +269,11 @@ def test_only_the_given_moves_are_searched(engine: PuctEngine) -> None:
     engine.set_position("startpos")
     for wanted in (("9g9f", "1g1f"), ("5g5f",), ("1i1h",)):
         engine.ready()
-        found = engine.search(Limits(nodes=100, moves=wanted))
+        found = engine.search(Limits(nodes=100, moves=wanted))[0]
         assert found.best_move in wanted
         assert {one.move for one in engine.root_moves() if one.visits} >= {found.best_move}
     engine.ready()
-    assert engine.search(Limits(nodes=2000)).best_move not in (None, "1i1h")
+    assert engine.search(Limits(nodes=2000))[0].best_move not in (None, "1i1h")
 
 
 def test_several_lines(engine: PuctEngine) -> None:
@@ -303,7 +303,7 @@ def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
         engine.rules = Rules(max_moves=max_moves)
         engine.set_position("startpos")
         engine.ready(Budget(60_000, 60_000))
-        found = engine.search(Limits(depth=depth))
+        found = engine.search(Limits(depth=depth))[0]
         assert found.milliseconds < 30_000
         return found
 
@@ -330,7 +330,7 @@ def test_stop_ends_a_search_without_limits(threads: int) -> None:
     engine.set_position("startpos")
     engine.ready()
     found: list = []
-    thread = threading.Thread(target=lambda: found.append(engine.search()))
+    thread = threading.Thread(target=lambda: found.append(engine.search()[0]))
     thread.start()
     time.sleep(0.2)
     engine.stop()
@@ -343,7 +343,7 @@ def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine
     engine.set_position("startpos")
     engine.ready()
     engine.stop()
-    assert engine.search().best_move
+    assert engine.search()[0].best_move
     assert engine.tree.root["visits"] == 1
 
 
@@ -353,7 +353,7 @@ def test_the_search_ends_in_time_without_a_timer(threads: int, monkeypatch: pyte
     engine.warm_up()
     monkeypatch.setattr("search.clock.started", lambda thread: None)
     engine.ready(Budget(200, 200))
-    found = engine.search(Limits(nodes=10**10))
+    found = engine.search(Limits(nodes=10**10))[0]
     assert found.nodes > 10
     assert not engine._stopped.is_set()
 
@@ -369,7 +369,7 @@ def test_it_stops_where_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPat
     budget = Budget(600_000, 1_200_000)
     engine.ready(budget)
     monkeypatch.setattr(engine.clock, "read", lambda: (budget, 599_999))  # for ever, a millisecond before the optimum
-    assert engine.search().best_move == "2g2f"
+    assert engine.search()[0].best_move == "2g2f"
 
 
 @pytest.mark.parametrize("threads", [1, 2])
