@@ -19,7 +19,7 @@ from search.system.threads import started
 
 MOVES_PLANNED = 50
 """Moves per player that a game is expected to have when it starts. Games last longer, but most are decided by then, and
-a search often takes less than its share: docs/search_ledger.md, Time."""
+a search often takes less than its share: docs/archive/search_ledger.md, Time."""
 FEWEST_MOVES_LEFT, FEWEST_OF_SUDDEN_DEATH = 16, 24
 """Moves that a clock must still pay for, however long the game has lasted; more in sudden death, where no move gives
 time back."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from experiments.jobs.results import NET, Line, Results
 from experiments.jobs.verb import Verbs
-from experiments.matches.match import CountedMatch
+from experiments.matches.counted_match import CountedMatch
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
 from lite.datasets.provenance import sha256_of

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from search.book.moves import Book
     from search.engine import Analysis, Engine, Progress
-    from search.mate.root import RootMate
+    from search.mate.root_mate import RootMate
     from search.mate.solver import MateSolver, StopFlag
 
 
@@ -90,7 +90,7 @@ class Thinking:
     def prepare(self) -> None:
         """Open the book and make the mate solver if the options request them, so that no move waits for them."""
         if self._options.number("Mate_Root_Search") and self._root_mate is None:
-            from search.mate.root import RootMate
+            from search.mate.root_mate import RootMate
 
             with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
@@ -217,7 +217,7 @@ class Thinking:
                 for line in filter(lambda line: line.depth, lines):
                     self._info(line, engine.multipv)
             return best
-        from search.mate.root import with_mate  # already loaded; without a solver no move waits for the import
+        from search.mate.root_mate import with_mate  # already loaded; without a solver no move waits for the import
 
         best = with_mate(best, mate)
         self._info(best, 1)

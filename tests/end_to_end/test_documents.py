@@ -92,6 +92,8 @@ def test_the_example_in_python_runs(name: str, capsys: pytest.CaptureFixture[str
 
 
 def test_the_example_of_a_sweep_is_one(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs/sweep.md").read_text(encoding="utf-8"), re.M | re.S)
+    (example,) = re.findall(
+        r"^```toml\n(.*?)^```", (ROOT / "docs/guide/sweep.md").read_text(encoding="utf-8"), re.M | re.S
+    )
     (tmp_path / "sweep.toml").write_text(example, encoding="utf-8")
     assert read_configuration(tmp_path / "sweep.toml").spaces

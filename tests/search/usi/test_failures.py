@@ -54,7 +54,7 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
         monkeypatch.setattr("search.book.choice.choose", fail)
     elif broken == "mate solver":
         session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
-        monkeypatch.setattr("search.mate.root.RootMate.begin", fail)
+        monkeypatch.setattr("search.mate.root_mate.RootMate.begin", fail)
     else:
         monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._find_one_line", fail)
     said = []
