@@ -148,7 +148,7 @@ class Generation:
 
     def _measure(self) -> None:
         if self._loop.yardstick:
-            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick))
+            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick).figures())
 
     def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> MatchReport:
         match = self._loop.match(str(self.net), opponent, self.folder / folder, games, seed, test)

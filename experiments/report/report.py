@@ -121,9 +121,7 @@ def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
         known = [one for one in inside if verbs is None or read_run(one).verb in verbs]
         if not known:
             has = ", ".join(dict.fromkeys(read_run(one).verb for one in inside))
-            raise ValueError(
-                f"{path}: no run that a report shows: it has {has}"
-            )
+            raise ValueError(f"{path}: no run that a report shows: it has {has}")
         found |= dict.fromkeys(known)
     return [Run(name, path, read_run(path)) for name, path in zip(short_names(found), found, strict=True)]
 

@@ -36,9 +36,7 @@ def tuning_section(runs: Sequence[Run]) -> Section:
             for one in parameters
         ]
         if rows:
-            charts.append(
-                lines(f"{run.name}: tuned numbers", rows, GAMES, STEPS, "parameter", dots=False)
-            )
+            charts.append(lines(f"{run.name}: tuned numbers", rows, GAMES, STEPS, "parameter", dots=False))
         for one in parameters:
             value = spsa.values[one.name]
             steps = f"{(value - one.default) / one.step:+.2f}"
