@@ -91,10 +91,12 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.use_table(table)
 
-    def set_network(self, network: EvalNetwork | PathLike, fv_scale: int | None = None) -> None:
-        """Another network, with this divisor for an nn.bin; if it cannot be read or does not fit, OSError, ValueError
-        or MemoryError and the old one stays."""
-        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
+    def set_network(
+        self, network: EvalNetwork | PathLike, fv_scale: int | None = None, architecture: str | None = None
+    ) -> None:
+        """Another network, with this divisor and YaneuraOu's name of the architecture for an nn.bin; if it cannot be
+        read or does not fit, OSError, ValueError or MemoryError and the old one stays."""
+        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale, architecture)
         sums = [Accumulators(network) for _ in self._threads]
         self.network = network
         for thread, accumulators in zip(self._threads, sums, strict=True):

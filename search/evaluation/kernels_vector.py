@@ -28,6 +28,9 @@ elif KERNEL == "neon":
 else:
     from search.evaluation.kernels_vnni import PARTS, SPARSE_INPUTS, UNROLL, dot, spread
 
+SKIPS_ZEROS = SPARSE_INPUTS < 1 << 31
+"""Whether the order of a layer's inputs matters for its time."""
+
 BLOCK = 32
 """int16 lanes a step."""
 OUTPUTS = 16
@@ -142,6 +145,84 @@ def activate_squared(source, extra, shift, target, width):
     _activate_squared_blocks(source, extra, shift, target, width // BLOCK)
 
 
+def _make_pairwise(block: int) -> Any:
+    """Return an intrinsic that multiplies blocks of clipped sums with those that lie `apart` bytes behind them."""
+
+    @intrinsic
+    def multiply_blocks(context, source, extra, apart, wrapped, shift, target, blocks):
+        def emit(context, builder, signature, arguments):
+            source, extra, apart, wrapped, shift, target, blocks = arguments
+            lanes = vector(i16, block)
+            up = splat(builder, builder.trunc(wrapped, i16), block)
+            down = splat(builder, builder.trunc(builder.add(wrapped, shift), i16), block)
+
+            def clipped(place):
+                total = builder.add(load(builder, source, place, lanes), load(builder, extra, place, lanes))
+                return clip(builder, builder.ashr(builder.shl(total, up), down), i16, block)
+
+            with cgutils.for_range(builder, blocks) as loop:
+                place = builder.mul(loop.index, ir.Constant(i64, 2 * block))
+                product = builder.mul(clipped(place), clipped(builder.add(place, apart)))
+                product = builder.lshr(product, constant(i16, block, 7))
+                bytes_ = builder.trunc(product, vector(i8, block))
+                store(builder, target, builder.mul(loop.index, ir.Constant(i64, block)), bytes_)
+            return context.get_dummy_value()
+
+        address, number = types.uint64, types.int64
+        return types.void(address, address, number, number, number, address, number), emit
+
+    return multiply_blocks
+
+
+_multiply_blocks, _multiply_half_blocks = _make_pairwise(BLOCK), _make_pairwise(BLOCK // 2)
+
+
+@jit
+def activate_pairwise(source, extra, wrapped, shift, target, width):
+    """See `search.evaluation.kernels`."""
+    half = width // 2
+    blocks = half // BLOCK
+    _multiply_blocks(source, extra, width, wrapped, shift, target, blocks)
+    if half % BLOCK != 0:
+        done = np.uint64(blocks * BLOCK)
+        source, extra, target = source + done + done, extra + done + done, target + done
+        _multiply_half_blocks(source, extra, width, wrapped, shift, target, np.int64(1))
+
+
+@intrinsic
+def _square_and_clip(context, sums, blocks, shift, target):
+    def emit(context, builder, signature, arguments):
+        sums, blocks, shift, target = arguments
+        lanes, number = vector(i32, OUTPUTS), ir.Constant(i64, OUTPUTS)
+        narrow = builder.trunc(shift, i32)
+        shifts = splat(builder, narrow, OUTPUTS)
+        twice = builder.add(builder.add(narrow, narrow), ir.Constant(i32, 7))
+        square_shifts = splat(builder, twice, OUTPUTS)
+        # A square of this number is beyond the limit already, and int32 holds it.
+        bound = builder.shl(ir.Constant(i32, 128), narrow)
+        most, least = (splat(builder, one, OUTPUTS) for one in (bound, builder.neg(bound)))
+        limit, clipped = constant(i32, OUTPUTS, 127), builder.add(target, builder.mul(blocks, number))
+        with cgutils.for_range(builder, blocks) as loop:
+            place = builder.mul(loop.index, number)
+            total = load(builder, sums, builder.mul(place, ir.Constant(i64, 4)), lanes)
+            total = builder.select(builder.icmp_signed("<", total, most), total, most)
+            total = builder.select(builder.icmp_signed(">", total, least), total, least)
+            square = builder.lshr(builder.mul(total, total), square_shifts)
+            square = builder.select(builder.icmp_signed("<", square, limit), square, limit)
+            store(builder, target, place, builder.trunc(square, vector(i8, OUTPUTS)))
+            linear = clip(builder, builder.ashr(total, shifts), i32, OUTPUTS)
+            store(builder, clipped, place, builder.trunc(linear, vector(i8, OUTPUTS)))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.int64, types.int64, types.uint64), emit
+
+
+@jit
+def square_and_clip(sums, count, shift, target):
+    """See `search.evaluation.kernels`."""
+    _square_and_clip(sums, count // OUTPUTS, shift, target)
+
+
 def _visit_all(builder: Any, inputs: Any, groups: Any, visit: Callable[[int, Any, Any], None]) -> None:
     """Call `visit(turn, group, inputs)` for every group, `inputs` as `dot` takes them, UNROLL groups (a divisor of
     their count) a turn."""
@@ -234,20 +315,28 @@ def _make_affine_blocks(pair: int, clipped: bool, sparse: bool) -> Any:
 _two, _one = (_make_affine_blocks(pair, clipped=False, sparse=False) for pair in (2, 1))
 _two_clipped, _one_clipped = (_make_affine_blocks(pair, clipped=True, sparse=False) for pair in (2, 1))
 _two_sparse, _one_sparse = (_make_affine_blocks(pair, clipped=True, sparse=True) for pair in (2, 1))
+_two_sparse_sums, _one_sparse_sums = (_make_affine_blocks(pair, clipped=False, sparse=True) for pair in (2, 1))
 
 
 @jit
 def affine(inputs, input_count, weights, biases, output_count, target):
     """See `search.evaluation.kernels`."""
     groups, stride, unused = input_count // 4, output_count * 4, np.int64(0)
+    sparse = input_count >= SPARSE_INPUTS and groups % _EIGHT == 0
     left = output_count
     pair = np.uint64(8 * OUTPUTS)  # bytes of two blocks: of a group's weights, of biases, of int32 sums
     while left >= 2 * OUTPUTS:
-        _two(inputs, groups, weights, stride, biases, unused, target)
+        if sparse:
+            _two_sparse_sums(inputs, groups, weights, stride, biases, unused, target)
+        else:
+            _two(inputs, groups, weights, stride, biases, unused, target)
         weights, biases, target = weights + pair, biases + pair, target + pair
         left -= 2 * OUTPUTS
     if left > 0:
-        _one(inputs, groups, weights, stride, biases, unused, target)
+        if sparse:
+            _one_sparse_sums(inputs, groups, weights, stride, biases, unused, target)
+        else:
+            _one(inputs, groups, weights, stride, biases, unused, target)
 
 
 @jit
@@ -272,8 +361,9 @@ def affine_clipped(inputs, input_count, weights, biases, output_count, shift, ta
 
 
 def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
-    """Weights int8 [outputs, inputs'] as int8 [inputs / 4][padded outputs][4]; missing inputs and outputs are zero."""
-    outputs = -(-weight.shape[0] // OUTPUTS) * OUTPUTS
-    padded = np.zeros((outputs, inputs), np.int8)
-    padded[: weight.shape[0], : weight.shape[1]] = weight
-    return np.ascontiguousarray(padded.reshape(outputs, inputs // 4, 4).transpose(1, 0, 2))
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., inputs / 4, padded outputs, 4]; the others are zero."""
+    outputs = -(-weight.shape[-2] // OUTPUTS) * OUTPUTS
+    padded = np.zeros((*weight.shape[:-2], outputs, inputs), np.int8)
+    padded[..., : weight.shape[-2], : weight.shape[-1]] = weight
+    groups = padded.reshape(*weight.shape[:-2], outputs, inputs // 4, 4)
+    return np.ascontiguousarray(np.swapaxes(groups, -3, -2))

@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.options import OptionError
 from search.usi.adapter import Adapter, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_FV_SCALE = 16
 """YaneuraOu's. As long as the option stands at it, an nn.bin that names another keeps its own."""
+NO_ARCHITECTURE = "auto"
+"""An nn.bin says itself which architecture it holds; else YaneuraOu's name, as SFNN_halfka2_1024_7_64_k3k3."""
 FALLBACK_HASH = 16
 """Megabytes of the table when the one asked for does not fit at the start."""
 OPTIONS: tuple[Option, ...] = (
@@ -23,6 +26,7 @@ OPTIONS: tuple[Option, ...] = (
     Spin("Threads", 1, 1, MOST_THREADS),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
 )
 
 
@@ -84,7 +88,8 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
                 say(f"Threads {values.number('Threads')} do not fit into memory; going on with as many as before")
-        if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
+        changed = [self._changed(name, values) for name in ("FV_SCALE", "EvalFile", "EvalArchitecture")]
+        if any(changed):
             self._load(engine, values, say)
         changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
         if changes != self._parameters:  # their table takes milliseconds, as long as a short search
@@ -103,14 +108,19 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             self._backing = back_table(engine.table)
 
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
-        path, scale = values.text("EvalFile"), values.number("FV_SCALE")
+        path, scale, named = values.text("EvalFile"), values.number("FV_SCALE"), values.text("EvalArchitecture")
         try:
-            engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
+            engine.set_network(
+                path, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named
+            )
         except (OSError, ValueError, MemoryError) as error:
             self._refused.add("EvalFile")
             kept = self._network or self._fall_back(engine)
-            remedy = "Set EvalFile to a net made by `liteshogi fold`, or to default"
-            say(f"EvalFile: {error}; going on with {kept}. {remedy}")
+            if isinstance(error, OptionError):
+                said, remedy = error.spelled(lambda field: "EvalArchitecture"), "Set the option or another EvalFile"
+            else:
+                said, remedy = str(error), "Set EvalFile to a net made by `liteshogi fold`, or to default"
+            say(f"EvalFile: {said}; going on with {kept}. {remedy}")
             return
         self._refused.discard("EvalFile")
         self._network = path
