@@ -21,6 +21,7 @@ from search.evaluation.kernels import (
     activate_squared,
     affine,
     affine_clipped,
+    affine_narrow,
     square_and_clip,
     sum_rows,
 )
@@ -322,7 +323,10 @@ def forward(pos, accumulators, net):
     if net.squares_hidden != 0:
         sums, target = accumulators.hidden_sums, accumulators.hidden[0]
         weights, biases = _stack_layer(net, stack, 0)
-        affine(inputs, net.inputs[0], weights, biases, net.outputs[0], sums)
+        if net.narrow != 0:
+            affine_narrow(inputs, net.inputs[0], weights, biases, sums)
+        else:
+            affine(inputs, net.inputs[0], weights, biases, net.outputs[0], sums)
         square_and_clip(sums, net.outputs[0], net.shifts[0], target)
         if net.shortcut >= 0:
             direct = np.int64(_load_int32(sums, net.shortcut))

@@ -12,6 +12,8 @@ All work on raw addresses (uint64), with dimensions at run time, and equal `eval
   the sums are dropped.
 - `affine(inputs, input_count, weights, biases, output_count, target)`: int32 target = weights @ u8 inputs + biases.
 - `affine_clipped(..., output_count, shift, target)`: the same, then u8 target = clip(sum >> shift, 0, 127).
+- `affine_narrow(inputs, input_count, weights, biases, target)`: `affine` for at most 8 outputs of a multiple of 32
+  inputs, with weights of `pack_narrow_weights`; 16 sums are written, the last eight zero.
 - `square_and_clip(sums, count, shift, target)`: of `count` (a multiple of 16) int32 sums first all squares, u8
   min(127, sum * sum >> 2 * shift + 7), then u8 clip(sum >> shift, 0, 127) of all.
 
@@ -33,6 +35,8 @@ if KERNEL == "plain":
         activate_squared,
         affine,
         affine_clipped,
+        affine_narrow,
+        pack_narrow_weights,
         pack_weights,
         square_and_clip,
         sum_rows,
@@ -45,6 +49,8 @@ else:
         activate_squared,
         affine,
         affine_clipped,
+        affine_narrow,
+        pack_narrow_weights,
         pack_weights,
         square_and_clip,
         sum_rows,
@@ -57,7 +63,9 @@ __all__ = [
     "activate_squared",
     "affine",
     "affine_clipped",
+    "affine_narrow",
     "pack_biases",
+    "pack_narrow_weights",
     "pack_weights",
     "padded_outputs",
     "square_and_clip",
@@ -65,6 +73,10 @@ __all__ = [
 ]
 
 OUTPUT_BLOCK = 16
+NARROW_OUTPUTS = 8
+"""Most outputs of `affine_narrow`."""
+NARROW_INPUTS = 32
+"""The inputs of `affine_narrow` are a multiple of this many."""
 
 
 def padded_outputs(count: int) -> int:

@@ -1,4 +1,4 @@
-"""Kernels as plain loops over memory, for any CPU; the others are measured against them."""
+"""Kernels as plain loops over memory, for any CPU; the reference of the other kernels' speed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from search.compiling.jit import jit
 from search.primitives.llvm import make_load, make_store
 
 OUTPUTS = 16
+NARROW_OUTPUTS = 8
 SKIPS_ZEROS = False
 """Whether the order of a layer's inputs matters for its time."""
 
@@ -106,6 +107,17 @@ def affine(inputs, input_count, weights, biases, output_count, target):
 
 
 @jit
+def affine_narrow(inputs, input_count, weights, biases, target):
+    """See `search.evaluation.kernels`."""
+    for output in range(OUTPUTS):
+        total = np.int32(0)
+        if output < NARROW_OUTPUTS:
+            total = _dot(inputs, input_count, weights + np.uint64(output * input_count))
+            total = np.int32(total + _load_int32(biases, output))
+        _store_int32(target, output, total)
+
+
+@jit
 def affine_clipped(inputs, input_count, weights, biases, output_count, shift, target):
     """See `search.evaluation.kernels`."""
     for output in range(output_count):
@@ -116,7 +128,15 @@ def affine_clipped(inputs, input_count, weights, biases, output_count, shift, ta
 
 def pack_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
     """Return weights int8 [..., outputs, inputs'] as int8 [..., padded outputs, inputs]; the others are zero."""
-    outputs = -(-weight.shape[-2] // OUTPUTS) * OUTPUTS
+    return _pack(weight, -(-weight.shape[-2] // OUTPUTS) * OUTPUTS, inputs)
+
+
+def pack_narrow_weights(weight: np.ndarray, inputs: int) -> np.ndarray:
+    """Return weights int8 [..., outputs, inputs'] as int8 [..., 8, inputs]; the others are zero."""
+    return _pack(weight, NARROW_OUTPUTS, inputs)
+
+
+def _pack(weight: np.ndarray, outputs: int, inputs: int) -> np.ndarray:
     packed = np.zeros((*weight.shape[:-2], outputs, inputs), np.int8)
     packed[..., : weight.shape[-2], : weight.shape[-1]] = weight
     return packed

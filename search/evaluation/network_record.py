@@ -14,7 +14,15 @@ import numpy as np
 
 from search.evaluation.draw_value import LOG_TABLE, STEPS
 from search.evaluation.feature_sets import NO_KING, NO_ROW, feature_set
-from search.evaluation.kernels import SKIPS_ZEROS, pack_biases, pack_weights, padded_outputs
+from search.evaluation.kernels import (
+    NARROW_INPUTS,
+    NARROW_OUTPUTS,
+    SKIPS_ZEROS,
+    pack_biases,
+    pack_narrow_weights,
+    pack_weights,
+    padded_outputs,
+)
 from search.evaluation.network import MAX_LAYERS, PAIRWISE, EvalNetwork, Layer
 from search.evaluation.stacks import HANDS, KING_ZONES, PROGRESS, PROGRESS_STEPS, axis_size, progress_thresholds
 from search.primitives.memory import CACHE_LINE, new_record, place, record_dtype
@@ -51,6 +59,7 @@ network_dtype = record_dtype(
         ("inputs", np.int64, MAX_LAYERS),  # padded
         ("outputs", np.int64, MAX_LAYERS),  # padded
         ("shifts", np.int64, MAX_LAYERS),
+        ("narrow", np.int64),  # whether the first layer's weights are packed for `affine_narrow`
         ("squares_hidden", np.int64),  # whether the first hidden layer passes on squares, then clipped sums
         ("shortcut", np.int64),  # the first layer's sum that is added to the value, -1 if none
         ("buckets", np.int64),  # of the output layer
@@ -190,7 +199,11 @@ def _place_layers(record: np.void, net: EvalNetwork, arrays: list[np.ndarray]) -
             weight = weight * net.shards.seen(layer.bias.shape[-1])
         if index == 1 and record["squares_hidden"]:
             weight = _spread_columns(net, layer, inputs // 2)
-        weights, biases = pack_weights(weight, inputs), pack_biases(layer.bias)
+        narrow = index == 0 and record["squares_hidden"]
+        narrow = narrow and layer.bias.shape[-1] <= NARROW_OUTPUTS and inputs % NARROW_INPUTS == 0
+        record["narrow"] |= narrow
+        weights = pack_narrow_weights(weight, inputs) if narrow else pack_weights(weight, inputs)
+        biases = pack_biases(layer.bias)
         record["weights"][index], record["biases"][index] = place(weights, arrays), place(biases, arrays)
         record["weight_bytes"][index] = weights.nbytes // net.stacks.count
         record["bias_bytes"][index] = biases.nbytes // net.stacks.count

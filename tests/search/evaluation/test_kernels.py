@@ -97,6 +97,17 @@ for inputs in (16, 32, 48, 96, 256, 272, 288, 384, 512, 2048):
             assert (cut[:outputs] == np.clip(sums >> shift, 0, 127)).all(), ("affine_clipped", inputs, outputs, shift)
             assert (cut[outputs:padded] == 0).all() and (cut[padded:] == 99).all()
 
+for inputs in (32, 64, 96, 1024):
+    for outputs in (1, 7, 8):
+        weight = generator.choice(np.array([-128, -127, -1, 0, 1, 5, 127], np.int8), (outputs, inputs))
+        x = aligned(generator.choice(np.array([0, 1, 64, 127], np.uint8), inputs))
+        bias = generator.integers(-(1 << 31), 1 << 31, outputs).astype(np.int32)
+        packed, biases = aligned(kernels.pack_narrow_weights(weight, inputs)), aligned(kernels.pack_biases(bias))
+        found = aligned(np.full(32, 77, np.int32))
+        kernels.affine_narrow(address(x), INT(inputs), address(packed), address(biases), address(found))
+        sums = (weight.astype(np.int64) @ x.astype(np.int64) + bias).astype(np.int32)
+        assert (found[:outputs] == sums).all() and (found[outputs:16] == 0).all() and (found[16:] == 77).all()
+
 # Whole networks on made-up boards: half of the squares empty, kings anywhere or nowhere, rows that wrap.
 pieces = np.where(generator.random((60, 81)) < 0.7, 28, generator.integers(0, 28, (60, 81))).astype(np.uint8)
 pieces[(pieces % 14 == 7)] = 28
