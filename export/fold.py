@@ -14,7 +14,7 @@ from export.folded import FoldedNetwork, fold, module_outputs
 from export.positions import Sample, read_sample
 from export.quantise import largest_scales, measure_cost, quantise
 from export.quantise_nnue import quantise_nnue
-from lite.datasets.provenance import release
+from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME
 from search.evaluation.feature_sets import YANEURAOU_NAMES

@@ -45,11 +45,12 @@ from experiments.drawing.pictures import draw_comparison
 from experiments.network_kinds import network_path
 from experiments.resnet.network import TARGET_BITS, Auxiliary, ResnetConfig
 from experiments.resnet.train import ResnetTraining
-from lite.datasets.provenance import learnt_and_judged, libraries, program, sha256_of
+from lite.datasets.provenance import learnt_and_judged, sha256_of
 from lite.networks.dense import DenseConfig
 from lite.networks.lite_value import LiteConfig
 from lite.networks.nnue import HalfKpConfig, KpConfig
 from lite.networks.value_network import NetworkConfig
+from lite.program import libraries, program
 from lite.records.formats import record_files
 from lite.training.optimiser import OptimiserConfig
 from lite.training.options import ValueTraining

@@ -8,13 +8,13 @@ play alike, and speed is part of what is played.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.match import Match, play_match
-from experiments.matches.counted import CountedGames
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.arena.engine_match import Match, play_match
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.network_kinds import as_player
 from search.evaluation.network_file import load_network
 from search.system.bounds import check_numbers
@@ -76,34 +76,38 @@ class GameOptions:
 
 def play_playouts(model: Path, options: GameOptions, place: Path) -> dict[str, Any]:
     """Play what is left of a residual network's games; the report of `play_match`, the network being first."""
-    return play_match(
-        Match(
-            f"liteshogi puct {shlex.quote(str(model))}",
-            "liteshogi",
-            games=options.games,
-            byoyomi=PATIENCE,
-            openings=options.openings,
-            first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
-            second_option=(
-                f"DepthLimit={options.opponent_depth}",
-                f"NodesLimit={OPPONENT_NODES}",
-                *as_player(options.opponent)[1],
-            ),
-            output=place,
+    return asdict(
+        play_match(
+            Match(
+                f"liteshogi puct {shlex.quote(str(model))}",
+                "liteshogi",
+                games=options.games,
+                byoyomi=PATIENCE,
+                openings=options.openings,
+                first_option=(f"NodesLimit={options.playouts}", "Mate_Root_Search=0"),
+                second_option=(
+                    f"DepthLimit={options.opponent_depth}",
+                    f"NodesLimit={OPPONENT_NODES}",
+                    *as_player(options.opponent)[1],
+                ),
+                output=place,
+            )
         )
     )
 
 
 def play_nodes(net: Path, options: GameOptions, place: Path) -> dict[str, Any]:
     """The same of a value network at equal nodes: the report of `play_counted_match`."""
-    return play_counted_match(
-        CountedMatch(
-            first=str(net),
-            second=options.opponent,
-            nodes=options.nodes,
-            games=options.games,
-            openings=options.openings,
-            output=place,
+    return asdict(
+        play_counted_match(
+            CountedMatch(
+                first=str(net),
+                second=options.opponent,
+                nodes=options.nodes,
+                games=options.games,
+                openings=options.openings,
+                output=place,
+            )
         )
     )
 
@@ -111,15 +115,17 @@ def play_nodes(net: Path, options: GameOptions, place: Path) -> dict[str, Any]:
 def play_clock(net: Path, options: GameOptions, place: Path) -> dict[str, Any]:
     """The same of any network at equal time: the report of `play_match`."""
     command, chosen = as_player(str(net))
-    return play_match(
-        Match(
-            command,
-            "liteshogi",
-            games=options.games,
-            byoyomi=options.byoyomi,
-            openings=options.openings,
-            first_option=chosen,
-            second_option=as_player(options.opponent)[1],
-            output=place,
+    return asdict(
+        play_match(
+            Match(
+                command,
+                "liteshogi",
+                games=options.games,
+                byoyomi=options.byoyomi,
+                openings=options.openings,
+                first_option=chosen,
+                second_option=as_player(options.opponent)[1],
+                output=place,
+            )
         )
     )

@@ -27,7 +27,7 @@ from lite.training.run import Run
 from lite.training.testing import judge_net
 from lite.training.train import ValueRun
 from search.evaluation.network_file import load_network
-from search.puct.bench import measure_playouts
+from search.puct.playout_speed import measure_playouts
 
 INFERENCE_BATCH = 256
 ROUNDS = 3
@@ -101,7 +101,7 @@ class ValueVariant(Variant):
 
     def distance(self, yardstick: Sequence[Path]) -> dict[str, Any]:
         """`measure_d1` of the folded network."""
-        return measure_d1(str(self.playable()), yardstick)
+        return measure_d1(str(self.playable()), yardstick).figures()
 
     def cost(self, searched: bool) -> dict[str, Any]:
         """Of the folded network in the engine, see `time_network`: an update and the layers, along games."""
@@ -140,7 +140,7 @@ class ResnetVariant(Variant):
             "bytes": sum(weight.numel() * weight.element_size() for weight in network.parameters()),
             "multiply_adds": multiply_adds(network),
         }
-        return found | ({"nodes_per_s": measure_playouts(self.playable())["playouts_per_s"]} if searched else {})
+        return found | ({"nodes_per_s": measure_playouts(self.playable()).playouts_per_s} if searched else {})
 
     def _evaluation_us(self) -> float:
         """In batches of 256 positions, planes included, in the numbers that are faster here."""

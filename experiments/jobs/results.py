@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lite.datasets.provenance import describe_data, digest_of, program, sha256_of
+from lite.datasets.description import describe_data
+from lite.datasets.provenance import digest_of, sha256_of
+from lite.program import program
 from search.system.metadata import json_bytes, parse_json
 
 Line = dict[str, Any]

@@ -1,1 +1,1 @@
-"""The recipe's tables: nets trained on one thing varied at a time, measured, and drawn. See docs/recipe.md."""
+"""The recipe's tables: nets trained on one thing varied at a time, measured, and drawn. See docs/archive/recipe.md."""

@@ -9,16 +9,16 @@ import numpy as np
 
 from experiments.factory.cut import cut_evenly
 from experiments.factory.expand import ExpandJob, ExpandTask, Mixture
-from experiments.factory.expansion import Unmet
+from experiments.factory.expansion import UnmetPositions
 from experiments.factory.seen import Seen
 from experiments.factory.sources import Sources
 from experiments.factory.walk import sample_codes
-from experiments.jobs.description import Description
 from experiments.jobs.produce import Place, produce
 from experiments.jobs.protocol import Product
 from experiments.labels.labels import NetworkLabels
 from experiments.labels.study import SEARCH, STATIC, UNLABELLED, Studio
 from experiments.recipe.plan import WHERE, Data
+from lite.datasets.plan import plan_run
 from lite.records.formats import HCPE, NO_RESULT, hcpe_dtype
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.evaluation.network import EvalNetwork
@@ -42,14 +42,14 @@ def make_tree(data: Data, folder: Path, teacher: str, workers: int) -> int:
     network that searched; how many."""
     source, net = folder / data.tree, folder / network_file(teacher)
     told = {"where": data.where, "every": data.every, "nodes": TREE_NODES, "each": TREE_EACH}
-    description = Description("recipe tree", told, [source], {"searched": net})
+    plan = plan_run("recipe tree", told, sources={"data": [source]}, nets={"searched": net})
     place = Place(folder / data.name, HCPE, workers)
     task = TreeTask(load_network(net), WHERE[data.where])
     goal, sources = ("positions", data.positions), Sources([source], TREE_SOURCES)
-    jobs, unmet = sources.jobs(every=data.every), Unmet(place.folder, Seen())
-    made = produce(place, description, task, jobs, goal, unmet, total=len(sources))
-    sources.tell_refused()
-    return int(made["positions"])
+    jobs, unmet = sources.jobs(every=data.every), UnmetPositions(place.folder, Seen())
+    made = produce(place, plan, task, jobs, goal, unmet, total=len(sources))
+    sources.report_refused()
+    return made.count("positions")
 
 
 def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
@@ -57,14 +57,14 @@ def make_searched(data: Data, folder: Path, teacher: str, workers: int) -> int:
     source, net = folder / data.search, folder / network_file(teacher)
     left_out = sum(1 << STEPS.index(step) for step in set(data.without))
     told = {"label": "search", "nodes": data.nodes, "without": data.without}
-    description = Description("recipe search", told, [source], {"labels": net})
+    plan = plan_run("recipe search", told, sources={"data": [source]}, nets={"labels": net})
     labels = LabelsWithout(load_network(net), "search", data.nodes, left_out=left_out)
     task = ExpandTask(Mixture(played=1.0, random=0.0), labels, labels.network, 0.0, 600.0, 1, distinct=False)
     place = Place(folder / data.name, HCPE, workers)
     sources = Sources([source], SEARCHED_SOURCES)
-    made = produce(place, description, task, sources.jobs(), total=len(sources))
-    sources.tell_refused()
-    return int(made["positions"])
+    made = produce(place, plan, task, sources.jobs(), total=len(sources))
+    sources.report_refused()
+    return made.count("positions")
 
 
 @dataclass(frozen=True)

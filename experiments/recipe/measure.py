@@ -76,7 +76,7 @@ def measure(row: Row, seed: int, measures: Measures, folder: Path) -> dict[str, 
     for kind, data in measures.kinds.items():
         figures[f"residual_{kind}"] = _residual(net, folder / data)
     report = judge_net(net, (folder / measures.valid,))
-    figures |= measure_d1(net_of(row, seed, folder), [folder / measures.yardstick])
+    figures |= measure_d1(net_of(row, seed, folder), [folder / measures.yardstick]).figures()
     return figures | {"accuracy": report["accuracy"], "log_loss": report["log_loss"]}
 
 

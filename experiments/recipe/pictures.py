@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from experiments.drawing.pictures import write_figure
+from experiments.drawing.figure import write_figure
 from experiments.jobs.results import Results
 from experiments.recipe.plan import KINDS, Plan
 from experiments.recipe.tables import GAMES, Measured, correlation, measured, name_of

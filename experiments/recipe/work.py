@@ -11,7 +11,9 @@ from experiments.jobs.results import DATA, NET, Results
 from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.measure import THREADS, measure, net_of, play, run_alone, train
 from experiments.recipe.plan import Plan, Row
-from lite.datasets.provenance import describe_data, libraries, program, sha256_of
+from lite.datasets.description import describe_data
+from lite.datasets.provenance import sha256_of
+from lite.program import libraries, program
 from search.evaluation.shipped import network_file
 
 

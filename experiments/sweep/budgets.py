@@ -10,7 +10,7 @@ from experiments.drawing.markdown import markdown_table
 from experiments.jobs.results import Line
 from experiments.sweep.games import NODES, TIME, of_most_positions
 from experiments.sweep.table import d1_of, elo_of, name_of
-from lite.datasets.provenance import machine_of
+from lite.program import machine_of
 
 BUDGETS = (25, 50, 100, 200)
 """Nanoseconds of an evaluation."""

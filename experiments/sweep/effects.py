@@ -12,8 +12,8 @@ from typing import Any
 from experiments.drawing.markdown import markdown_table
 from experiments.jobs.results import Line
 from experiments.sweep.configuration import in_brief
-from lite.datasets.provenance import machine_of
 from lite.networks.build import CONFIGS
+from lite.program import machine_of
 
 CURVE = "positions"
 """The option that a curve is drawn over, in place of differences."""

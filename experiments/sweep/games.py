@@ -15,10 +15,11 @@ from pathlib import Path
 
 from experiments.jobs.results import NET, Line, Results
 from experiments.jobs.verb import Verbs
-from experiments.matches.match import CountedMatch
+from experiments.matches.counted_match import CountedMatch
 from experiments.sweep.configuration import Measures, Play
 from experiments.timing import time_network
-from lite.datasets.provenance import machine_of, program, sha256_of
+from lite.datasets.provenance import sha256_of
+from lite.program import machine_of, program
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import network_file
 

@@ -8,7 +8,7 @@ from experiments.drawing.markdown import markdown_table
 from experiments.elo.strength import in_words
 from experiments.jobs.results import NET, Line, Results
 from experiments.sweep.games import NODES, TIME
-from lite.datasets.provenance import machine_of
+from lite.program import machine_of
 
 AT_ZERO = {"games": 0, "wins": 0, "draws": 0, "losses": 0, "points": 0.0, "elo": 0.0, "elo_low": 0.0, "elo_high": 0.0}
 """The opponent's standing against itself, from which Elo counts."""

@@ -19,7 +19,7 @@ from experiments.jobs.results import Line
 from experiments.jobs.verb import Verbs
 from experiments.sweep.configuration import Measures, Point
 from experiments.timing import machine_cores, sizes, time_network
-from lite.datasets.provenance import program
+from lite.program import program
 from lite.training.folder import RunFolder
 from lite.training.log import positions_learnt, read_log
 from lite.training.testing import check_games

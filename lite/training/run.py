@@ -21,8 +21,9 @@ import torch
 from torch import nn
 
 from lite.datasets.description import describe_sources, short_names
-from lite.datasets.provenance import release, sha256_of
+from lite.datasets.provenance import sha256_of
 from lite.networks.shapes import shapes_alone
+from lite.program import release
 from lite.records.decode import Batch
 from lite.records.formats import NO_GAME, record_files
 from lite.records.reader import Reader

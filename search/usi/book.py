@@ -17,26 +17,26 @@ from pathlib import Path
 from typing import BinaryIO
 
 READ_WHOLE = 16 << 20
-"""Bytes of a book that is read whole, and every line of it checked, when it is opened."""
+"""A book of at most so many bytes is read whole when it is opened, and every line is checked."""
 SAMPLES = 64
-"""Places of a larger book where its order is checked."""
+"""Number of places of a larger book where its order is checked."""
 LONGEST_ENTRY = 1 << 16
-"""Bytes of a position and its moves: 593 moves of 60 characters are fewer."""
+"""Most bytes of a position and its moves: 593 moves of 60 characters are fewer."""
 _CHUNK = 4096
 _HEADER = b"#YANEURAOU-DB2016"
 _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 _NO_MOVE = ("none", "None", "resign", "win", "null")
-"""What YaneuraOu writes in place of a move or a reply."""
+"""Words that YaneuraOu and ShogiHome write in place of a move or a reply."""
 _BOARD = re.compile(rb"[1-9PLNSGBRKplnsgbrk+/]{17,150}")
 _HANDS = re.compile(rb"-|(?:[0-9]{0,2}[PLNSBRGplnsbrg])+")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _MARK = b"\xef\xbb\xbf"
-"""The byte order mark that some editors begin a file with."""
+"""The byte order mark at the start of a file, written by some editors."""
 
 
 @dataclass(frozen=True)
 class BookMove:
-    """A move of a book; value in centipawns of the mover, count the games in which it was played."""
+    """A move of a book."""
 
     move: str
     reply: str | None = None
@@ -46,7 +46,7 @@ class BookMove:
 
 
 class Book:
-    """A book on disk, opened for each look-up: `find` may be called by any thread."""
+    """A text book on disk, opened for each look-up: any thread may call `find`."""
 
     def __init__(self, path: Path | str) -> None:
         """Open it. Raises OSError, or ValueError in one line that names the file and the line, and what is wrong."""
@@ -68,24 +68,24 @@ class Book:
                 self._check_order(file)
 
     def find(self, sfen: str, ignore_ply: bool = True) -> list[BookMove]:
-        """The moves of a position, in the file's order; [] if it is not in the book.
+        """Return the moves of a position in the file's order; [] if the book does not have it.
 
-        ignore_ply: whether the move number may be another. Raises OSError, or ValueError for a line that is damaged,
-        or a file that is another by now.
+        `ignore_ply` says whether the move number may differ. Raises OSError, or ValueError for a damaged line or a file
+        that changed since it was opened.
         """
         words = sfen.encode("ascii", "replace").split()
         key, ply = b" ".join(words[:3]), words[3] if len(words) > 3 else b"1"
         with open(self.path, "rb") as file:
             for place in self._places(file, key):
                 header, *lines = _entry(file, place)
-                if _key(header) != key:  # an index is of the file that was opened
+                if _key(header) != key:  # the index belongs to the file that was opened
                     raise ValueError(f"{self.path}: was written to since it was opened; set BookFile again")
                 if ignore_ply or header.split()[4:5] in ([], [ply]):
                     return self._moves(place, lines)
         return []
 
     def _places(self, file: BinaryIO, key: bytes) -> list[int]:
-        """Where the entries of a position begin."""
+        """Return the places where entries of a position begin."""
         if self._index is not None:
             return self._index.get(key, [])
         low, high = self._first, self._size
@@ -104,7 +104,7 @@ class Book:
         return places
 
     def _next(self, file: BinaryIO, start: int) -> tuple[int, bytes]:
-        """Place and key of the first entry that begins at `start` or later; the file's size if there is none."""
+        """Return place and key of the first entry that begins at `start` or later; the file's size if there is none."""
         begun = max(self._first, start - 1)
         data = b"\n" if start <= self._first else b""
         shift = len(data)
@@ -134,7 +134,7 @@ class Book:
                 raise ValueError(f"{self.path}: position at byte {place}: {error}") from None
             if found is not None:
                 known = moves.get(found.move)
-                # As YaneuraOu reads it: the later line counts, the counts of both together.
+                # As in YaneuraOu the later line is used, with the counts of both added.
                 moves[found.move] = replace(found, count=found.count + known.count) if known else found
         return list(moves.values())
 
@@ -165,7 +165,7 @@ class Book:
             self._index = places
 
     def _check_order(self, file: BinaryIO) -> None:
-        """Look at places all over a large book: bisection finds nothing where the positions are not sorted."""
+        """Check the order at places all over a large book: bisection fails in an unsorted one."""
         last = b""
         for sample in range(SAMPLES):
             at, key = self._next(file, self._size // SAMPLES * sample)
@@ -178,7 +178,7 @@ class Book:
 
 
 def _entry(file: BinaryIO, place: int) -> list[bytes]:
-    """The lines of the entry that begins at a place."""
+    """Return the lines of the entry that begins at `place`."""
     file.seek(place)
     data = file.read(LONGEST_ENTRY)
     end = data.find(b"\nsfen ")
@@ -205,7 +205,7 @@ def _checked_key(line: bytes) -> bytes:
 
 
 def _book_move(line: bytes) -> BookMove | None:
-    """A move's line; None where it says that there is no move. ValueError in words."""
+    """Read a move's line; None if it says that there is no move. Raises ValueError for an unreadable line."""
     words = line.decode("ascii", "replace").split()
     if not words or words[0] in _NO_MOVE:
         return None

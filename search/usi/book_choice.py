@@ -1,4 +1,4 @@
-"""Which move of a book is played: YaneuraOu's options, by the names and the meanings that they have there."""
+"""Choice of a book move by YaneuraOu's options, with their names and meanings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from search.usi.book import Book, BookMove
 from search.usi.options import OptionValues
 
 NARROW_SHARE = 0.1
-"""NarrowBook leaves out moves that are rarer."""
+"""NarrowBook leaves out moves whose share of the games is smaller."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BookRules:
 
     @classmethod
     def from_options(cls, options: OptionValues) -> BookRules:
-        """What a GUI has set."""
+        """Read the rules from the options that a GUI has set."""
         number, flag = options.number, options.flag
         return cls(
             moves=number("BookMoves"),
@@ -61,7 +61,7 @@ class BookRules:
 
 @dataclass(frozen=True)
 class BookHit:
-    """What a book says: the move played, and a line of words for each candidate, as `info` tells it."""
+    """The answer of a book: the move to play, and the text of an `info` line per candidate."""
 
     analysis: Analysis
     lines: tuple[str, ...]
@@ -74,9 +74,9 @@ def choose(
     say: Callable[[str], None],
     generator: random.Random | None = None,
 ) -> BookHit | None:
-    """A move for a position record, None where the book has none that the rules let pass.
+    """Choose a book move for a position record; None if the book has no move that the rules allow.
 
-    `say` hears of moves that are not legal. Raises OSError or ValueError (see `Book.find`).
+    `say` is called with messages about illegal moves. Raises OSError or ValueError, see `Book.find`.
     """
     generator = generator or random.Random()
     if pos["game_ply"] > rules.moves or generator.random() * 100 < rules.ignore_percent:
@@ -99,7 +99,7 @@ def choose(
 
 
 def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:
-    """The book's moves for a position, or for the same one with the sides exchanged."""
+    """Return the book's moves for a position, or for the same position with the sides exchanged."""
     sfen = get_sfen(pos)
     found = book.find(sfen, rules.ignore_ply)
     if found or not rules.flipped:
@@ -111,24 +111,24 @@ def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:
 
 
 def flip_sfen(sfen: str) -> str:
-    """The position with the board turned round and the sides exchanged."""
+    """Rotate the board and exchange the sides of an SFEN."""
     board, side, hands, *number = sfen.split()
     turned = "/".join("".join(re.findall(r"[1-9]|\+?[A-Za-z]", row)[::-1]) for row in board.split("/")[::-1]).swapcase()
     counts = re.findall("[0-9]*[A-Za-z]", hands)
-    # Black's pieces are written first.
+    # An SFEN lists black's pieces first.
     black = "".join(piece.upper() for piece in counts if piece[-1].islower())
     white = "".join(piece.lower() for piece in counts if piece[-1].isupper())
     return " ".join([turned, "b" if side == "w" else "w", black + white or "-", *number])
 
 
 def flip_move(usi: str) -> str:
-    """A USI move on the board turned round."""
+    """Rotate a USI move by half a turn of the board."""
     turned = {**{str(n): str(10 - n) for n in range(1, 10)}, **dict(zip("abcdefghi", "ihgfedcba", strict=True))}
     return "".join(turned.get(sign, sign) for sign in usi)
 
 
 def _legal(pos: np.void, moves: list[BookMove], say: Callable[[str], None]) -> list[BookMove]:
-    """The moves that are legal, with their replies where those are."""
+    """Return the legal moves, each with its reply if that is legal, too."""
     legal = []
     for move in moves:
         if is_legal(pos, np.int64(move_from_usi(move.move))):
@@ -150,7 +150,7 @@ def _passed(moves: list[BookMove], rules: BookRules, colour: int) -> list[BookMo
 
 
 def _reply(book: Book, pos: np.void, chosen: BookMove, rules: BookRules) -> str | None:
-    """The move to ponder on: the one that the book gives, or its first one for the position that follows."""
+    """Return the move to ponder on: the book's reply, or its first move in the position that follows."""
     if chosen.reply is not None:
         return chosen.reply
     after = _after(pos, chosen)

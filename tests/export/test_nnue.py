@@ -202,7 +202,7 @@ def test_what_is_there_is_not_overwritten_unasked(nnue_content: Callable[..., by
     with pytest.raises(ValueError, match=r"call it net\.safetensors"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.bin")
     (tmp_path / "net.safetensors").write_bytes(b"mine")
-    with pytest.raises(ValueError, match=r"net.safetensors: is there already; add --overwrite"):
+    with pytest.raises(ValueError, match=r"net.safetensors: already exists; set `overwrite`"):
         import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors")
     assert (tmp_path / "net.safetensors").read_bytes() == b"mine"
     import_nnue(tmp_path / "nn.bin", tmp_path / "net.safetensors", overwrite=True)

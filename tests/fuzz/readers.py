@@ -205,7 +205,7 @@ def read_ledger(path: Path) -> object:
 
 
 def read_loop_ledger(path: Path) -> object:
-    from experiments.loop.ledger import Ledger
+    from experiments.loop.stages import Ledger
 
     ledger = Ledger(path)
     ledger.once(1 << 40, "more", dict)
@@ -213,14 +213,14 @@ def read_loop_ledger(path: Path) -> object:
 
 
 def read_judge_ledger(path: Path) -> object:
-    from experiments.judge.ledger import Ledger
+    from experiments.judge.answers import Ledger
 
     return len(Ledger(path, {"engine": "a"}))
 
 
 def read_pairs(path: Path) -> object:
     """Games of a match as KIF, by its ledger."""
-    from experiments.matches.kif import write_pairs
+    from experiments.matches.pair_kif import write_pairs
 
     shutil.copy(seeds.SAMPLE, path.with_name("shard_00000.hcpe3"))
     shutil.rmtree(path.with_name("kif"), ignore_errors=True)

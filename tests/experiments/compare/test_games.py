@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arena.match import Match
+from experiments.arena.engine_match import Match
 from experiments.compare import games
 from experiments.compare.games import GameOptions, play_clock, play_playouts
 from experiments.usi_client.engines import ask_engine

@@ -19,7 +19,8 @@ from experiments.recipe.data import make_cut, make_searched, make_tree
 from experiments.recipe.pictures import draw_all
 from experiments.recipe.plan import Data, Measures, Plan, Row, read_plan
 from experiments.recipe.tables import correlation, measured, write_tables
-from lite.datasets.provenance import digest_of, libraries, program
+from lite.datasets.provenance import digest_of
+from lite.program import libraries, program
 from lite.records.encode import position_records
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import HCPE, hcpe_dtype, record_files

@@ -1,4 +1,4 @@
-"""Opening books: found as rsshogi finds them, refused in words where they are damaged, chosen from by the rules."""
+"""Text books: found as rsshogi finds them, refused with file and line if damaged, moves chosen by the options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = BookRules(moves=10_000, value_difference=99_999, value_limits=(-99_999, -9
 
 
 def random_entries(games: int, seed: int) -> dict[str, list[str]]:
-    """Positions of random games by cshogi, SFEN with its move number, and lines of moves."""
+    """Return positions of random games by cshogi (SFEN with move number) and lines of moves."""
     generator, entries = random.Random(seed), {}
     for _ in range(games):
         board = cshogi.Board()
@@ -55,7 +55,7 @@ def entries() -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def answers(entries, tmp_path_factory) -> dict[str, list[tuple[str, int, int, int]]]:
-    """What rsshogi finds of each position of that book, and of some that may not be in it."""
+    """Return rsshogi's answers for each position of that book and for some that may not be in it."""
     path = tmp_path_factory.mktemp("books") / "book.db"
     path.write_text(written(entries, sorted(entries)))
     book = YaneuraOuBook.open(str(path))
@@ -69,7 +69,7 @@ def answers(entries, tmp_path_factory) -> dict[str, list[tuple[str, int, int, in
 @pytest.mark.parametrize("whole", [search.usi.book.READ_WHOLE, 0])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_every_position_is_found_as_rsshogi_finds_it(tmp_path, monkeypatch, entries, answers, whole, end):
-    """Read whole and checked line by line, and by bisection alone as large books are."""
+    """By reading whole and checking every line, and by bisection alone as in large books."""
     monkeypatch.setattr(search.usi.book, "READ_WHOLE", whole)
     path = tmp_path / "book.db"
     path.write_bytes(written(entries, sorted(entries), end).encode())
@@ -186,7 +186,7 @@ def test_a_book_that_is_cut_anywhere_is_read_or_refused(tmp_path, monkeypatch, e
 
 
 def test_a_book_that_is_replaced_gives_no_other_positions_moves(tmp_path, entries):
-    """A book that is not sorted is found by places in the file that was opened."""
+    """An unsorted book is found by places in the file that was opened."""
     path, order = tmp_path / "book.db", sorted(entries, reverse=True)[:100]
     path.write_text(written(entries, order))
     book = Book(path)
@@ -206,7 +206,7 @@ def test_a_missing_book():
 
 
 def test_large_books_are_searched_on_disk(tmp_path):
-    """A book beyond what is read whole: opened and asked without being read."""
+    """A book too large to be read whole is opened and searched without reading it all."""
     path, filler = tmp_path / "book.db", "1" * 44
     stem = START_SFEN.rsplit(" ", 1)[0]
     with open(path, "w") as file:
@@ -265,7 +265,7 @@ def test_moves_are_chosen_by_their_counts(tmp_path):
     book = make(tmp_path, "7g7f none 0 0 30", "2g2f none 0 0 10", "5g5f none 0 0 0")
     often = chosen(book, ALL)
     assert set(often) == {"7g7f", "2g2f"}
-    assert 250 < often["7g7f"] < 350  # three of four, 300 +- 9
+    assert 250 < often["7g7f"] < 350  # three quarters: 300 +- 9
     alike = chosen(book, BookRules(by_count=False))
     assert set(alike) == {"7g7f", "2g2f", "5g5f"}
     assert max(alike.values()) < 180
@@ -275,7 +275,7 @@ def test_moves_are_chosen_by_their_counts(tmp_path):
 
 def test_what_the_rules_leave_out(tmp_path):
     book = make(tmp_path, "7g7f none 40 20 50", "2g2f none 20 20 46", "5g5f none 5 20 4", "1g1f none -200 20 2")
-    assert set(chosen(book, BookRules())) == {"7g7f", "2g2f"}  # 30 of the best
+    assert set(chosen(book, BookRules())) == {"7g7f", "2g2f"}  # within 30 of the best
     assert set(chosen(book, BookRules(value_difference=99_999))) == {"7g7f", "2g2f", "5g5f"}  # nothing below 0
     assert set(chosen(book, BookRules(value_difference=10))) == {"7g7f"}
     assert set(chosen(book, BookRules(value_limits=(30, 0)))) == {"7g7f"}
@@ -299,7 +299,7 @@ def test_illegal_moves_are_left_out_and_the_reply_is_legal(tmp_path):
     pos, said = position_from_sfen(START_SFEN), []
     hit = choose(Book(path), pos, ALL, said.append)
     assert hit is not None
-    assert (hit.analysis.best_move, hit.analysis.ponder_move) == ("7g7f", "8c8d")  # its own reply is not legal
+    assert (hit.analysis.best_move, hit.analysis.ponder_move) == ("7g7f", "8c8d")  # its own reply is illegal
     assert hit.lines == ("multipv 1 depth 0 score cp 0 pv 7g7f",)
     assert len(said) == 2
     assert all("is not legal" in words for words in said)
@@ -317,7 +317,10 @@ def test_values_are_told_within_what_an_evaluation_may_be(tmp_path, value, told)
     rules = BookRules(value_difference=0, value_limits=(-1_000_000, 0))
     hit = choose(book, position_from_sfen(START_SFEN), rules, print)
     assert hit is not None
-    assert (hit.analysis.best_move, hit.analysis.score_text) == ("7g7f", f"cp {told}")  # chosen by the book's own
+    assert (hit.analysis.best_move, hit.analysis.score_text) == (
+        "7g7f",
+        f"cp {told}",
+    )  # the value in the book counts
     assert hit.lines[0] == f"multipv 1 depth 20 score cp {told} pv 7g7f"
 
 
