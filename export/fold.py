@@ -17,9 +17,9 @@ from export.quantise_nnue import quantise_nnue
 from lite.program import release
 from lite.training.checkpoint import json_safe, load_model
 from lite.training.folder import NETWORK_NAME
+from search.evaluation.feature_sets import YANEURAOU_NAMES
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import SUFFIX, save_network
-from search.evaluation.nnue_file import NNUE_FEATURES
 from search.score import CP_PER_LOGIT
 from search.system.files import check_output
 from search.system.options import OptionError
@@ -60,7 +60,7 @@ def fold_file(
     priced = sample.part(0, positions)
     scale = float(training.get("cp_per_logit", CP_PER_LOGIT)) if cp_per_logit is None else cp_per_logit
     provenance = {"network": model.config, "training": training, "program": {"liteshogi": release()}}
-    if folded.feature_set.name in NNUE_FEATURES:
+    if folded.feature_set.name in YANEURAOU_NAMES:
         net = quantise_nnue(folded, scale, json_safe(provenance))
     else:
         net = quantise(folded, priced, scale, json_safe(provenance))
