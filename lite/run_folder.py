@@ -19,6 +19,7 @@ Every verb that works for long writes one. To write:
         done = list(writer.lines(Epoch))        # what earlier calls have found; empty in a new folder
         writer.append(Epoch(3, 0.31))           # on the disk, whole, when this returns; from any thread
         writer.update({"positions": 10_000})    # totals so far; writes run.json
+        writer.add_product(network_path)        # digest of a file made here that others use; writes run.json
 
 The state is `running` inside the block (and for ever after a kill), then `done`, `interrupted` (KeyboardInterrupt, or
 `writer.interrupt()`), or `failed`. A folder without any line begins anew, whatever its run.json says. To read:
@@ -31,6 +32,7 @@ Both take files that anyone may have written: ValueError in one line that names 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -150,10 +152,12 @@ class RunRecord:
     state: State
     totals: dict[str, int | float]
     """Sums over what has been found, as of `updated`."""
+    products: dict[str, str] = field(default_factory=dict)
+    """{name in the folder: digest} of files that the run has made and that others use, such as networks."""
 
     def provenance(self) -> dict[str, Any]:
         """Return what data and networks made from this run carry with them: all that tells nothing of this disk."""
-        return _as_json(self, without=("arguments", "files", "state"))
+        return _as_json(self, without=("arguments", "files", "state", "products"))
 
 
 class Line:
@@ -236,6 +240,14 @@ class RunWriter:
         self._record = _replaced(self._record, totals=dict(totals))
         self._write()
 
+    def add_product(self, path: Path) -> None:
+        """Record the digest of a file that the run has made in its folder, for verification."""
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        name = path.absolute().relative_to(self.folder.absolute()).as_posix()
+        self._record = _replaced(self._record, products={**self._record.products, name: digest})
+        self._write()
+
     def interrupt(self) -> None:
         """Have the run marked as interrupted where its block ends without an exception."""
         self._is_interrupted = True
@@ -294,6 +306,7 @@ class RunWriter:
             seconds=0.0 if kept is None else kept.seconds,
             state="running",
             totals={} if kept is None else kept.totals,
+            products={} if kept is None else kept.products,
         )
 
     def _write(self, state: State = "running") -> None:

@@ -144,7 +144,7 @@ def draw_comparison(report: dict[str, Any], path: Path) -> None:
 def draw_ratings(players: Sequence[dict[str, Any]], path: Path) -> None:
     """Draw a league: every player's rating with its 95 % interval, the strongest on top.
 
-    `players` are those of `experiments.league.table.standings`.
+    `players` are those of `experiments.league.ratings_table.standings`.
     """
     import matplotlib
 

@@ -410,7 +410,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     assert sorted(file.name for file in output.parent.iterdir()) == ["game.html", "game.kif", "game.png"]
     assert find_game(output, 1).scored.all()
     monkeypatch.setattr("experiments.analyse.analyse.japanese_fonts", lambda: ["DejaVu Sans"])
-    with pytest.raises(ValueError, match=r"game\.kif: is there already; add --overwrite"):
+    with pytest.raises(ValueError, match=r"game\.kif: already exists; set `overwrite`"):
         Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300).run()
     Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True).run()
     printed = capsys.readouterr()

@@ -30,8 +30,8 @@ from experiments.games.compiled_game import (
 )
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
-from experiments.matches.kif import write_pairs
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.pair_kif import write_pairs
 from lite.notation.kif import read_kif
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games

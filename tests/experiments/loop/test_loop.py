@@ -21,11 +21,11 @@ from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.shards import Shards
 from experiments.loop import ledger as ledger_module
-from experiments.loop.ledger import LEDGER, Ledger
+from experiments.loop.generation_table import as_table
 from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
-from experiments.loop.table import as_table
-from experiments.report.loops import loop_section
+from experiments.loop.stages import LEDGER, Ledger
+from experiments.report.loop_section import loop_section
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from experiments.jobs.results import Results
-from experiments.report.training import training_section
+from experiments.report.training_section import training_section
 from experiments.report.verify import CHANGED, MISSING, SAME, UNPLACED, UNRECORDED, verify
 from lite.datasets.provenance import digest_of, digests_of
 from lite.program import machine_of, program
