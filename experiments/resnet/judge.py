@@ -111,8 +111,8 @@ def _logit(probability: np.ndarray) -> np.ndarray:
 def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
     """Measure predictions of a rare event: logits float (B,) against `happened` bool (B,).
 
-    Always predicting "no" has a high accuracy, so `base_accuracy`, and the Brier score and log loss of always predicting
-    the base rate, stand beside. precision and recall are for a threshold of one half. `precision_at_positives` is the
+    Always predicting "no" has a high accuracy, so `base_accuracy` stands beside it, and the Brier score and log loss of
+    always predicting the base rate. precision and recall use a threshold of one half. `precision_at_positives` is the
     precision among the most likely positions, as many as there are positives. `calibration` compares predicted and
     actual rates, from the least likely positions to the most likely hundredth.
     """
@@ -154,7 +154,7 @@ def judge_rare(logits: np.ndarray, happened: np.ndarray) -> dict[str, Any]:
 
 
 class PolicyMetrics:
-    """Collects predictions batch by batch; `report` returns the measures of `lite.training.metrics` and of the policy."""
+    """Collects predictions batch by batch; `report` returns the measures of value and policy."""
 
     def __init__(self, auxiliary: tuple[str, ...] = ()) -> None:
         self._value = Metrics()

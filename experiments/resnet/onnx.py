@@ -40,8 +40,8 @@ class _Exported(nn.Module):
 def export_resnet(model: PolicyValueNetwork, path: Path, sample: Sample, draw: bool = True) -> float:
     """Write the network as ONNX; return its largest difference from the module on the sample's first 256 positions.
 
-    With `draw` a draw head becomes an output. Raises ValueError, and leaves no file, if the exporter is not installed or
-    the file differs from the module by more than TOLERANCE.
+    With `draw` a draw head becomes an output. Raises ValueError, and leaves no file, if the exporter is missing or the
+    file differs from the module by more than TOLERANCE.
     """
     module = _Exported(model.float().eval().to(memory_format=torch.contiguous_format), draw)  # type: ignore[call-overload]
     part = sample.part(0, CHECKED)
