@@ -207,7 +207,7 @@ class MeasureStep:
         report = judge(self.net, self.valid, self.positions)
         report["targets"] = [name for name in TARGET_BITS if name in report]
         if is_value and self.yardstick:
-            report |= measure_d1(self.net, self.yardstick)
+            report |= measure_d1(self.net, self.yardstick).figures()
         if is_value and self.residual is not None:
             report["residual"] = measure_residual(self.net, self.residual)
         if is_value:

@@ -133,7 +133,7 @@ def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path
     with pytest.raises(ValueError, match="at least one"):
         fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     for scale in (0.0, -600.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match=f"--cp-per-logit {scale}: a finite number above 0"):
+        with pytest.raises(ValueError, match=f"`cp_per_logit` {scale}: "):
             fold_file(tmp_path / "none", tmp_path / "out.safetensors", cp_per_logit=scale)
     with pytest.raises(FileNotFoundError):
         fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")
