@@ -62,7 +62,7 @@ def read_records(path: Path) -> object:
             found += len(positions)
             if (positions["pieces"] > 28).any() or (positions["ply"] < -1).any():
                 raise Finding("a piece or a ply that there is not")
-            visits = gather_visits(raw, positions["visits_at"], 0)
+            visits = gather_visits(raw.raw, positions["visits_at"], 0)
             if len(visits.move) and (visits.position.max() >= len(positions)):
                 raise Finding("visits of no position")
         file.judge(refusals)
