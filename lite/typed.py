@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -17,9 +18,9 @@ Given = TypeVar("Given")
 def typed(kind: type[Given], entry: Any, place: str) -> Given:
     """Return a JSON object or TOML table as the dataclass `kind`; lists become tuples.
 
-    The fields of `kind` are str, bool, int, float (finite; a whole number counts), None, Any, Literal, other such
-    dataclasses, tuples, dicts or Mappings by str of these, or unions. Raises ValueError that begins with `place` and
-    names the field that is unknown, missing or of another type.
+    The fields of `kind` are str, Path (of a str), bool, int, float (finite; a whole number counts), None, Any, Literal,
+    other such dataclasses, tuples, dicts or Mappings by str of these, or unions. Raises ValueError that begins with
+    `place` and names the field that is unknown, missing or of another type.
     """
     if not isinstance(entry, dict):
         raise ValueError(f"{place}: {quoted(entry, 40)!r} is not a table of {', '.join(_hints(cast(type, kind)))}")
@@ -64,6 +65,8 @@ def _converted(kind: Any, value: Any, place: str) -> Any:
         return {name: _converted(parts[1], part, place) for name, part in value.items()}
     if origin is Literal and value in parts:
         return value
+    if kind is Path and isinstance(value, str):
+        return Path(value)
     if kind is float and type(value) in (int, float) and _is_finite(value):
         return value
     if kind is None and value is None:

@@ -12,7 +12,7 @@ them; of the dataclasses, whose fields the command line is made from, it wants w
 them where several may be named, and a str for a network that plays.
 
 Each function returns its figures, which its docstring tells with their units, and raises OSError or ValueError with a
-line that names the file and the remedy. A notebook that goes through them is `docs/first_net.ipynb`.
+line that names the file and the remedy. A notebook that goes through them is `docs/guide/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """

@@ -41,7 +41,7 @@ def measure_factory(net: str, data: Path) -> dict[str, Any]:
     positions a second}; label_overhead: a label's time over what its nodes take in the long search}.
     """
     network, codes = load_network(net), _codes(data)
-    nps = signature(net)["nps"]
+    nps = signature(net).nps
     player = Player(network, NODES)
     Duel(player).play("startpos")
     positions, nodes, seconds = _play(player, 0)

@@ -8,8 +8,8 @@ from experiments.games.compiled_game import MATE, UNFINISHED, begin_game, enter_
 from experiments.games.player import Ending, PlayedGame, finished_game
 from experiments.zero.exploration import Exploration
 from search.puct.engine import Settings
-from search.puct.memory import Tree
 from search.puct.tree import PROVED_WIN, UNPROVED
+from search.puct.tree_memory import Tree
 from search.rules.huffman import HCP, encode
 from search.rules.play import set_game, split_moves
 from search.rules.position import new_position
@@ -47,7 +47,7 @@ class Game:
         self._trees = [Tree(megabytes) for _ in range(1 if first_colour is None else 2)]
         for tree in self._trees:
             settings.write(tree.record)
-            tree.record["draw_worth"] = 0.5
+            tree.record["draw_value"] = 0.5
             tree.record["rule"], tree.record["max_moves"] = ending.declaration, ending.max_moves
         self._game = np.zeros(1, game_dtype)[0]
         ending.write(self._game)

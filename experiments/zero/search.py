@@ -13,9 +13,9 @@ import numpy as np
 
 from experiments.jobs.protocol import Stopped
 from search.puct.leaves import Leaves, PolicyValueFunction
-from search.puct.memory import Tree
 from search.puct.playout import FULL
 from search.puct.tree import UNPROVED
+from search.puct.tree_memory import Tree
 
 SETTLED_AT_ONCE = 8
 """Most playouts of a tree that may end without the network before the other trees continue."""

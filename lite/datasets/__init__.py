@@ -1,1 +1,1 @@
-"""Data files of any kind, records or notation: converted, freed of duplicates, described."""
+"""Convert, deduplicate and describe data files: records and game notations."""

@@ -1,4 +1,4 @@
-"""Any data file, record or notation, as a stream of chunks: what `convert` and `stat` work on."""
+"""Read data files of any kind, records or notations, as a stream of chunks for `convert` and `stat`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lite.notation.games import GameError, game_format, is_game_name, read_games
 from lite.records.decode import labelled_dtype
 from lite.records.file import DecodedGames, RecordFile, Refusals, decode_games
 from lite.records.formats import (
-    HCPE3,
+    GAME_FORMATS,
     RECORD_FORMATS,
     ZERO_IS_NO_SCORE,
     RecordError,
@@ -27,18 +27,20 @@ from lite.records.formats import (
 from search.system.files import files_below, leads_to_file
 
 GAMES_A_CHUNK = 256
+"""Games of a notation file per chunk."""
 _FEW = 4
-"""A file of fewer games is not called bad for one of them; a whole run of files is."""
+"""A file with fewer games than this is never refused as a whole; all files together may be."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Positions, and the games that they are of where the format has games."""
+    """Positions of a file, with their games if the format holds games."""
 
     path: Path
     positions: np.ndarray
-    """`labelled_dtype`."""
+    """`labelled_dtype` (positions,)."""
     games: Games | None
+    """The games of the positions, or None if the format holds single positions."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,23 @@ class Games:
     raw: np.ndarray
     """u1: hcpe3 bytes."""
     starts: np.ndarray
-    """i8 (games,): first bytes in `raw`."""
+    """i8 (games,): offset of each game in `raw`."""
     counts: np.ndarray
-    """i4 (games,): how many of the chunk's positions are each game's."""
+    """i4 (games,): number of the chunk's positions that belong to each game."""
     plies: np.ndarray
-    """i4 (games,): moves."""
+    """i4 (games,): number of moves of each game."""
     results: np.ndarray
-    """u1 (games,)."""
+    """u1 (games,): result bytes as in hcpe."""
     ratings: np.ndarray
-    """f4 (games,): the lower of the two players', NaN unknown."""
+    """f4 (games,): rating of the weaker player, NaN if unknown."""
     candidates: np.ndarray
-    """i8 (games,): candidate moves of all moves."""
+    """i8 (games,): total number of candidate moves of each game."""
 
 
 def data_files(paths: tuple[Path, ...]) -> list[Path]:
-    """The files named, each once; directories give all record and game files below them. Raises OSError, ValueError.
+    """Return the given files without repetition; each directory gives all record and game files below it.
 
-    A `.txt` or `.bin` in a directory may be anything, so it must be named itself."""
+    A `.txt` or `.bin` file may hold anything, so it is used only if it is given itself. Raises OSError, ValueError."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -80,7 +82,7 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
                 record_files([path])
             files.append(path)
     if not files:
-        raise RecordError("no files named: give at least one game or record file")
+        raise RecordError("no files given; give at least one game or record file")
     unique: dict[Path, Path] = {}
     for path in files:
         unique.setdefault(path.resolve(), path)
@@ -88,18 +90,19 @@ def data_files(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def file_format(path: Path) -> str:
-    """`csa`, `kif`, `ki2`, `usi`, `hcpe`, `hcpe3` or `psv`."""
+    """Return `csa`, `kif`, `ki2`, `usi`, `hcpe`, `hcpe3`, `psv` or `pack` by the file's suffix."""
     return game_format(path) or record_format(path)
 
 
 def holds_games(path: Path) -> bool:
-    return file_format(path) not in RECORD_FORMATS or record_format(path) == HCPE3
+    """Return whether the file's format holds games, not single positions."""
+    return file_format(path) not in RECORD_FORMATS or record_format(path) in GAME_FORMATS
 
 
 class ChunkReader:
-    """Iterates over the chunks of files; `refusals` tells what could not be used.
+    """Iterates over the chunks of files; `refusals` counts the records and games that cannot be used.
 
-    Raises OSError, RecordError while reading when a file, or all game files together, are mostly bad."""
+    Raises OSError or RecordError while reading if a file, or all game files together, are mostly bad."""
 
     def __init__(self, files: list[Path], check_moves: bool = True) -> None:
         self.files = files
@@ -123,19 +126,17 @@ class ChunkReader:
             )
 
     def _record_chunks(self, path: Path) -> Iterator[Chunk]:
+        """Yield the chunks of a record file."""
         file = RecordFile(path, self.check_moves)
         found = Refusals()
         for block in file.blocks:
             refused = Refusals()
-            if file.format != HCPE3:
+            if file.format not in GAME_FORMATS:
                 chunk = Chunk(path, file.read_block(block, refused), None)
             else:
-                raw = file.raw_block(block)
-                first = (block.first_record, block.start)
-                decoded = decode_games(
-                    raw, block.records, np.empty(block.positions, labelled_dtype), str(path), refused, first
-                )
-                chunk = Chunk(path, decoded.positions, _games(raw, decoded, np.full(block.records, np.nan)))
+                read = file.raw_block(block)
+                decoded = file.decode_games(read, block, refused, np.empty(block.positions, labelled_dtype))
+                chunk = Chunk(path, decoded.positions, _games(read.raw, decoded, np.full(block.records, np.nan)))
             self.refusals.add(refused)
             found.add(refused)
             file.judge(found)
@@ -143,6 +144,7 @@ class ChunkReader:
         self.refusals.add(file.lost)
 
     def _notation_chunks(self, path: Path) -> Iterator[Chunk]:
+        """Yield the chunks of a notation file."""
         found = Refusals()
         waiting: list[Game] = []
         for game in read_games(path):
@@ -165,6 +167,7 @@ class ChunkReader:
         self._notations.add(found)
 
     def _chunk(self, path: Path, games: list[Game]) -> Chunk:
+        """Return notation games as a chunk."""
         parts = [game.hcpe3() for game in games]
         raw = np.frombuffer(b"".join(parts), np.uint8).copy()
         first_plies = np.array([game.first_ply for game in games], np.int32)
@@ -173,16 +176,18 @@ class ChunkReader:
         decoded = decode_games(
             raw, len(games), np.empty(plies, labelled_dtype), str(path), refused, first_plies=first_plies
         )
-        assert not refused.refused, str(refused)  # the builder replayed each of them
+        assert not refused.refused, str(refused)  # the builder has checked each game
         ratings = np.array([_lower(game.ratings) for game in games], np.float32)
         return Chunk(path, decoded.positions, _games(raw, decoded, ratings))
 
 
 def _lower(ratings: tuple[float | None, float | None]) -> float:
+    """Return the lower rating, or NaN if one is unknown."""
     return float("nan") if None in ratings else min(rating for rating in ratings if rating is not None)
 
 
 def _games(raw: np.ndarray, decoded: DecodedGames, ratings: np.ndarray) -> Games:
+    """Return the good games among decoded ones."""
     good = decoded.errors == 0
     starts = decoded.starts[good]
     plies = raw[starts + 32].astype(np.int32) | raw[starts + 33].astype(np.int32) << 8
@@ -193,7 +198,7 @@ def _games(raw: np.ndarray, decoded: DecodedGames, ratings: np.ndarray) -> Games
 
 
 class _Progress:
-    """A line on stderr now and then: rewritten on a terminal, every half minute elsewhere."""
+    """Progress line on standard error: rewritten on a terminal, printed every half minute elsewhere."""
 
     def __init__(self, files: int) -> None:
         self._files = files
@@ -202,6 +207,7 @@ class _Progress:
         self._shown = False
 
     def show(self, number: int, path: Path, positions: int) -> None:
+        """Show the line if enough time has passed since the last one."""
         if time.monotonic() - self._last < (0.5 if self._terminal else 30.0):
             return
         self._last = time.monotonic()
@@ -211,5 +217,6 @@ class _Progress:
         sys.stderr.flush()
 
     def close(self) -> None:
+        """End the line on a terminal."""
         if self._terminal and self._shown:
             print(file=sys.stderr)

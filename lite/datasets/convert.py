@@ -1,4 +1,4 @@
-"""Games and records of every format to hcpe, hcpe3 or psv; filtered, split, freed of duplicates."""
+"""Convert games and records of every format to hcpe, hcpe3 or psv; filter, split and deduplicate them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,14 +25,15 @@ from lite.records.formats import (
     MOVE_LIMIT,
     NO_GAME,
     PSV,
-    RECORD_SUFFIXES,
     SENNICHITE,
     WINNER_MASK,
+    WRITTEN_SUFFIXES,
     record_format,
 )
 from search.rules import huffman
-from search.system.bounds import check_numbers
+from search.system.bounds import check_number, check_numbers
 from search.system.files import WholeFile, check_output
+from search.system.options import OptionError
 from search.system.paths import take_paths
 
 LeaveOut = Literal["draw", "sennichite", "declaration", "move-limit"]
@@ -44,50 +45,86 @@ _KIND_BITS = {"sennichite": SENNICHITE, "declaration": DECLARATION, "move-limit"
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is converted, and what is left out of it."""
+    """Options of a conversion: inputs, outputs and filters."""
 
     inputs: tuple[Path, ...]
-    """Files, or directories with files of these formats at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .txt
-    .hcpe .hcpe3 .psv, and, named itself, .bin (psv)."""
+    """Game and record files, or directories with such files at any depth: .csa .kif .kifu .ki2 .ki2u .usi .sfen .hcpe
+    .hcpe3 .psv .pack. Files .txt (games) and .bin (psv) are read only if they are given themselves."""
     output: Path
-    """The file to write; its suffix says which format. A missing directory is made."""
+    """File to write; the suffix decides the format. Missing directories are made."""
     test_share: float | None = None
-    """Hold out this share for testing: whole games, or positions by their hash where the input has no games. `-o
-    all.hcpe3` then becomes all.train.hcpe3 and all.test.hcpe3."""
+    """Share to hold out for testing: whole games, or single positions if the input has no games. The output
+    all.hcpe3 becomes all.train.hcpe3 and all.test.hcpe3."""
     test_output: Path | None = None
-    """Another file of the same format for the held-out share (a tenth, unless --test-share says how much); --output is
-    the other part."""
+    """File for the held-out share, in the same format as the output; the share defaults to a tenth."""
     seed: int = 0
-    """Another seed holds out other games."""
+    """Random seed for the choice of the held-out games."""
     min_rating: float | None = None
-    """Both players at least this strong (floodgate's ratings in CSA files; games without ratings are left out)."""
+    """Minimum rating of both players, from floodgate's CSA files. Games without ratings are left out."""
     min_plies: int = 0
-    """Games of at least so many moves."""
+    """Minimum number of moves of a game."""
     max_plies: int | None = None
-    """Games of at most so many moves."""
+    """Maximum number of moves of a game."""
     leave_out: tuple[LeaveOut, ...] = ()
-    """Games that ended so."""
+    """Endings of games to leave out."""
     from_ply: int = 0
-    """Positions after at least so many moves (positions of unknown ply stay)."""
+    """Leave out positions before this ply (positions of unknown ply are kept)."""
     skip_in_check: bool = False
-    """Leave out positions where the mover is in check."""
+    """Leave out positions in which the side to move is in check."""
     max_score: int | None = None
-    """Leave out positions with a larger |score|."""
+    """Leave out positions with a larger absolute score, in centipawns."""
     require_score: bool = False
     """Leave out positions without a score."""
     duplicates: Duplicates = "keep"
-    """Equal positions (in hcpe3: equal games): keep all, drop all but the first, or merge into one of mean score and
-    most frequent result of their games."""
+    """Treatment of equal positions (in hcpe3: equal games): keep all, drop all except the first, or merge them into one
+    with their mean score and most frequent game result."""
     check_moves: bool = True
-    """Refuse hcpe and psv records with an illegal move; without it only the move is dropped (for data whose positions
+    """Refuse hcpe and psv records with an illegal move. Otherwise only the move is dropped (for data whose positions
     were replaced after the search)."""
     overwrite: bool = False
-    """Replace files that are there."""
+    """Replace existing files."""
 
     def __post_init__(self) -> None:
         take_paths(self)
-        if isinstance(self.leave_out, str):  # as one path may stand for several
+        if isinstance(self.leave_out, str):  # one word instead of a tuple, as one path instead of several
             object.__setattr__(self, "leave_out", (self.leave_out,))
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file that a conversion wrote."""
+
+    path: str
+    games: int
+    """Games written; 0 if the inputs hold single positions and the format does too."""
+    positions: int
+    """Positions written, as far as they are for training."""
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ConversionSummary:
+    """Counts of what a conversion read, left out and wrote."""
+
+    files: int
+    """Number of input files."""
+    records_read: int
+    """Records read: positions of hcpe and psv, games of other formats."""
+    refused: dict[str, int]
+    """Number of unusable records by reason."""
+    first_refused: list[str]
+    """The first refused records, each with file, place and reason."""
+    games_read: int
+    """Good games in the inputs."""
+    positions_read: int
+    """Good positions in the inputs."""
+    left_out: dict[str, int]
+    """Number of games or positions left out by the options, by reason."""
+    without_score: int
+    """Positions read that have no score."""
+    outputs: tuple[WrittenFile, ...]
+    warnings: list[str]
+    """Warnings, which were printed to standard error too."""
 
 
 @dataclass
@@ -100,25 +137,20 @@ class _Output:
     positions: int = 0
     size: int = 0
     seen: HashSet = field(default_factory=HashSet)
-    """What was written, to drop duplicates."""
+    """Hashes of everything written, to drop duplicates."""
     sums: HashCounts = field(default_factory=HashCounts)
-    """What is to be written, to merge them."""
+    """Counts of everything to write, to merge duplicates."""
 
     def write(self, raw: np.ndarray, positions: int, games: int) -> None:
+        """Write bytes that hold `positions` positions of `games` games."""
         self.file.write(raw.tobytes())
         self.size += raw.size
         self.positions += positions
         self.games += games
 
 
-def convert(options: Conversion) -> dict[str, Any]:
-    """Do what the options say; a summary for JSON. Raises OSError or ValueError in words, and then writes nothing.
-
-    files: how many were read. records_read, refused ({reason: how many}), first_refused (their names): of hcpe, hcpe3
-    and psv. games_read, positions_read: what was in them. left_out: {reason: how many games or positions, as it says}.
-    without_score: positions of those read. outputs: for each file that was written its path, games, positions and
-    bytes. warnings: the lines that standard error was told.
-    """
+def convert(options: Conversion) -> ConversionSummary:
+    """Convert files as the options say. Raises OSError or ValueError, and then writes nothing."""
     files = data_files(options.inputs)
     _check(options, files)
     warnings = _warnings(options, files)
@@ -131,27 +163,28 @@ def convert(options: Conversion) -> dict[str, Any]:
             work.run(merge_pass=True)
         work.run()
         if not any(output.positions for output in outputs):
-            raise ValueError(f"nothing is left to write: {counted(work.left_out) or 'no positions were read'}")
+            reason = f"left out: {counted(work.left_out)}" if work.left_out else "no positions were read"
+            raise ValueError(f"{options.output}: no position to write; {reason}")
         _check_parts(outputs)
         for output in outputs:
             output.file.finish()
-    return {
-        "files": len(files),
-        **work.reader.refusals.figures(),
-        "games_read": work.games_read,
-        "positions_read": work.positions_read,
-        "left_out": dict(work.left_out.most_common()),
-        "without_score": work.unscored,
-        "outputs": [
-            {"path": str(output.file.path), "games": output.games, "positions": output.positions, "bytes": output.size}
-            for output in outputs
-        ],
-        "warnings": warnings,
-    }
+    refusals = work.reader.refusals
+    return ConversionSummary(
+        len(files),
+        refusals.read,
+        dict(refusals.reasons.most_common()),
+        refusals.named,
+        work.games_read,
+        work.positions_read,
+        dict(work.left_out.most_common()),
+        work.unscored,
+        tuple(WrittenFile(str(output.file.path), output.games, output.positions, output.size) for output in outputs),
+        warnings,
+    )
 
 
 def _paths(options: Conversion) -> list[Path]:
-    """The files to write: one, or the part to train on and the part to test on."""
+    """Return the files to write: one, or one for training and one for testing."""
     path = options.output
     if options.test_output is not None:
         return [path, options.test_output]
@@ -161,61 +194,73 @@ def _paths(options: Conversion) -> list[Path]:
 
 
 def _check(options: Conversion, files: list[Path]) -> None:
-    """What cannot be done, before anything is read."""
+    """Raise ValueError or OSError for options that cannot be used, before anything is read."""
     check_choice("duplicates", options.duplicates, get_args(Duplicates))
     for name in options.leave_out:
         check_choice("leave_out", name, get_args(LeaveOut))
     paths = _paths(options)
     for path in paths:
-        check_output(path, RECORD_SUFFIXES, options.overwrite, files)
+        check_output(path, WRITTEN_SUFFIXES, options.overwrite, files)
         if record_format(path) == HCPE3 and options.duplicates == "merge":
-            raise ValueError(f"{path}: whole games cannot be merged; use --duplicates drop, or write hcpe or psv")
+            raise OptionError(
+                f"`duplicates` merge: {path} holds whole games, which cannot be merged; drop duplicates, or write hcpe "
+                "or psv",
+                "duplicates",
+            )
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
-        raise ValueError(f"{options.output}: both outputs are this file")
+        raise OptionError(f"`test_output` {paths[1]}: must be another file than `output`", "test_output", "output")
     if record_format(paths[-1]) != record_format(paths[0]):
-        raise ValueError(
-            f"{paths[1]}: both parts are written in one format; name it {paths[1].stem}{paths[0].suffix}, or change -o"
+        raise OptionError(
+            f"`test_output` {paths[1]}: must have the format of `output`; name it {paths[1].stem}{paths[0].suffix}",
+            "test_output",
+            "output",
         )
     if options.test_share is not None and not 0.0 < options.test_share < 1.0:
-        raise ValueError(f"--test-share {options.test_share}: a share lies between 0 and 1")
+        raise OptionError(f"`test_share` {options.test_share}: must be between 0 and 1", "test_share")
     check_numbers(options, "min_plies", "max_plies", "from_ply", "max_score", least=0)
-    if options.seed < 0:
-        raise ValueError(f"--seed {options.seed}: must be 0 or more")
+    check_number("seed", options.seed, least=0, most=None)
     if options.min_rating is not None and (bad := [path for path in files if file_format(path) != "csa"]):
-        raise ValueError(f"{bad[0]}: only CSA files hold ratings; leave --min-rating out")
-    if (options.min_plies or options.max_plies is not None) and (bad := [f for f in files if not holds_games(f)]):
-        raise ValueError(f"{bad[0]}: this format holds positions, not games; leave --min-plies and --max-plies out")
+        raise OptionError(
+            f"`min_rating` {options.min_rating:g}: {bad[0]} holds no ratings; only CSA files do", "min_rating"
+        )
+    if bad := [path for path in files if not holds_games(path)]:
+        for option in ("min_plies", "max_plies"):
+            if (plies := getattr(options, option)) != getattr(Conversion, option):
+                raise OptionError(f"`{option}` {plies}: {bad[0]} holds single positions, not games", option)
 
 
 def _check_parts(outputs: list[_Output]) -> None:
-    """Raises ValueError if chance has left one of them empty, which no reader takes for data."""
+    """Raise OptionError if the random split left one part empty: an empty file cannot be read."""
     games = sum(output.games for output in outputs)
-    of = amount(games, "game") if games else amount(sum(output.positions for output in outputs), "position")
+    whole = amount(games, "game") if games else amount(sum(output.positions for output in outputs), "position")
     for output in outputs:
         if not output.positions:
-            raise ValueError(
-                f"{output.file.path}: of {of} none falls to this part; give more, another --test-share or --seed, or "
-                "write one file"
+            raise OptionError(
+                f"{output.file.path}: none of {whole} falls into this part; give more data, or another `test_share` or "
+                "`seed`, or write one file",
+                "test_share",
+                "seed",
             )
 
 
 def _warnings(options: Conversion, files: list[Path]) -> list[str]:
+    """Return warnings about combinations of inputs and options that may mislead."""
     lines = []
     flat = [path for path in files if not holds_games(path)]
     if len(_paths(options)) == 2 and flat:
         lines.append(
             f"{flat[0].name}{' and others' if len(flat) > 1 else ''}: positions without their games are split by "
-            "position; positions of one game land on both sides, and accuracy on the test file is too good"
+            "position, so both parts hold positions of the same games, and accuracy on the test file is too high"
         )
     if flat and record_format(options.output) == HCPE3:
         lines.append("positions without their games become games of one move")
     if any(file_format(path) == PSV for path in files) and set(options.leave_out) - {"draw"}:
-        lines.append("psv does not say how a game ended: --leave-out finds only draws in it")
+        lines.append("psv does not record how a game ended, so only draws can be left out of it")
     return lines
 
 
 class _Work:
-    """One pass over the inputs (two when merging), with its counts."""
+    """One pass over the inputs (two if duplicates are merged), with its counts."""
 
     def __init__(self, options: Conversion, files: list[Path], outputs: list[_Output]) -> None:
         self.options = options
@@ -224,6 +269,7 @@ class _Work:
         self.reader: ChunkReader
 
     def run(self, merge_pass: bool = False) -> None:
+        """Read all inputs and write the outputs; `merge_pass` only counts duplicates to be merged."""
         self.left_out: Counter[str] = Counter()
         self.games_read = self.positions_read = self.unscored = 0
         self.reader = ChunkReader(self.files, self.options.check_moves)
@@ -266,7 +312,7 @@ class _Work:
             return
         positions = int((keep & mine[game_of]).sum())
         if keep[mine[game_of]].all():
-            # Nothing of these games is left out: their bytes as they are.
+            # No position of these games is left out, so their bytes are copied unchanged.
             stops = games.starts + 36 + 6 * games.plies.astype(np.int64) + 4 * games.candidates
             parts = [games.raw[start:stop] for start, stop in zip(games.starts[mine], stops[mine], strict=True)]
             output.write(np.concatenate(parts), positions, len(parts))
@@ -276,6 +322,7 @@ class _Work:
         output.write(out[:size], positions, int(mine.sum()))
 
     def _keep_games(self, games: Games) -> np.ndarray:
+        """Return a mask of the games that the options keep."""
         options = self.options
         keep = np.ones(len(games.starts), bool)
         if options.min_rating is not None:
@@ -287,6 +334,7 @@ class _Work:
         return self._keep_results(games.results, keep, "games")
 
     def _keep_results(self, results: np.ndarray, keep: np.ndarray, what: str) -> np.ndarray:
+        """Return `keep` without the results that are to be left out."""
         for name in self.options.leave_out:
             ended = (results & WINNER_MASK) == DRAW if name == "draw" else (results & _KIND_BITS[name]) != 0
             keep = keep & self._pass(f"{what} ended by {name}", ~ended, keep)
@@ -295,7 +343,7 @@ class _Work:
     def _keep_positions(
         self, positions: np.ndarray, results: np.ndarray | None, among: np.ndarray | None = None
     ) -> np.ndarray:
-        """Which positions the options keep; counted are those `among` the ones that are still there."""
+        """Return a mask of the positions that the options keep, among those of the mask `among`."""
         options = self.options
         keep = np.ones(len(positions), bool) if among is None else among.copy()
         if results is not None:
@@ -313,6 +361,7 @@ class _Work:
         return keep
 
     def _pass(self, reason: str, good: np.ndarray, among: np.ndarray) -> np.ndarray:
+        """Count those of `among` that are not good under `reason`, and return the good ones."""
         self._count(reason, among & ~good)
         return good
 
@@ -322,13 +371,13 @@ class _Work:
 
     @staticmethod
     def _result_bytes(positions: np.ndarray) -> np.ndarray:
-        """Draw or not, and the kind's bits, as a result byte has them; who won does not matter to the filters. What no
-        game stands behind is no draw."""
+        """Return result bytes for the filters, which need only draws and the bits of the kind. A position without a
+        game is no draw."""
         drawn = (positions["result"] == 0.5) & (positions["kind_of_result"] & NO_GAME == 0)
         return (np.where(drawn, DRAW, 1) | positions["kind_of_result"]).astype(np.uint8)
 
     def _side(self, hashes: np.ndarray) -> np.ndarray:
-        """0 for the output, 1 for the test output, by hash and seed."""
+        """Return for each hash 0 for the output or 1 for the test output; depends on the seed."""
         if len(self.outputs) == 1:
             return np.zeros(len(hashes), np.int64)
         share = _TEST_SHARE if self.options.test_share is None else self.options.test_share
@@ -340,7 +389,7 @@ class _Work:
     def _positions(
         self, positions: np.ndarray, side: np.ndarray | None, merge_pass: bool, game_of: np.ndarray | None = None
     ) -> None:
-        """Write positions to the output of their side (their games', or their own by hash)."""
+        """Write positions to the output of their side, which is that of their game or follows from their own hash."""
         hashes = position_hashes(positions)
         if side is None:
             side = self._side(hashes)
@@ -363,7 +412,7 @@ class _Work:
 
     def _write_one_move_games(self, output: _Output, positions: np.ndarray) -> None:
         played = positions["kind_of_result"] & NO_GAME == 0
-        self._count("positions without a game, for which hcpe3 has no word", ~played)
+        self._count("positions without a game, which hcpe3 cannot hold", ~played)
         moved = positions["move"] != 0
         self._count("positions without a move", played & ~moved)
         games = one_move_games(positions[played & moved])
@@ -374,20 +423,21 @@ class _Work:
         output.write(games.reshape(-1), len(games), len(games))
 
     def _without_duplicates(self, output: _Output, mine: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left of positions with these hashes, and which ones that are, bool."""
+        """Return the positions that remain after dropping or merging duplicates, and a mask of them."""
         if self.options.duplicates == "drop":
             first = output.seen.add(keys)
         else:
-            first, results, played, scored, scores = output.sums.merged(keys)
-            mine["kind_of_result"][mine["result"] != results] = 0
-            mine["kind_of_result"][played] &= ~np.uint8(NO_GAME)
-            mine["result"], mine["scored"], mine["score"] = results, scored, scores
+            merged = output.sums.merged(keys)
+            first = merged.first
+            mine["kind_of_result"][mine["result"] != merged.results] = 0
+            mine["kind_of_result"][merged.played] &= ~np.uint8(NO_GAME)
+            mine["result"], mine["scored"], mine["score"] = merged.results, merged.scored, merged.scores
         self._count("duplicate positions", ~first)
         return mine[first], first
 
 
 def counted(counts: dict[str, int] | Counter[str]) -> str:
-    """`3 games of this, 1 game of that`; empty for none."""
+    """Return counts by reason as `3 games of this, 1 game of that`; an empty string for no counts."""
     return ", ".join(
         f"{count:,} {_SEVERAL.sub('', reason, count=1) if count == 1 else reason}" for reason, count in counts.items()
     )

@@ -1,8 +1,10 @@
-"""What was seen before, by 64-bit hashes (never 0): sets, an estimate for any number of them, and sums to merge by.
+"""Detect duplicates by 64-bit hashes (never 0): a set, an estimate for large numbers, and sums for merging.
 
-Tables with open addressing, at most half full: a set takes 16 to 32 bytes a hash, the sums 80 to 160."""
+The hash tables use open addressing and are at most half full: a set takes 16 to 32 bytes per hash, sums 80 to 160."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,13 +13,13 @@ from search.compiling.jit import jit
 
 @jit
 def _first_slot(key, size):
-    """Where the search for a hash begins in a table whose size is a power of two."""
+    """Return the slot where the search for a hash begins, in a table whose size is a power of two."""
     return (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & np.uint64(size - 1)
 
 
 @jit
 def _enter(slots, hashes, first):
-    """Enter hashes into slots u8 (0: free); first bool[n]: not seen before. Returns how many of those."""
+    """Insert hashes into slots u8 (0 is free), set first bool[n] for new ones, and return the number of new ones."""
     mask = np.uint64(slots.size - 1)
     found = 0
     for index in range(hashes.size):
@@ -32,7 +34,7 @@ def _enter(slots, hashes, first):
 
 
 class HashSet:
-    """Which hashes were seen."""
+    """A set of hashes."""
 
     def __init__(self) -> None:
         self._slots = np.zeros(1 << 12, np.uint64)
@@ -42,7 +44,7 @@ class HashSet:
         return self._used
 
     def add(self, hashes: np.ndarray) -> np.ndarray:
-        """Enter hashes u8 (n,), none of them 0; bool (n,): seen first."""
+        """Add hashes u8 (n,), none of them 0, and return bool (n,): whether each is new."""
         size = self._slots.size
         while (self._used + len(hashes)) * 2 > size:
             size *= 2
@@ -53,7 +55,7 @@ class HashSet:
         return first
 
     def hashes(self) -> np.ndarray:
-        """All of them, u8, in no order."""
+        """Return all hashes, u8, in no particular order."""
         return self._slots[self._slots != 0]
 
     def _rebuild(self, hashes: np.ndarray, size: int) -> None:
@@ -62,10 +64,10 @@ class HashSet:
 
 
 class DistinctHashes(HashSet):
-    """How many different hashes were seen, in bounded memory: exact up to `limit`, beyond it an estimate.
+    """Counts different hashes in bounded memory: exactly up to `limit`, beyond it as an estimate.
 
     Beyond the limit only hashes below a bound are kept, and the bound is halved whenever they become too many. With
-    the limit of 2^22 (at most 128 MB) the estimate is good to some 0.07 %."""
+    the limit of 2^22 (at most 128 MB) the standard error of the estimate is about 0.07 %."""
 
     def __init__(self, limit: int = 1 << 22) -> None:
         super().__init__()
@@ -74,14 +76,15 @@ class DistinctHashes(HashSet):
 
     @property
     def exact(self) -> bool:
+        """Whether `count` is exact."""
         return self._halvings == 0
 
     def count(self) -> int:
-        """How many different hashes."""
+        """Return the number of different hashes."""
         return len(self) << self._halvings
 
     def add(self, hashes: np.ndarray) -> np.ndarray:
-        """Enter hashes; bool: seen first, of those below the bound."""
+        """Add hashes, and return for each one below the bound whether it is new."""
         first = super().add(self._below(hashes))
         while len(self) > self._limit:
             self._halvings += 1
@@ -94,13 +97,13 @@ class DistinctHashes(HashSet):
 
 entry_dtype = np.dtype(
     [
-        ("hash", np.uint64),  # 0: free
-        ("games", np.int32),  # how many of those seen have a game with a result behind them
-        ("wins", np.int32),  # of the mover
+        ("hash", np.uint64),  # 0 is free
+        ("games", np.int32),  # number of occurrences that have a game result
+        ("wins", np.int32),  # for the mover
         ("draws", np.int32),
-        ("written", np.int32),
-        ("scored", np.int32),
-        ("score", np.int64),  # sum of those scored
+        ("written", np.int32),  # 1 after the merged label was returned
+        ("scored", np.int32),  # number of occurrences with a score
+        ("score", np.int64),  # sum of the scores
     ],
     align=True,
 )
@@ -108,7 +111,7 @@ entry_dtype = np.dtype(
 
 @jit
 def _find(entries, key):
-    """The entry of a hash, or the free one where it belongs."""
+    """Return the index of a hash's entry, or of the free entry where it belongs."""
     mask = np.uint64(entries.size - 1)
     at = _first_slot(key, entries.size)
     while entries[at].hash != 0 and entries[at].hash != key:
@@ -118,8 +121,8 @@ def _find(entries, key):
 
 @jit
 def _add(entries, hashes, results, played, scored, scores, first):
-    """Enter hashes with the mover's results f4, whether they are a game's, whether there is a score, and scores i2 (0
-    where there is none); first bool[n]: seen first. Returns how many of those."""
+    """Add occurrences of hashes: results f4 for the mover, played (whether the result is a game's), scored (whether
+    there is a score), scores i2 (0 without one). Set first bool[n] for new hashes and return their number."""
     found = 0
     for index in range(hashes.size):
         at = _find(entries, hashes[index])
@@ -137,6 +140,7 @@ def _add(entries, hashes, results, played, scored, scores, first):
 
 @jit
 def _move_entries(old, new):
+    """Copy all entries into a larger, empty table."""
     for index in range(old.size):
         if old[index].hash != 0:
             new[_find(new, old[index].hash)] = old[index]
@@ -144,7 +148,7 @@ def _move_entries(old, new):
 
 @jit
 def _merged(entries, hashes, first, results, played, scored, scores):
-    """The merged label of each hash; first bool[n]: not asked for before."""
+    """Fill the merged label of each hash, and set first bool[n] for hashes that are asked for the first time."""
     for index in range(hashes.size):
         entry = entries[_find(entries, hashes[index])]
         first[index] = entry.written == 0
@@ -162,22 +166,40 @@ def _merged(entries, hashes, first, results, played, scored, scores):
         scores[index] = (total + entry.scored // 2) // max(entry.scored, 1)
 
 
+@dataclass(frozen=True)
+class MergedLabels:
+    """Labels merged over all occurrences of each of n hashes."""
+
+    first: np.ndarray
+    """bool (n,): whether the hash is asked for the first time."""
+    results: np.ndarray
+    """f4 (n,): most frequent game result for the mover; a draw if there is none."""
+    played: np.ndarray
+    """bool (n,): whether any occurrence has a game result."""
+    scored: np.ndarray
+    """bool (n,): whether any occurrence has a score."""
+    scores: np.ndarray
+    """i2 (n,): mean score of the occurrences with a score, otherwise 0."""
+
+
 class HashCounts:
-    """Counts and sums of what was seen under each hash."""
+    """Counts of results and sums of scores by hash."""
 
     def __init__(self) -> None:
         self._entries = np.zeros(1 << 12, entry_dtype)
         self._used = 0
 
     def __len__(self) -> int:
-        """How many different hashes."""
+        """Return the number of different hashes."""
         return self._used
 
     def add(
         self, hashes: np.ndarray, results: np.ndarray, played: np.ndarray, scored: np.ndarray, scores: np.ndarray
     ) -> np.ndarray:
-        """Enter hashes u8 (n,), none of them 0, with the mover's results f4, bools whether these are a game's, bools
-        whether there is a score, and scores i2, 0 where there is none; bool (n,): seen first."""
+        """Add occurrences of hashes and return bool (n,): whether each hash is new.
+
+        hashes: u8 (n,), none of them 0. results: f4, for the mover. played: bool, whether the result is a game's.
+        scored: bool, whether there is a score. scores: i2, 0 without a score."""
         while (self._used + len(hashes)) * 2 > self._entries.size:
             larger = np.zeros(self._entries.size * 2, entry_dtype)
             _move_entries(self._entries, larger)
@@ -187,10 +209,9 @@ class HashCounts:
         self._used += int(_add(self._entries, hashes, *labels, first))
         return first
 
-    def merged(self, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Of hashes entered before: (bool first asked for, f4 most frequent result of games or a draw, bool whether any
-        was of a game, bool whether any had a score, i2 mean score of those that had, else 0)."""
+    def merged(self, hashes: np.ndarray) -> MergedLabels:
+        """Return the merged labels of hashes that were added before."""
         first, played, scored = (np.zeros(len(hashes), bool) for _ in range(3))
         results, scores = np.zeros(len(hashes), np.float32), np.zeros(len(hashes), np.int16)
         _merged(self._entries, hashes, first, results, played, scored, scores)
-        return first, results, played, scored, scores
+        return MergedLabels(first, results, played, scored, scores)

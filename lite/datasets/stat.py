@@ -1,8 +1,9 @@
-"""What data files hold."""
+"""Describe the content of data files: numbers of games and positions, results, scores, duplicates."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,64 @@ from lite.datasets.description import describe_sources
 from lite.datasets.duplicates import DistinctHashes
 from lite.notation.game import MATE_SCORE
 from lite.records.encode import game_hashes, position_hashes
+from lite.records.file import Refusals
 from lite.records.formats import BLACK_WINS, DECLARATION, DRAW, MOVE_LIMIT, NO_GAME, SENNICHITE, WHITE_WINS, WINNER_MASK
 from search.rules.shogi import EMPTY
 
 SCORE_BOUNDS = (100, 300, 600, 1200, 2400)
+"""Absolute scores in centipawns for which the share of larger ones is reported."""
 _MATE_FROM = MATE_SCORE - 1000
-"""|score| from here on is taken for a mate found: 32000 less the plies to it in most writers."""
+"""Smallest absolute score that counts as a mate: most programs write 32000 minus the plies to mate."""
 _PERCENTS = (5, 25, 50, 75, 95)
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The content of data files."""
+
+    files: list[str]
+    """Paths of all files."""
+    formats: list[str]
+    """Formats that occur."""
+    bytes: int
+    """Total size of the files."""
+    descriptions: dict[str, dict[str, Any]]
+    """Descriptions of generated data by folder."""
+    records_read: int
+    """Records read: positions of hcpe and psv, games of other formats."""
+    refused: dict[str, int]
+    """Number of unusable records by reason."""
+    first_refused: list[str]
+    """The first refused records, each with file, place and reason."""
+    games: int
+    positions: int
+    results_of: str
+    """`games` if all files hold games, otherwise `positions`: the unit of `results`."""
+    results: dict[str, int]
+    """Counts by result."""
+    duplicate_positions: int
+    """Positions that occurred before."""
+    duplicates_estimated: bool
+    """Whether the numbers of duplicates are estimates, for very large files."""
+    in_check: float
+    """Share of positions in which the side to move is in check."""
+    with_move: float
+    """Share of positions with a move."""
+    without_score: int
+    """Number of positions without a score."""
+    abs_score: dict[str, float]
+    """Absolute score of the scored positions: percentiles `p5` to `p95` in centipawns (none without scored positions),
+    the share `over_100` and so on, and the shares `mate` and `zero`."""
+    score_sign_agrees_with_result: float | None
+    """Share of decided positions whose score has the sign of the result; None without such positions."""
+    pieces_on_board: dict[str, int]
+    """Percentiles of the number of pieces on the board."""
+    plies: dict[str, int] | None
+    """Percentiles of the number of moves per game; None without games."""
+    duplicate_games: int | None
+    """Games that occurred before; None without games."""
+    candidates_a_move: float | None
+    """Mean number of candidates per move; None without games."""
 
 
 class _Histogram:
@@ -29,9 +81,11 @@ class _Histogram:
         self.counts = np.zeros(largest + 1, np.int64)
 
     def add(self, values: np.ndarray) -> None:
+        """Count values from 0 to `largest`."""
         self.counts += np.bincount(values, minlength=len(self.counts))
 
     def percentiles(self) -> dict[str, int]:
+        """Return the percentiles as `p5` to `p95`; empty without values."""
         total = int(self.counts.sum())
         if not total:
             return {}
@@ -39,12 +93,12 @@ class _Histogram:
         return {f"p{percent}": int(np.searchsorted(below, total * percent / 100)) for percent in _PERCENTS}
 
     def share(self, above: int) -> float:
-        """The share of values larger than `above`."""
+        """Return the share of values larger than `above`."""
         return float(self.counts[above + 1 :].sum() / max(1, self.counts.sum()))
 
 
-class _Figures:
-    """What the chunks of files add up to."""
+class _Totals:
+    """Counts over the chunks of all files."""
 
     def __init__(self) -> None:
         self._results, self._game_results = Counter[str](), Counter[str]()
@@ -56,7 +110,7 @@ class _Figures:
         self._all_games = True
 
     def add(self, chunk: Chunk) -> None:
-        """Count a chunk's positions, and its games where it has such."""
+        """Count a chunk's positions and games."""
         found = chunk.positions
         self._positions += len(found)
         self._in_check += int(found["in_check"].sum())
@@ -81,62 +135,59 @@ class _Figures:
         self._games_seen.add(game_hashes(chunk.games.raw, chunk.games.starts))
         _count_results(self._game_results, chunk.games.results)
 
-    def report(self) -> dict[str, Any]:
-        """As one object; of games alone where all files hold such."""
-        games, positions, scores = self._games, self._positions, self._scores
-        report: dict[str, Any] = {
-            "games": games,
-            "positions": positions,
-            "results_of": "games" if self._all_games else "positions",
-            "results": dict((self._game_results if self._all_games else self._results).most_common()),
-            "duplicate_positions": max(0, positions - self._positions_seen.count()),
-            "duplicates_estimated": not (self._positions_seen.exact and self._games_seen.exact),
-            "in_check": self._in_check / max(1, positions),
-            "with_move": self._moves / max(1, positions),
-            "without_score": self._unscored,
-            "abs_score": {
+    def summary(self, files: list[Path], descriptions: dict[Path, dict[str, Any]], refusals: Refusals) -> DataSummary:
+        """Return the totals with the files that they were counted from."""
+        games, positions, scores, plies = self._games, self._positions, self._scores, self._plies
+        all_moves = int(plies.counts @ np.arange(len(plies.counts)))
+        return DataSummary(
+            files=[str(path) for path in files],
+            formats=sorted({file_format(path) for path in files}),
+            bytes=sum(path.stat().st_size for path in files),
+            descriptions={str(folder): description for folder, description in descriptions.items()},
+            records_read=refusals.read,
+            refused=dict(refusals.reasons.most_common()),
+            first_refused=refusals.named,
+            games=games,
+            positions=positions,
+            results_of="games" if self._all_games else "positions",
+            results=dict((self._game_results if self._all_games else self._results).most_common()),
+            duplicate_positions=max(0, positions - self._positions_seen.count()),
+            duplicates_estimated=not (self._positions_seen.exact and self._games_seen.exact),
+            in_check=self._in_check / max(1, positions),
+            with_move=self._moves / max(1, positions),
+            without_score=self._unscored,
+            abs_score={
                 **scores.percentiles(),
                 **{f"over_{bound}": scores.share(bound) for bound in SCORE_BOUNDS},
                 "mate": scores.share(_MATE_FROM - 1),
                 "zero": float(scores.counts[0] / max(1, positions - self._unscored)),
             },
-            "score_sign_agrees_with_result": self._agreeing / self._decided if self._decided else None,
-            "pieces_on_board": self._pieces.percentiles(),
-        }
-        if games:
-            plies = self._plies
-            report |= {
-                "plies": plies.percentiles(),
-                "duplicate_games": max(0, games - self._games_seen.count()),
-                "candidates_a_move": self._candidates / max(1, int(plies.counts @ np.arange(len(plies.counts)))),
-            }
-        return report
+            score_sign_agrees_with_result=self._agreeing / self._decided if self._decided else None,
+            pieces_on_board=self._pieces.percentiles(),
+            plies=plies.percentiles() if games else None,
+            duplicate_games=max(0, games - self._games_seen.count()) if games else None,
+            candidates_a_move=self._candidates / max(1, all_moves) if games else None,
+        )
 
 
-def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> dict[str, Any]:
-    """The figures as one object. Raises OSError or ValueError in words."""
+def describe(inputs: tuple[Path, ...], check_moves: bool = True) -> DataSummary:
+    """Read all files and return a summary of their content. Raises OSError or ValueError."""
     files = data_files(inputs)
     descriptions = describe_sources(files)
-    reader, figures = ChunkReader(files, check_moves), _Figures()
+    reader, totals = ChunkReader(files, check_moves), _Totals()
     for chunk in reader:
-        figures.add(chunk)
-    return {
-        "files": [str(path) for path in files],
-        "formats": sorted({file_format(path) for path in files}),
-        "bytes": sum(path.stat().st_size for path in files),
-        "descriptions": {str(folder): description for folder, description in descriptions.items()},
-        **reader.refusals.figures(),
-        **figures.report(),
-    }
+        totals.add(chunk)
+    return totals.summary(files, descriptions, reader.refusals)
 
 
 def _count_results(results: Counter[str], codes: np.ndarray) -> None:
+    """Add the result bytes to the counts by name."""
     for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
         results[result_name(int(code))] += int(count)
 
 
 def result_name(code: int) -> str:
-    """A result byte in words: `black wins by declaration`, `draw by sennichite`."""
+    """Return the name of a result byte, such as `black wins by declaration` or `draw by sennichite`."""
     if code & NO_GAME:
         return "no game behind it"
     winner = code & WINNER_MASK

@@ -1,1 +1,1 @@
-"""Games as people keep them: CSA, KIF, KI2 and lines of USI moves."""
+"""Read and write game notations: CSA, KIF, KI2 and lines of USI moves."""

@@ -1,13 +1,13 @@
-"""CSA game records (computer shogi association, versions 1 to 3), with floodgate's comments.
+"""Read CSA game records (Computer Shogi Association, versions 1 to 3), with floodgate's comments.
 
-Read here rather than by cshogi, whose parser is the oracle of the tests: it is C++ that trusts its input, and a
-damaged file (a comment before the first move, an unknown piece) makes it write outside its arrays.
+cshogi's parser is not used because it trusts its input: a damaged file (a comment before the first move, an unknown
+piece) makes its C++ code write outside its arrays. It is the oracle of the tests.
 
-The format counts no moves, so that a last move can be missing unseen. What tells of it is used where it is there: the
-times of moves, and what floodgate writes at the end: whose turn it is, and its summary, which also holds what no other
-line says (an illegal move, a false declaration).
+The format does not number its moves, so a missing last move is easily overlooked. Such a loss is detected where the
+file allows it: by the times of moves, and by floodgate's last lines (the side to move, and a summary that also holds
+what no other line says, such as an illegal move or a false declaration).
 
-Scores: `'** 123 ...` after a move, centipawns in black's view, of the search that chose it.
+Scores: `'** 123 ...` after a move, centipawns in black's view, from the search that chose the move.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from lite.notation.game import (
     GameBuilder,
     GameError,
     quoted,
-    read_comment,
 )
+from lite.notation.scores import read_comment
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
@@ -64,10 +64,10 @@ _START_ROWS = (
 )
 _MOVE = re.compile(r"([+-])([0-9]{2})([1-9]{2})([A-Z]{2})")
 _READERS_NUMBER = re.compile(r"'\*\s*[+-]?[0-9]")
-"""A comment for readers that begins with a number: a score stands behind two stars."""
+"""A comment for readers that begins with a number. It is no score: scores follow two stars."""
 _TIME = re.compile(r"T([0-9]{1,7}(?:\.[0-9]*)?)\s*$")
 _SUMMARY = re.compile(r"'summary:([^:]*):(.{0,200}) (win|lose|draw):(.{0,200}) (win|lose|draw)\s*$")
-"""Names of a bounded length: a line is looked through once."""
+"""Floodgate's summary. The length of names is bounded so that a line is scanned once."""
 _ENDINGS = {
     "TORYO": MOVER_LOSES,
     "TIME_UP": MOVER_LOSES,
@@ -81,7 +81,7 @@ _ENDINGS = {
     "JISHOGI": DRAWN,
     "MAX_MOVES": MOVES_USED_UP,
 }
-"""Others (CHUDAN, ERROR, MATTA, FUZUMI, ...) give no result."""
+"""Outcomes of CSA's ending statements. Others (CHUDAN, ERROR, MATTA, FUZUMI, ...) give no result."""
 _SUMMARIES = {
     "toryo": MOVER_LOSES,
     "time up": MOVER_LOSES,
@@ -93,7 +93,8 @@ _SUMMARIES = {
     "sennichite": REPETITION,
     "max_moves": MOVES_USED_UP,
 }
-"""shogi-server's reasons that follow from whose turn it is; of others, as `abnormal`, it says only who won."""
+"""Outcomes of shogi-server's reasons that follow from the side to move. Of others, such as `abnormal`, the summary
+gives only the winner."""
 _HEADERS = {
     "EVENT": "棋戦",
     "SITE": "場所",
@@ -108,13 +109,13 @@ _HEADERS = {
     "JISHOGI": "持将棋",
     "NOTE": "備考",
 }
-"""The keys of the standard, and KIF's."""
+"""KIF's header for each header of the CSA standard."""
 
 _NO_POSITION = "no first position (a line + or -)"
 
 
 def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | GameError]:
-    """The games of a CSA text, each a Game or, if it cannot be used, the GameError that says why."""
+    """Yield each game of a CSA text as a Game, or as a GameError with the reason if it cannot be used."""
     for place, first, lines in _games(text, name):
         try:
             yield _read_game(lines, place, first, unfinished)
@@ -123,7 +124,7 @@ def read_csa(text: str, name: str, unfinished: bool = False) -> Iterator[Game | 
 
 
 def read_starts(text: str, name: str) -> list[str]:
-    """The SFENs of the first positions of a CSA text's games, without regard to their moves; a king may be missing.
+    """Return the SFENs of the first positions of a CSA text's games; moves are ignored, and a king may be missing.
     Raises GameError that names the game."""
     found = []
     for place, _, lines in _games(text, name):
@@ -135,7 +136,7 @@ def read_starts(text: str, name: str) -> list[str]:
 
 
 def _start_of(lines: list[str]) -> str:
-    """The SFEN of a game's position lines, of which the side to move is the last."""
+    """Return the SFEN of a game's position lines, which end with the side to move."""
     setup = []
     for line in lines:
         if line[:1] in ("P", "+", "-"):
@@ -147,24 +148,29 @@ def _start_of(lines: list[str]) -> str:
 
 
 def _games(text: str, name: str) -> Iterator[tuple[str, int, list[str]]]:
-    """The games that a text holds, with `/` between them: place, number of the first line, and lines."""
+    """Yield place, number of the first line, and lines of each game of a text.
+
+    A line `/` separates games. A part of comments and blank lines alone is no game, unless it is the whole text."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     number, first = 1, 0
     for index in range(len(lines) + 1):
         if index == len(lines) or lines[index].rstrip() == "/":
             part = lines[first:index]
-            if any(line.strip() for line in part):
+            if any(line.strip() and not line.startswith("'") for line in part):
                 yield f"{name} game {number}", first + 1, part
                 number += 1
             first = index + 1
+    if number == 1 and text.strip():
+        yield f"{name} game 1", 1, lines
 
 
 def _square(digits: str) -> int:
+    """Return the square of two digits, file and rank."""
     return (int(digits[0]) - 1) * 9 + int(digits[1]) - 1
 
 
 class _Reader:
-    """One game's lines, in their order."""
+    """Builds a game from its lines, which are given in order."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -174,15 +180,17 @@ class _Reader:
         self.headers: dict[str, str] = {}
         self.early_comments: list[str] = []
         self.ending, self.outcome = "", None  # type: str, int | None
+        self.endings = 0
+        """Number of ending statements; only the first one counts."""
         self.winner: int | None = None
-        """The summary's."""
+        """Winner according to floodgate's summary."""
         self.number = 0
-        """The number in the file of the line that is read."""
+        """Number of the current line in the file."""
         self.timed = 0
-        """How many moves had been played when a time was told."""
+        """Number of moves up to the last one with a time."""
 
     def line(self, line: str) -> None:
-        """A statement, or several with commas between them; a comment, which may hold commas, is the last of these."""
+        """Read a line: one statement, or several separated by commas. A comment is the last and may hold commas."""
         if "," not in line or line[:1] not in "+-PT%":
             self._statement(line)
             return
@@ -195,7 +203,7 @@ class _Reader:
     def _statement(self, line: str) -> None:
         mark = line[:1]
         if mark in "+-" and len(line.rstrip()) > 1:
-            if self.ending:
+            if self.endings:
                 raise self._error(f"a move after the ending: {quoted(line)}")
             self._move(line)
         elif mark == "T":
@@ -217,8 +225,10 @@ class _Reader:
         elif mark == "%":
             if self.builder is None:
                 raise self._error("an ending before the first position")
-            self.ending, self.builder.ended = line[1:].strip(), True
-            self.outcome = _ENDINGS.get(self.ending)
+            self.endings += 1
+            if self.endings == 1:
+                self.ending, self.builder.ended = line[1:].strip(), True
+                self.outcome = _ENDINGS.get(self.ending)
         else:
             raise self._error(f"cannot read the line {quoted(line)}")
 
@@ -226,12 +236,12 @@ class _Reader:
         try:
             _play(line, self.builder)
         except GameError as error:
-            if error.reason != "an illegal move":  # which stands above
+            if error.reason != "an illegal move":  # an illegal move is on an earlier line
                 raise self._error(str(error)) from None
             raise
 
     def _error(self, message: str) -> GameError:
-        """For what is wrong with the line that is read."""
+        """Return an error that names the current line."""
         return GameError(f"{message} (line {self.number})")
 
     def _header(self, line: str) -> None:
@@ -240,21 +250,22 @@ class _Reader:
             self.headers[_HEADERS[key]] = value.strip()
 
     def _time(self, line: str) -> None:
-        """`T12` after a move or an ending: seconds."""
+        """Read `T12`, the seconds of the move or ending above it."""
         match, builder = _TIME.match(line), self.builder
         if builder is None or match is None:
             return
-        milliseconds, plies = round(1000 * float(match.group(1))), builder.plies_told
-        if self.ending:
-            builder.time_of_ending(milliseconds)
+        milliseconds, plies = round(1000 * float(match.group(1))), builder.plies_recorded
+        if self.endings:
+            if self.endings == 1:
+                builder.time_of_ending(milliseconds)
         elif self.timed < plies:
             self.timed = plies
             builder.time_of_last(milliseconds)
         else:
-            raise _disagrees(f"after move {self.timed} stands a time {quoted(line.strip(), 12)} without its move")
+            raise _disagreement(f"after move {self.timed} a time {quoted(line.strip(), 12)} has no move")
 
     def _remark(self, line: str) -> None:
-        """A comment: floodgate's ratings, turn and summary, scores, and words for readers."""
+        """Read a comment: floodgate's ratings, side to move and summary, a score, or text for readers."""
         if line.startswith("'*"):
             if self.builder is None:
                 self.early_comments.append(line[1:])
@@ -267,15 +278,15 @@ class _Reader:
         elif line.startswith("'$"):
             self._header(line[1:])
         elif line.rstrip() in ("'+", "'-") and self.builder is not None:
-            if self.builder.plies_told == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
-                raise _disagrees(
-                    f"after {amount(len(self.builder.moves), 'move')} {quoted(line.rstrip())} is the other side's"
+            if self.builder.plies_recorded == len(self.builder.moves) and "+-".index(line[1]) != self.builder.turn:
+                raise _disagreement(
+                    f"after {amount(len(self.builder.moves), 'move')} {quoted(line.rstrip())} names the wrong side"
                 )
         elif match := _SUMMARY.match(line):
             reason, black = match.group(1), match.group(3)
             self.winner = {"win": BLACK_WINS, "lose": WHITE_WINS, "draw": DRAW}[black]
             if reason in _SUMMARIES:
-                # A false declaration stands as a declaration above.
+                # A false declaration is a plain declaration in the line above.
                 self.ending = reason if reason.startswith("illegal") else self.ending or reason
                 self.outcome = _SUMMARIES[reason]
             elif black != "draw":
@@ -290,16 +301,16 @@ class _Reader:
             builder.comments[0] = self.early_comments + builder.comments.get(0, [])
         game = builder.finish(self.ending, self.outcome, unfinished)
         if self.winner is not None and game.result & WINNER_MASK != self.winner:
-            raise _disagrees(
-                f"its summary names another winner than {quoted(self.ending)} after {amount(len(game.moves), 'move')}"
+            raise _disagreement(
+                f"the summary and {quoted(self.ending)} after {amount(len(game.moves), 'move')} name different winners"
             )
         return game
 
 
-def _disagrees(what: str) -> GameError:
+def _disagreement(what: str) -> GameError:
+    """Return an error for a game whose lines contradict each other."""
     return GameError(
-        f"{what}: a line is missing or one too many; take the game from its source again",
-        "moves and ending that disagree",
+        f"{what}: a line is missing or added; copy the game from its source again", "moves and ending that disagree"
     )
 
 
@@ -312,6 +323,7 @@ def _read_game(lines: list[str], place: str, first: int, unfinished: bool) -> Ga
 
 
 def _play(text: str, builder: GameBuilder | None) -> None:
+    """Play a move statement such as `+7776FU`. Raises GameError."""
     if builder is None:
         raise GameError("a move before the first position")
     match = _MOVE.fullmatch(text.rstrip())
@@ -319,11 +331,11 @@ def _play(text: str, builder: GameBuilder | None) -> None:
         raise GameError(f"cannot read the move {quoted(text, 20)}")
     colour, origin, target, name = match.groups()
     if "+-".index(colour) != builder.turn:
-        raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}) is the other side's")
+        raise GameError(f"{builder.next_move(text[:8])} has the sign of the other side")
     kind = _KIND_OF[name]
     move = _square(target)
     if origin == "00":
-        # A kind that is in no hand must not become another number's square.
+        # A kind that cannot be in hand must not become the number of a square.
         builder.play(move | (DROP_ORIGIN + kind) << 7 if kind < HAND_KINDS else 0, text.rstrip())
         return
     if "0" in origin:
@@ -333,14 +345,14 @@ def _play(text: str, builder: GameBuilder | None) -> None:
     move |= square << 7
     if standing != EMPTY and standing % KINDS != kind:
         if standing % KINDS + PRO_PAWN != kind:
-            raise GameError(f"move {len(builder.moves) + 1} ({text[:8]}): another piece stands there")
+            raise GameError(f"{builder.next_move(text[:8])}: another piece stands on the square of origin")
         move |= PROMOTE
     builder.play(move, text.rstrip())
 
 
 def _start(setup: list[str]) -> str:
-    """The SFEN of the position lines; the side to move alone, as Shogi Wars' and Shogi Quest's games have it through
-    shogi-extend, stands for the start position."""
+    """Return the SFEN of the position lines. The side to move alone means the start position: shogi-extend exports
+    games of Shogi Wars and Shogi Quest so."""
     if len(setup) == 1:
         setup = ["PI", *setup]
     board = np.full(SQUARES, EMPTY, np.uint8)
@@ -371,14 +383,14 @@ def _start_board() -> np.ndarray:
 
 
 def _piece(text: str) -> int:
-    """`+FU` -> piece."""
+    """Return the piece of `+FU`."""
     if text[:1] not in ("+", "-") or text[1:] not in _KIND_OF:
         raise GameError(f"unknown piece {quoted(text)}")
     return "+-".index(text[0]) * KINDS + _KIND_OF[text[1:]]
 
 
 def _put_row(line: str, board: np.ndarray) -> None:
-    """`P2 * -HI *  *  *  *  * -KA * `, of which mails and web pages lose blanks."""
+    """Read a rank, `P2 * -HI *  *  *  *  * -KA * `. Mail programs and web pages may have removed blanks."""
     rank = int(line[1]) - 1
     cells = re.findall(r"\*|[+-][A-Z]{2}", line[2:])
     if len(cells) != 9:  # blanks alone may stand for an empty square
@@ -389,7 +401,7 @@ def _put_row(line: str, board: np.ndarray) -> None:
 
 
 def _take_away(text: str, board: np.ndarray) -> None:
-    """Handicaps: `PI82HI22KA` takes pieces off the start position."""
+    """Read a handicap, `PI82HI22KA`: remove pieces from the start position."""
     if not re.fullmatch(r"([1-9]{2}[A-Z]{2})*\s*", text):
         raise GameError(f"cannot read the position line {quoted('PI' + text, 28)}")
     for square, name in re.findall(r"([1-9]{2})([A-Z]{2})", text):
@@ -399,7 +411,7 @@ def _take_away(text: str, board: np.ndarray) -> None:
 
 
 def _put_pieces(line: str, board: np.ndarray, hands: np.ndarray) -> None:
-    """`P+27FU00KI`: pieces on squares, in the hand (00), or all that are left in the hand (00AL)."""
+    """Read `P+27FU00KI`: pieces on squares, in hand (00), or all remaining pieces in hand (00AL)."""
     colour = "+-".index(line[1])
     if not re.fullmatch(r"([0-9]{2}[A-Z]{2})*\s*", line[2:]):
         raise GameError(f"cannot read the position line {quoted(line)}")

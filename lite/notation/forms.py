@@ -1,7 +1,7 @@
-"""What notation a game file is in: by its suffix, unless its first lines are plainly another's.
+"""Detect the notation of a game file by its suffix, unless its first lines clearly belong to another notation.
 
-Sites give CSA or KIF under `.txt` (Shogi Quest), and hands rename files; read as what the name says, each line of such
-a file would be refused, and none of the refusals would say why.
+Sites offer CSA or KIF as `.txt` (Shogi Quest), and users rename files. Read by its suffix alone, every line of such a
+file would be refused without a helpful reason.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ _CSA_LINE = re.compile(
 _KIF_LINE = re.compile("手数--|\\s*[0-9０-９]{1,6}\\s+[▲△▼▽☗☖]?(?:[１-９1-9][一二三四五六七八九１-９1-9]|同)")
 _USI_LINE = re.compile(r"\s*(?:position\s|startpos\b|sfen\s|(?:[0-9a-zA-Z+]{1,18}/){8})")
 _HEADER = re.compile("[^：|]{1,20}：|\\|")
-"""A header or a row of a diagram, which KIF and KI2 share."""
+"""A header or a row of a diagram, in KIF and KI2."""
 
 
 def game_format(path: Path) -> str | None:
-    """`csa`, `kif`, `ki2` or `usi` by the file's suffix, None if it is none of these."""
+    """Return `csa`, `kif`, `ki2` or `usi` by the file's suffix, or None for other suffixes."""
     return SUFFIXES.get(path.suffix.lower())
 
 
-def told_format(text: str, named: str) -> str:
-    """The notation of a text, by the first of its lines that only one has; `named`, the suffix's, if there is none."""
+def detect_format(text: str, named: str) -> str:
+    """Return the notation of a text, decided by the first line that occurs in one notation only; without such a line,
+    `named`, the notation of the suffix."""
     headers = False
     for line in text.removeprefix("\ufeff").splitlines():
         if not line.strip() or line[0] in "#*'&":
             continue
-        found = _form_of(line, named)
+        found = _line_format(line, named)
         if found is not None:
             return found
         if not headers and not _HEADER.match(line):
@@ -52,8 +53,8 @@ def told_format(text: str, named: str) -> str:
     return KIF if headers and named in (CSA, USI) else named
 
 
-def _form_of(line: str, named: str) -> str | None:
-    """The one notation that has such a line; the suffix's own if it has it, too."""
+def _line_format(line: str, named: str) -> str | None:
+    """Return the notation that has such a line, preferably `named`; None if the line occurs in none or several."""
     forms = {CSA: _CSA_LINE.match(line), USI: _USI_LINE.match(line), KIF: _KIF_LINE.match(line), KI2: is_ki2(line)}
     if forms[named]:
         return named

@@ -1,4 +1,4 @@
-"""A game as every notation gives it, and the builder that checks each move while one is read."""
+"""The game that every notation is read into, and the builder that checks each of its moves."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from search.rules.sfen import move_to_usi, set_sfen
 from search.rules.shogi import BLACK, START_SFEN
 
 UNFINISHED = 3
-"""Result of a game that just stops; such games are read only where that is asked for."""
+"""Result of a game without an ending; such games are read only on request."""
 MATE_SCORE = 32000
-"""Centipawns written for a found mate; larger scores in comments are cut to it."""
+"""Score in centipawns for a mate; larger scores in comments are limited to it."""
 LONGEST_TIME = 2**31 - 1
-"""Milliseconds; longer times are cut to it."""
+"""Longest time of a move in milliseconds; longer times are limited to it."""
 
 
 class GameError(ValueError):
-    """A game that cannot be used; the message says why, `reason` what to count it under."""
+    """A game that cannot be used. The message gives the cause; `reason` is the category under which it is counted."""
 
     def __init__(self, message: str, reason: str = "unreadable") -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class GameError(ValueError):
 
 
 def quoted(text: str, longest: int = 30) -> str:
-    """A piece of a game's text for a complaint, with escapes only for what cannot be seen."""
+    """Return the start of a game's text for an error message, with escapes only for invisible characters."""
     return repr(text[:longest]).replace("\\u3000", "\u3000")
 
 
@@ -51,56 +51,60 @@ class Game:
     """A game replayed legally from its first position."""
 
     place: str
-    """Where it was read: file, and which game of it."""
+    """Where the game was read: file, and number of the game in it."""
     start_sfen: str
+    """The first position as SFEN."""
     hcp: bytes
     """The 32-byte code of the first position."""
     first_ply: int
-    """Plies played before the first position, where the notation tells; 0 at the start position."""
+    """Plies played before the first position, if the notation records them; 0 otherwise."""
     moves: np.ndarray
     """u2 (plies,): 16-bit moves."""
     scores: np.ndarray
-    """i2 (plies,): centipawns, the mover's view, of the search that chose each move; 0 where there is none."""
+    """i2 (plies,): score in centipawns for the mover, from the search that chose the move; 0 if there is none."""
     scored: np.ndarray
-    """bool (plies,): where there is a score."""
+    """bool (plies,): whether the move has a score."""
     result: int
-    """As in hcpe: 0 draw, 1 black wins, 2 white wins, with the sennichite, declaration and move-limit bits; or
+    """Result as in hcpe: 0 draw, 1 black wins, 2 white wins, with the sennichite, declaration and move-limit bits; or
     UNFINISHED."""
     ending: str
-    """In the notation's own words."""
+    """The notation's own word for the ending."""
     names: tuple[str, str] = ("", "")
+    """Names of black and white."""
     ratings: tuple[float | None, float | None] = (None, None)
+    """Ratings of black and white; None if unknown."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """What else stands above the moves, by KIF's own keys (開始日時, 棋戦, 持ち時間, ...), as it was written. A key
-    that stands there several times has so many lines."""
+    """Other headers by KIF's keys (開始日時, 棋戦, 持ち時間, ...), as written. A repeated key has several lines."""
     times: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
-    """i4 (plies + 1,): milliseconds that each move took, and after them the ending; -1 where it is not told."""
+    """i4 (plies + 1,): time of each move and of the ending in milliseconds; -1 if unknown."""
     comments: Mapping[int, list[str]] = field(default_factory=dict)
-    """By the number of moves played before them, lines as KIF has them: `*` and a comment, `&` and a bookmark. Those
-    below the ending stand under one number more than there are moves."""
+    """Comment lines by the number of moves before them, as in KIF: `*` and a comment, `&` and a bookmark. Those below
+    the ending have the number of moves plus 1."""
     variations: str = ""
-    """KIF's lines of the variations as they were read, from the first `変化：` on."""
+    """KIF lines of the variations as read, from the first `変化：` to the end."""
     handicap_words: bool = False
-    """Whether the players are called 下手 and 上手 there, as in handicap games, and not 先手 and 後手."""
+    """Whether the players are called 下手 and 上手, as in handicap games, instead of 先手 and 後手."""
 
     def hcpe3(self) -> bytes:
-        """The game as hcpe3, all its positions to be learnt from."""
+        """Return the game as hcpe3 bytes, with every position marked for training."""
         return encode_game(self.hcp, self.result, self.moves, self.scores, scored=self.scored)
 
 
 class GameBuilder:
-    """Replays a game as it is read. Illegal moves raise GameError, but for one that ended the game."""
+    """Replays a game while it is read. An illegal move raises GameError unless the game ended by it."""
 
-    def __init__(self, place: str, start_sfen: str = START_SFEN) -> None:
+    def __init__(self, place: str, start_sfen: str = START_SFEN, japanese: bool = False) -> None:
         self.place = place
         self.start_sfen = start_sfen
+        self.japanese = japanese
+        """Whether errors name moves as Japanese notations do."""
+        self.numbered_from = 0
+        """Number of moves before the first one, for the numbers of moves in errors."""
         self.pos = new_position()
         try:
             set_sfen(self.pos, start_sfen)
             if NO_KING in self.pos["king"]:
-                raise ValueError(
-                    "a king is missing; a tsume without the attacker's king is for `liteshogi mate --file`"
-                )
+                raise ValueError("a king is missing; a mate problem (tsume) without one can be solved, but is no game")
             self._hcp = encode(self.pos["board"], self.pos["hands"], int(self.pos["turn"]), HCP)
         except ValueError as error:
             raise GameError(f"its first position: {error}") from None
@@ -116,60 +120,71 @@ class GameBuilder:
         self.variations = ""
         self.handicap_words = False
         self.ended = False
-        """Whether what is told is behind the ending."""
+        """Whether the ending has been read."""
 
     @property
     def turn(self) -> int:
+        """The side to move."""
         return int(self.pos["turn"])
 
     @property
-    def plies_told(self) -> int:
-        """The moves, with the illegal one if the last was one."""
+    def plies_recorded(self) -> int:
+        """Number of recorded moves, including an illegal last one."""
         return len(self.moves) + (self._illegal is not None)
 
     def refuse_more(self) -> None:
-        """Raises GameError if the move before was illegal: nothing may follow it."""
+        """Raise GameError if the last move was illegal: no move may follow it."""
         if self._illegal is not None:
             raise GameError(self._illegal, "an illegal move")
 
     def play(self, move: int, text: str = "") -> None:
-        """Play a 16-bit move; text: as it is written, which a comment tells if it is one against the rules."""
+        """Play a 16-bit move. `text`: the move as written; if it is illegal, a comment keeps it."""
         self.refuse_more()
         if len(self.moves) >= MAX_MOVES:
             raise GameError(f"more than {MAX_MOVES} moves")
         if not is_legal(self.pos, move):
-            # A game may end by an illegal move and record it: `finish` decides.
-            self._illegal = f"move {len(self.moves) + 1} ({move_to_usi(move) if move else 'none'}) is illegal"
+            # A game may end by an illegal move: `finish` decides.
+            self._illegal = f"{self.next_move(text or (move_to_usi(move) if move else 'none'))} is illegal"
             if text:
                 self.comment(f"*反則手：{text}")
             return
         do_move(self.pos, move)
         self.moves.append(move)
 
+    def next_move(self, text: str = "") -> str:
+        """Return the name of the next move for an error: `4手目△３三金`, or `move 4 (-4133KI)` if not japanese."""
+        number = len(self.moves) + self.numbered_from + 1
+        if self.japanese:
+            bare = re.sub(r"[\s　]|[(（].*", "", text)
+            return f"{number}手目{'▲△'[self.turn]}{bare}" if bare else f"{number}手目"
+        return f"move {number} ({text})" if text else f"move {number}"
+
     def time_of_last(self, milliseconds: int) -> None:
-        """What the last move took."""
-        self._times[self.plies_told - 1] = milliseconds
+        """Set the time of the last move."""
+        self._times[self.plies_recorded - 1] = milliseconds
 
     def time_of_ending(self, milliseconds: int) -> None:
-        """What the player took who then ended the game."""
-        self._times[self.plies_told] = milliseconds
+        """Set the time that the side to move used before the ending."""
+        self._times[self.plies_recorded] = milliseconds
 
     def comment(self, line: str) -> None:
-        """A line on the position as it stands, with KIF's mark before it: `*` a comment, `&` a bookmark."""
+        """Add a line about the current position, with KIF's mark before it: `*` a comment, `&` a bookmark."""
         self.comments.setdefault(len(self.moves) + self.ended, []).append(line)
 
     def score_of_last(self, black_score: int) -> None:
-        """The score, in black's view, of the search that chose the last move."""
+        """Set the score, in black's view, of the search that chose the last move."""
         if self.moves and self._illegal is None:
             self._scores[len(self.moves) - 1] = black_score
 
     def score_here(self, black_score: int) -> None:
-        """A score, in black's view, of the position as it stands: an analysis. A player's own score comes first."""
+        """Set an analysis score, in black's view, of the current position, unless a player's own score is set."""
         self._scores.setdefault(len(self.moves), black_score)
 
     def finish(self, ending: str, outcome: int | None, unfinished: bool = False) -> Game:
-        """The game with an outcome, see the constants below (None: not told). If there is none to be found it is
-        UNFINISHED where that may be, else GameError."""
+        """Return the game with an outcome (a constant below, or None if it is not recorded).
+
+        If the moves do not decide the game either, the result is UNFINISHED with `unfinished`, otherwise GameError is
+        raised."""
         if self._illegal is not None and not self._ends_illegally(ending, outcome):
             raise GameError(self._illegal, "an illegal move")
         if not self.moves:
@@ -177,7 +192,7 @@ class GameBuilder:
         result = self.result(outcome)
         if result is None:
             if not unfinished:
-                raise GameError(f"no result ({ending or 'it just stops'})", "no result")
+                raise GameError(f"no result ({ending or 'the moves stop without an ending'})", "no result")
             result = UNFINISHED
         scores, scored = np.zeros(len(self.moves), np.int16), np.zeros(len(self.moves), bool)
         times = np.full(len(self.moves) + 1, -1, np.int32)
@@ -210,17 +225,17 @@ class GameBuilder:
         )
 
     def _ends_illegally(self, ending: str, outcome: int | None) -> bool:
-        """Whether an ending says that the illegal move has lost."""
-        if "ILLEGAL_ACTION" in ending:  # CSA names the side that broke the rules, here the one to move
+        """Return whether the ending means that the illegal move lost the game."""
+        if "ILLEGAL_ACTION" in ending:  # CSA names the side that broke the rules, here the side to move
             return outcome == (WHITE_WON, BLACK_WON)[self.turn]
         return outcome in (ILLEGAL_MOVE, ILLEGAL_BEFORE) or "反則" in ending
 
     def result(self, outcome: int | None) -> int | None:
-        """The result byte of an outcome after these moves; None if it is not told and the position does not tell."""
+        """Return the result byte of an outcome after the moves; None if neither it nor the position decides."""
         mover_wins = (BLACK_WINS, WHITE_WINS)[self.turn]
         mover_loses = (WHITE_WINS, BLACK_WINS)[self.turn]
         if outcome is None:
-            # Checkmate and the fourth repetition need nobody to say so.
+            # Checkmate and the fourth repetition decide the game without an ending statement.
             if in_check(self.pos) and not list_moves(self.pos):
                 return mover_loses
             if repetition.fourfold(self.pos) == repetition.NO_REPETITION:
@@ -234,7 +249,7 @@ class GameBuilder:
         return {
             MOVER_LOSES: mover_loses,
             MOVER_WINS: mover_wins,
-            # Whoever made the move that was not played here is still to move.
+            # The illegal move is not played, so the side that made it is still to move.
             ILLEGAL_MOVE: mover_loses,
             ILLEGAL_BEFORE: mover_wins if self._illegal is None else mover_loses,
             MOVER_DECLARES: mover_wins | DECLARATION,
@@ -245,7 +260,7 @@ class GameBuilder:
         }[outcome]
 
 
-# What an ending says; `GameBuilder.finish` makes a result of it.
+# Outcomes of endings; `GameBuilder.finish` turns them into results.
 (
     MOVER_LOSES,
     ILLEGAL_MOVE,
@@ -258,38 +273,3 @@ class GameBuilder:
     ILLEGAL_BEFORE,
     MOVER_WINS,
 ) = range(10)
-
-_NUMBER = r"([+-]?[0-9]{1,9})"
-# Scores that programs write into comments, all in centipawns of black's view: (pattern, whether it is of the search
-# that chose the move above it; otherwise it judges the position after that move). What is looked for behind the first
-# 候補1 is not looked for again behind each further one, which would take long lines the square of their length.
-_COMMENT_SCORES = (
-    (re.compile(rf"\*\s*{_NUMBER}(?:\s|$)"), True),  # floodgate, CSA 2.2: '** 123 +7776FU ...
-    (re.compile(rf"\*対局.*?評価値\s*{_NUMBER}"), True),  # ShogiGUI, a player's search
-    (re.compile(rf"\*評価値={_NUMBER}"), True),  # ShogiHome, a player's search
-    (
-        re.compile(rf"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*{_NUMBER}"),
-        False,
-    ),  # ShogiGUI, analysis: the best line only
-    (re.compile(rf"#評価値={_NUMBER}"), False),  # ShogiHome, analysis
-)
-_COMMENT_MATES = (
-    (re.compile(r"\*対局.*?評価値\s*([+-])詰"), True),
-    (re.compile(r"\*詰み=(先手|後手)勝ち"), True),
-    (re.compile(r"\*?(?:解析|検討)(?>.*?候補1\b).*?評価値\s*([+-])詰"), False),
-    (re.compile(r"#詰み=(先手|後手)勝ち"), False),
-)
-
-
-def read_comment(comment: str, builder: GameBuilder) -> None:
-    """Enter a comment's score, if it holds one, into the game; `comment` without the notation's own mark."""
-    for pattern, of_last in _COMMENT_MATES:
-        if match := pattern.match(comment):
-            score = MATE_SCORE if match.group(1) in ("+", "先手") else -MATE_SCORE
-            builder.score_of_last(score) if of_last else builder.score_here(score)
-            return
-    for pattern, of_last in _COMMENT_SCORES:
-        if match := pattern.match(comment):
-            score = int(match.group(1))
-            builder.score_of_last(score) if of_last else builder.score_here(score)
-            return

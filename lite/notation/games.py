@@ -1,4 +1,4 @@
-"""Game files of every notation, one road: CSA, KIF, KI2 and lines of USI moves, each game checked move by move."""
+"""Read game files of every notation: CSA, KIF, KI2 and lines of USI moves; each game is checked move by move."""
 
 from __future__ import annotations
 
@@ -8,46 +8,48 @@ from pathlib import Path
 
 from lite.notation.csa import read_csa
 from lite.notation.csa import read_starts as read_csa_starts
-from lite.notation.forms import CSA, KIF, SUFFIXES, USI, game_format, told_format
-from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError
+from lite.notation.forms import CSA, KIF, SUFFIXES, USI, detect_format, game_format
+from lite.notation.game import MOVER_DECLARES, MOVER_LOSES, Game, GameBuilder, GameError, quoted
 from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif, read_start
 from search.rules.sfen import move_from_usi
 from search.rules.shogi import START_SFEN
 
 _SHIFT_JIS_ALONE = re.compile(rb"[\x80-\xa0]")
-"""Nearly every character of Shift JIS but half-width kana has such a byte, and EUC has none that one meets."""
+"""Bytes that nearly every Shift JIS character except half-width kana contains, and that EUC text does not contain."""
 _HALF_WIDTH = re.compile("[｡-ﾟ]")
-_SPOKEN = re.compile(r"[\0-\x7f]+|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-ﾝ])[ｧ-ｮ]?[ｯｰ]*|(?<=[ｧ-ﾟ])･(?=[ｱ-ﾝ])")
-"""ASCII, and half-width kana in an order that can be spoken, as `ﾎﾞﾅﾝｻﾞ`: nothing else is left of such a text."""
+_PRONOUNCEABLE = re.compile(r"[\0-\x7f]+|(?:[ｳｶ-ﾄﾊ-ﾎ]ﾞ|[ﾊ-ﾎ]ﾟ|[ｱ-ﾝ])[ｧ-ｮ]?[ｯｰ]*|(?<=[ｧ-ﾟ])･(?=[ｱ-ﾝ])")
+"""ASCII, and half-width kana in a pronounceable order such as `ﾎﾞﾅﾝｻﾞ`. Real text has no other characters left."""
 ANALYSED = ".analysed"
-"""What the stem of a game ends in that `liteshogi analyse` has written beside the one it read."""
+"""Ending of the stem of a game file with an analysis, which lies beside the game that was analysed."""
 _NO_TEXT = "its characters are neither UTF-8 nor Shift JIS nor EUC"
+_OUTCOMES = {"resign": MOVER_LOSES, "win": MOVER_DECLARES}
+"""Words for an ending in lines of USI moves."""
 MAX_TEXT = 1 << 28
-"""Larger text files are refused: notations of one game a file are a few kilobytes, and a text is held whole."""
+"""Largest text file in bytes. A text is held in memory, and real game files have a few kilobytes per game."""
 
 
 def is_game_name(path: Path) -> bool:
-    """Whether a file of this name in a directory is taken for games: a `.txt` may be anything, and an analysis
-    repeats a game that lies there."""
+    """Return whether a file of this name in a directory is treated as games. A `.txt` may hold anything, and an
+    analysis repeats the game beside it."""
     return game_format(path) is not None and path.suffix.lower() != ".txt" and not path.stem.endswith(ANALYSED)
 
 
 def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameError]:
-    """The games of a file. One that cannot be used comes as a GameError that names place and reason, and the next
-    follows; one without a result is such unless `unfinished` games are asked for, too. A file whose first lines are
-    plainly another notation's than its suffix's is read as what it is.
+    """Yield the games of a file; a game that cannot be used comes as a GameError with place and reason.
 
+    A game without a result is a GameError too, unless `unfinished`. A file whose first lines clearly belong to another
+    notation than its suffix is read in that notation.
     Raises OSError if the file cannot be read, ValueError if its suffix is unknown.
     """
     form = game_format(path)
     if form is None:
-        raise ValueError(f"{path}: not a game file by its suffix; rename it to one of {', '.join(SUFFIXES)}")
+        raise ValueError(f"{path}: the suffix is not that of a game file; rename it to one of {', '.join(SUFFIXES)}")
     text = _text(path)
     if text is None:
         yield GameError(f"{path}: {_NO_TEXT}")
         return
-    form = told_format(text, form)
+    form = detect_format(text, form)
     if form == CSA:
         yield from read_csa(text, str(path), unfinished)
     elif form == USI:
@@ -60,10 +62,10 @@ def read_games(path: Path, unfinished: bool = False) -> Iterator[Game | GameErro
 
 
 def read_starts(path: Path) -> list[str] | None:
-    """The SFENs of the first positions of a CSA, KIF or KI2 file's games, by its lines as for `read_games`; None of a
-    file of lines. They need have neither moves nor, as those of tsume, the attacker's king.
+    """Return the SFENs of the first positions of a CSA, KIF or KI2 file's games; None for a file of USI lines.
 
-    Raises OSError if the file cannot be read, ValueError that names the file for one that holds no position.
+    The games may lack moves and, as mate problems do, the attacker's king. The notation is detected as in `read_games`.
+    Raises OSError if the file cannot be read, ValueError that names the file if it holds no position.
     """
     named = game_format(path) or USI
     if named == USI and path.suffix.lower() != ".txt":
@@ -71,7 +73,7 @@ def read_starts(path: Path) -> list[str] | None:
     text = _text(path)
     if text is None:
         raise GameError(f"{path}: {_NO_TEXT}")
-    form = told_format(text, named)
+    form = detect_format(text, named)
     if form == USI:
         return None
     if not text.strip():
@@ -85,28 +87,31 @@ def read_starts(path: Path) -> list[str] | None:
 
 
 def _text(path: Path) -> str | None:
-    """A file's characters; None if they are of no encoding that is known. Raises OSError or ValueError in words."""
+    """Return a file's text, or None if its encoding is unknown. Raises OSError, or ValueError if it is too large."""
     if path.stat().st_size > MAX_TEXT:
         raise ValueError(f"{path}: larger than {MAX_TEXT >> 20} MiB; split it")
     return _decoded(path.read_bytes())
 
 
 def _decoded(raw: bytes) -> str | None:
-    """The text of UTF-8, Shift JIS or EUC.
+    """Return the text of UTF-8, Shift JIS or EUC bytes; None for other encodings.
 
-    EUC may be Shift JIS by its bytes, then of half-width kana as nobody writes them: of `みさき` they make `､ﾟ､ｵ､ｭ`.
+    EUC bytes may be valid Shift JIS, but then give half-width kana in an impossible order: `みさき` becomes `､ﾟ､ｵ､ｭ`.
     """
     text = _decoded_as(raw, "utf-8-sig")
     if text is not None:
         return text
     text = _decoded_as(raw, "cp932")
-    if text is not None and (_SHIFT_JIS_ALONE.search(raw) or not _HALF_WIDTH.search(text) or not _SPOKEN.sub("", text)):
-        return text
+    if text is not None:
+        plausible = not _HALF_WIDTH.search(text) or not _PRONOUNCEABLE.sub("", text)
+        if plausible or _SHIFT_JIS_ALONE.search(raw):
+            return text
     euc = _decoded_as(raw, "euc_jp")
     return text if euc is None else euc
 
 
 def _decoded_as(raw: bytes, encoding: str) -> str | None:
+    """Return the bytes decoded, or None if they are not of this encoding."""
     try:
         return raw.decode(encoding)
     except UnicodeDecodeError:
@@ -114,7 +119,7 @@ def _decoded_as(raw: bytes, encoding: str) -> str | None:
 
 
 def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameError]:
-    """One game a line: `startpos moves ...`, `[sfen] SFEN moves ...`, with or without a leading `position`."""
+    """Yield one game per line: `startpos moves ...` or `[sfen] SFEN moves ...`, with or without `position` before."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -127,8 +132,10 @@ def _read_usi(text: str, name: str, unfinished: bool) -> Iterator[Game | GameErr
 
 
 def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
-    """A line's words. The format holds no result: it is that of a last word `resign` or `win` (declaration), or of a
-    last position that is checkmate or has come up for the fourth time."""
+    """Return the game of a line's words. Raises GameError.
+
+    The format holds no result. It follows from the first word `resign` or `win` (declaration) after the moves, or from
+    a last position that is checkmate or the fourth repetition."""
     if words[0] == "position":
         words = words[1:]
     start = START_SFEN
@@ -141,15 +148,27 @@ def _usi_game(words: list[str], place: str, unfinished: bool) -> Game:
     builder = GameBuilder(place, start)
     if words[:1] == ["moves"]:
         words = words[1:]
-    for index, word in enumerate(words):
-        if word in ("resign", "win") and index == len(words) - 1:
-            return builder.finish(word, MOVER_LOSES if word == "resign" else MOVER_DECLARES)
-        try:
-            move = move_from_usi(word)
-        except ValueError as error:
-            raise GameError(f"move {index + 1}: {error}") from None
-        builder.play(move)
-    return builder.finish("", None, unfinished)
+    ending = ""
+    for word in words:
+        if not ending and word in _OUTCOMES:
+            ending = word
+            continue
+        move = _usi_move(word)
+        if ending and move is not None:
+            raise GameError(f"a move after the ending: {quoted(word)}")
+        if move is None and not ending:
+            raise GameError(f"{builder.next_move()}: {quoted(word)} is not a USI move")
+        if move is not None:
+            builder.play(move)
+    return builder.finish(ending, _OUTCOMES.get(ending), unfinished)
+
+
+def _usi_move(word: str) -> int | None:
+    """Return the 16-bit move of a word, or None if it is no USI move."""
+    try:
+        return move_from_usi(word)
+    except ValueError:
+        return None
 
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""KI2 game records: moves as players read them, without the square that a piece comes from.
+"""Read KI2 game records: moves as players write them, without the square where the piece comes from.
 
-Read here, with cshogi as the oracle of the tests: its parser takes a drop for 左, 右 and 引.
+cshogi's parser is only the oracle of the tests: it plays a drop for 左, 右 and 引.
 """
 
 from __future__ import annotations
@@ -12,8 +12,19 @@ import numpy as np
 from cshogi import Board, move_from, move_is_drop, move_to
 
 from lite.notation.game import Game, GameBuilder, GameError, quoted
-from lite.notation.kif_endings import ENDINGS
-from lite.notation.kif_lines import MARK, PIECE_SIGNS, PIECES, SQUARE, Reader, abbreviated, is_ki2, plain_lines
+from lite.notation.kif_endings import ENDINGS, read_ending, stated, with_sides
+from lite.notation.kif_lines import (
+    MARK,
+    PIECE_SIGNS,
+    PIECES,
+    SQUARE,
+    Reader,
+    abbreviated,
+    begins_variation,
+    is_ki2,
+    plain_lines,
+    variation_number,
+)
 from lite.notation.kif_writer import move_text, numbered
 from search.rules.movegen import list_moves
 from search.rules.sfen import get_sfen
@@ -21,46 +32,48 @@ from search.rules.shogi import BLACK, DROP_ORIGIN, KINDS, PROMOTE, SQUARES
 
 _MOVE = re.compile(rf"({SQUARE}|同)\s*({PIECE_SIGNS})([左直右]?)([上行寄引]?)(打|成|不成)?")
 _MOST_REPLAYED = 200_000
-"""Moves of all variations together, each from the first position on; a real game's have some thousands."""
+"""Largest number of moves replayed for all variations, each from the first position; real games need thousands."""
 
 
 def read_ki2(text: str, place: str, unfinished: bool = False) -> Game:
-    """The main line of a KI2 text. Raises GameError."""
+    """Return the game of a KI2 text: the main line, and its variations as KIF lines. Raises GameError."""
     reader, lines = Reader(place, unfinished), plain_lines(text)
-    for index, line in enumerate(lines):
-        if not line:
-            continue
-        reader.line = index + 1
-        if line.startswith("変化") and reader.builder is not None:
-            _variations(reader.builder, lines[index:])
-            break
-        _ki2_line(reader, line)
-    return reader.finish()
+    try:
+        for index, line in enumerate(lines):
+            if not line:
+                continue
+            reader.line = index + 1
+            if begins_variation(line) and reader.builder is not None:
+                _variations(reader.builder, lines[index:], reader.plies_before)
+                break
+            _ki2_line(reader, line)
+        return reader.finish()
+    except GameError as error:
+        raise reader.explained(error) from None
 
 
 def _ki2_line(reader: Reader, line: str) -> None:
+    """Read one line. Raises GameError."""
     if is_ki2(line):
         marks = list(MARK.finditer(line))
         ends = [mark.start() for mark in marks[1:]] + [len(line)]
         for mark, end in zip(marks, ends, strict=True):
             _ki2_move(reader, mark.group() in "▲▼☗", line[mark.start() + 1 : end].strip(" 　"))
-    elif line.strip(" 　") in ENDINGS:
-        _ki2_ending(reader, line.strip(" 　"))
-    elif not reader.other_line(line):
+    elif not _ki2_ending(reader, line.strip(" 　")) and not reader.other_line(line) and reader.ending is None:
         raise reader.error(f"cannot read the line {quoted(line)}")
 
 
-def _variations(main: GameBuilder, lines: list[str]) -> None:
-    """Enter a game's variations into it, as KIF has them. From the first on that cannot be read, or that there are too
-    many of, their lines become comments: what follows may leave it, and nothing but KI2 has such moves."""
-    starts = [index for index, line in enumerate(lines) if line.startswith("変化")]
+def _variations(main: GameBuilder, lines: list[str], plies_before: int) -> None:
+    """Add a game's variations as KIF lines. From the first variation that cannot be read, or that exceeds the limit,
+    all further lines become comments, because a later variation may branch from the unreadable one."""
+    starts = [index for index, line in enumerate(lines) if begins_variation(line)]
     before, texts, replayed = tuple(main.moves), list[str](), 0
     for start, end in pairwise([*starts, len(lines)]):
         replayed += len(before)
         try:
             if replayed > _MOST_REPLAYED:
                 raise GameError("too many variations")
-            before, text = _variation(main.start_sfen, before, lines[start:end])
+            before, text = _variation(main.start_sfen, before, lines[start:end], plies_before)
         except GameError:
             for line in filter(None, lines[start:]):
                 main.comment(f"*{line}")
@@ -69,26 +82,29 @@ def _variations(main: GameBuilder, lines: list[str]) -> None:
     main.variations = "\n\n".join(texts)
 
 
-def _variation(start_sfen: str, before: tuple[int, ...], lines: list[str]) -> tuple[tuple[int, ...], str]:
-    """All moves of a variation, from the first position on, and its lines as KIF has them. It leaves the moves before
-    it as a KIF one does. Raises GameError."""
-    head = re.match(r"変化[：:]\s*([0-9]{1,6})", lines[0])
-    first = int(head[1]) if head else 0
+def _variation(
+    start_sfen: str, before: tuple[int, ...], lines: list[str], plies_before: int
+) -> tuple[tuple[int, ...], str]:
+    """Return all moves of a variation from the first position, and its KIF lines. `before` are the moves of the line
+    that it branches from; its number may include `plies_before`. Raises GameError."""
+    first = variation_number(lines[0]) or 0
+    if first > len(before) + 1:
+        first -= plies_before
     if not 1 <= first <= len(before) + 1:
-        raise GameError("a variation of a move that there is not")
+        raise GameError("a variation of a move that does not exist")
     reader = Reader("", unfinished=True)
-    reader.builder = GameBuilder("", start_sfen)
+    reader.builder = GameBuilder("", start_sfen, japanese=True)
     for move in before[: first - 1]:
         reader.builder.play(move)
     for line in filter(None, lines[1:]):
         _ki2_line(reader, line)
     if len(reader.builder.moves) < first or reader.headers or reader.rows:
-        raise GameError("a variation without moves, or with lines that are none of its")
+        raise GameError("a variation without moves, or with headers or a diagram")
     return tuple(reader.builder.moves), "\n".join(_kif_lines(reader, reader.builder, first))
 
 
 def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
-    """A variation that was read, from the move on with which it begins."""
+    """Return the KIF lines of a variation, from its first move."""
     replay, moves = GameBuilder("", played.start_sfen), played.moves
     lines = [f"変化：{first}手"]
     for number, move in enumerate(moves, 1):
@@ -97,39 +113,44 @@ def _kif_lines(reader: Reader, played: GameBuilder, first: int) -> list[str]:
             lines.append(numbered(number, move_text(replay, move, moves[number - 2] if number > 1 else None)))
             lines += played.comments.get(number, [])
         replay.play(move)
-    if reader.ending:
-        lines.append(numbered(len(moves) + 1, reader.ending))
+    if reader.ending is not None:
+        lines.append(numbered(len(moves) + 1, reader.ending.word))
     lines += played.comments.get(len(moves) + 1, [])
     return [*lines, reader.verdict.line] if reader.verdict else lines
 
 
-def _ki2_ending(reader: Reader, word: str) -> None:
-    reader.ending, reader.outcome = word, ENDINGS[word]
-    reader.start().ended = True
+def _ki2_ending(reader: Reader, word: str) -> bool:
+    """Record an ending, a word such as 投了 or a sentence such as 先手反則負け; return whether the text is one."""
+    sentence = with_sides(word, reader.names())
+    is_sentence = re.match("[先下後上]手", sentence) and re.search("[：:]", word) is None and stated(sentence)
+    if not is_sentence and not any(word in (name, f"{name}負け", f"{name}勝ち") for name in ENDINGS):
+        return False
+    if ending := read_ending(word, reader.names()):
+        reader.end(ending)
+    return True
 
 
 def _ki2_move(reader: Reader, black: bool, text: str) -> None:
+    """Play a move, written without its mark; `black`: whether the mark is black's. Raises GameError."""
     builder = reader.start()
-    number = len(builder.moves) + 1
-    if reader.ending:
+    if _ki2_ending(reader, text):  # Shogi DB2 writes △投了
+        return
+    if reader.ending is not None:
         raise reader.error(f"a move after the ending: {quoted(text)}")
     if black != (builder.turn == 0):
-        raise reader.error(f"move {number} {quoted(text)} is the other side's")
-    if text in ENDINGS:  # as Shogi DB2 writes it: △投了
-        _ki2_ending(reader, text)
-        return
+        raise reader.error(f"{builder.next_move()} {quoted(text)} has the mark of the other side")
     match = _MOVE.fullmatch(abbreviated(text))
     if match is None:
-        raise reader.error(f"cannot read move {number} {quoted(text, 20)}")
+        raise reader.error(f"cannot read {builder.next_move()} {quoted(text, 20)}")
     where, sign, side, motion, manner = match.groups()
     found = _meant(builder, reader.target(where), PIECES[sign], side, motion, manner)
     if len(found) != 1:
-        raise reader.error(f"move {number} {quoted(text)} is {'not unambiguous' if found else 'illegal'}")
+        raise reader.error(f"{builder.next_move(text)} is {'ambiguous' if found else 'illegal'}")
     builder.play(found[0])
 
 
 def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str, manner: str | None) -> list[int]:
-    """The legal moves that a KI2 move can mean (the federation's rules for 左直右, 上寄引, 成, 不成 and 打)."""
+    """Return the legal moves that a KI2 move can mean, by the federation's rules for 左直右, 上寄引, 成, 不成, 打."""
     drops, moves = [], []
     for move in list_moves(builder.pos):
         if move & 127 != target:
@@ -143,7 +164,7 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
         return drops
 
     def seen(square: int) -> tuple[int, int]:
-        """File and rank as the mover sees them; a larger file is further left."""
+        """Return file and rank in the mover's view; a larger file is further left."""
         file, rank = divmod(square if builder.turn == BLACK else SQUARES - 1 - square, 9)
         return file, rank
 
@@ -152,7 +173,7 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
         origins = _reaching(builder, target, kind)
         froms = {origin: seen(origin) for origin in origins}
         if motion or side == "直":
-            wanted = {"寄": 0, "引": -1}.get(motion, 1)  # how the origin's rank lies to the target's
+            wanted = {"寄": 0, "引": -1}.get(motion, 1)  # sign of the origin's rank minus the target's
             origins = [origin for origin in origins if np.sign(froms[origin][1] - to_rank) == wanted]
         if side == "直":
             origins = [origin for origin in origins if froms[origin][0] == to_file]
@@ -167,7 +188,8 @@ def _meant(builder: GameBuilder, target: int, kind: int, side: str, motion: str,
 
 
 def _reaching(builder: GameBuilder, target: int, kind: int) -> list[int]:
-    """Where the mover's pieces of a kind that reach a square stand, pinned ones too: KI2 tells all of them apart."""
+    """Return the squares of the mover's pieces of a kind that reach `target`. Pinned ones count: KI2 distinguishes
+    all of them."""
     found = Board(get_sfen(builder.pos)).pseudo_legal_moves
     origins = {move_from(move) for move in found if move_to(move) == target and not move_is_drop(move)}
     return [origin for origin in sorted(origins) if int(builder.pos["board"][origin]) % KINDS == kind]

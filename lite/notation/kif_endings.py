@@ -1,9 +1,9 @@
-"""How a KIF or KI2 game says that it ended: the word that stands for a last move, and the verdict below the moves."""
+"""Endings of KIF and KI2 games: the word in place of a last move, and the verdict below the moves."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lite.notation.game import (
     BLACK_WON,
@@ -17,6 +17,7 @@ from lite.notation.game import (
     REPETITION,
     WHITE_WON,
 )
+from lite.notation.numbers import NUMBER, half_width, number
 from lite.records.formats import BLACK_WINS, WHITE_WINS
 
 ENDINGS = {
@@ -29,8 +30,6 @@ ENDINGS = {
     "不戦敗": MOVER_LOSES,
     "不戦勝": MOVER_WINS,
     "反則負け": ILLEGAL_MOVE,
-    "先手 反則負け": WHITE_WON,
-    "後手 反則負け": BLACK_WON,
     "反則勝ち": ILLEGAL_BEFORE,
     "入玉勝ち": MOVER_DECLARES,
     "入玉宣言": MOVER_DECLARES,
@@ -45,66 +44,135 @@ ENDINGS = {
     "封じ手": None,
     "不詰": None,
 }
-"""What the words for an ending say. A line that begins with one is one.
+"""Outcomes of the words for an ending. A line that begins with such a word is an ending.
 
-ShogiHome writes トライ where the opponent of the one to move has reached the square. MyShogi writes 勝ち宣言 for that,
-too, with a verdict that tells the two apart, and 王手連続千日手 only where the one to move has been checked.
+ShogiHome writes トライ if the opponent of the side to move has reached the square. MyShogi writes 勝ち宣言 for that as
+well, with a verdict that distinguishes the two, and 王手連続千日手 only if the side to move has been checked.
 """
-_OF_MOVES = re.compile(r"[同打0-9０-９一二三四五六七八九]")
-_ORIGIN = re.compile(r"[(（][0-9０-９]{1,2}[)）]")
+_OF_MOVES = re.compile(r"[同打0-9一二三四五六七八九]")
+_ORIGIN = re.compile(r"[(][0-9]{1,2}[)]")
 _REMARKS = {"*時間切れにて終局": MOVER_LOSES, "*接続切れにて終局": MOVER_LOSES, "*反則手にて終局": ILLEGAL_BEFORE}
-"""How 81Dojo ends a game that is not resigned: by a comment below the last move."""
-_VERDICT = re.compile(r"\s*まで、?\s*(\d{1,6})手(?:で、?)?\s*(.*)")
-_WINNER = re.compile("([先下後上])手の?(反則負け|反則勝ち|入玉勝ち|(?:(?![先下後上]手).){0,20}勝ち)")
-"""The side that stands last before 勝ち: in 後手の時間切れにより先手の勝ち the loser is named first."""
+"""Comments below the last move by which 81Dojo ends a game without resignation."""
+_VERDICT = re.compile(rf"\s*(?:まで|以上)、?\s*({NUMBER})手(?:(?:で|にて)、?)?\s*(.*)")
+_SIDE = "[先下後上]手"
+_STATED = re.compile(
+    rf"({_SIDE})[のがは、]?\s*"
+    rf"(?:((?:(?!{_SIDE}).){{0,20}}?)(?:(勝(?:ち|利)?|必勝)(?![率負敗])|[負敗](?:け|北)?)|(?:時間切れ|切れ|反則|投了)\s*$)"
+)
+"""A side and what it does: it wins, or it loses, exceeds its time, breaks a rule or resigns."""
+_RANK = "(?:[初二三四五六七八九十]段|[0-9０-９]級|永世|名人|竜王|棋聖|王位|王座|棋王|王将|叡王|女流|アマ|さん|氏|様)*"
+"""Ranks and titles after a player's name."""
+_DOES = "の?\\s*(?:勝|負|敗|反則|時間切れ|切れ|入玉|宣言|投了|トライ)|[がは]"
+_NAMED = rf"(^|より|[、。\s])({{names}}){_RANK}\s*(?={_DOES})"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a sentence about the end of a game states, such as `先手の勝ち` or `後手反則負け`."""
+
+    winner: int
+    """BLACK_WINS or WHITE_WINS."""
+    outcome: int
+    """The outcome if the winner is the side that follows from it; otherwise moves and sentence disagree."""
+
+
+def stated(text: str) -> Statement | None:
+    """Return what a sentence states about a named side; None if it names no winner or loser.
+
+    The last sentence counts: `後手の時間切れにより先手の勝ち` names the loser first."""
+    matches = list(_STATED.finditer(text))
+    if not matches:
+        return None
+    match = matches[-1]
+    winner = BLACK_WINS if (match[1][0] in "先下") == (match[3] is not None) else WHITE_WINS
+    if "反則" in text:  # by whichever side
+        return Statement(winner, BLACK_WON if winner == BLACK_WINS else WHITE_WON)
+    declares = match[3] is not None and ("入玉" in match[2] or "宣言" in match[2])
+    return Statement(winner, MOVER_DECLARES if declares else MOVER_LOSES)
+
+
+def with_sides(text: str, names: tuple[str, str]) -> str:
+    """Return a sentence with the names of black and white replaced by 下手 and 上手, for `stated`."""
+    bare = [re.sub(_RANK + "$", "", name.strip(" 　")) for name in names]
+    sides = dict(zip(bare, ("下手", "上手"), strict=True))
+    sides.pop("", None)
+    if not sides or bare[0] == bare[1] or stated(text):
+        return text
+    pattern = _NAMED.format(names="|".join(map(re.escape, sorted(sides, key=len, reverse=True))))
+    return re.sub(pattern, lambda match: match[1] + sides[match[2]], text)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the line below the moves says: `まで112手で後手の勝ち`."""
+    """The line below the moves, such as `まで112手で後手の勝ち`."""
 
     line: str
+    """The whole line."""
     plies: int
+    """Number of moves that it states."""
     text: str
-    """What follows the number."""
+    """Text after the number of moves."""
 
     @property
     def winner(self) -> int | None:
-        """Who won, where it names a side: BLACK_WINS or WHITE_WINS."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return None
-        return BLACK_WINS if (match[1] in "先下") != (match[2] == "反則負け") else WHITE_WINS
+        """BLACK_WINS or WHITE_WINS if the line names a winner or loser, otherwise None."""
+        statement = stated(self.text)
+        return None if statement is None else statement.winner
 
     @property
     def outcome(self) -> int | None:
-        """How the game ended, as far as it tells."""
-        match = _WINNER.search(self.text)
-        if match is None:
-            return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
-        if "反則" in self.text:
-            return BLACK_WON if self.winner == BLACK_WINS else WHITE_WON
-        return MOVER_DECLARES if match[2] == "入玉勝ち" else MOVER_LOSES
+        """Outcome of the game as far as the line states it, otherwise None."""
+        statement = stated(self.text)
+        if statement is not None:
+            return statement.outcome
+        return next((outcome for name, outcome in ENDINGS.items() if self.text.startswith(name)), None)
 
     @property
     def known(self) -> bool:
-        """Whether it is one of the words for an ending, not a remark."""
+        """Whether the text begins with a word for an ending, so that it is no mere remark."""
         return any(self.text.startswith(name) for name in ENDINGS)
 
+    def naming_sides(self, names: tuple[str, str]) -> Verdict:
+        """Return the verdict with the players' names replaced by their sides."""
+        return replace(self, text=with_sides(self.text, names))
 
-def unknown_ending(text: str) -> str:
-    """The word of a numbered line that is no move and no ending that is known, as ShogiHome writes those of other
-    notations (ERROR, MATTA); empty if it may be a move that was damaged."""
-    word = text.partition("(")[0].strip(" 　")
-    return "" if _OF_MOVES.search(word) or _ORIGIN.search(text) else word
+
+@dataclass(frozen=True)
+class Ending:
+    """The word in place of a last move."""
+
+    word: str
+    outcome: int | None
+    """Outcome that the word states, or None."""
+    winner: int | None = None
+    """BLACK_WINS or WHITE_WINS if the word names a side, otherwise None."""
+
+
+def read_ending(text: str, names: tuple[str, str]) -> Ending | None:
+    """Return the ending at the start of a text, which may go on with a clock; None if there is none.
+
+    ShogiHome writes unknown words for endings of other notations (ERROR, MATTA); they have no outcome. A text that may
+    be a damaged move is no ending. names: of black and white, for sentences that use them."""
+    narrow = half_width(text)
+    word = text[: narrow.index("(")] if "(" in narrow else text
+    word = word.strip(" 　")
+    sentence = with_sides(word, names)
+    if re.match(_SIDE, sentence) and (statement := stated(sentence)):
+        return Ending(word, statement.outcome, statement.winner)
+    for name, outcome in ENDINGS.items():
+        if word.startswith(name):
+            return Ending(name, outcome)
+    if not word or _OF_MOVES.search(half_width(word)) or _ORIGIN.search(narrow):
+        return None
+    return Ending(word, None)
 
 
 def read_verdict(line: str) -> Verdict | None:
-    """The verdict of a line that is one."""
+    """Return the verdict of a line, or None if the line is none."""
     match = _VERDICT.match(line)
-    return Verdict(line.strip(" 　"), int(match.group(1)), match.group(2)) if match else None
+    return Verdict(line.strip(" 　"), number(match.group(1)), match.group(2)) if match else None
 
 
 def read_remarks(comments: list[str]) -> tuple[int | None, str]:
-    """The outcome and the words of a comment below the last move that ends the game; `(None, "")` if there is none."""
+    """Return outcome and text of a comment below the last move that ends the game, or `(None, "")`."""
     return next(((_REMARKS[line], line[1:]) for line in comments if line in _REMARKS), (None, ""))

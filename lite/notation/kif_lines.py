@@ -1,4 +1,4 @@
-"""The lines that KIF and KI2 share: headers, board diagrams, comments, the verdict, and the signs of pieces."""
+"""Lines and signs common to KIF and KI2: headers, board diagrams, comments, the verdict, pieces."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from lite.notation.game import (
     GameBuilder,
     GameError,
     quoted,
-    read_comment,
 )
-from lite.notation.kif_endings import Verdict, read_remarks, read_verdict
-from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
+from lite.notation.kif_endings import Ending, Verdict, read_remarks, read_verdict
+from lite.notation.numbers import NUMBER, half_width, number
+from lite.notation.scores import read_comment
+from lite.records.formats import BLACK_WINS, DRAW, MAX_MOVES, WHITE_WINS, WINNER_MASK
 from search.rules.position import new_position
 from search.rules.set_up import BOARD_ERRORS, set_board
 from search.rules.sfen import get_sfen
@@ -30,75 +31,91 @@ HANDICAPS = KIF.Parser.HANDYCAP_SFENS | {
     "左七枚落ち": "2sgkg3/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
     "右七枚落ち": "3gkgs2/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
 }
-"""First positions by name: cshogi's, and what Kifu for Windows has beside them."""
+"""First positions by name: cshogi's, and further ones of Kifu for Windows."""
+_KANJI = {2: "二", 3: "三", 4: "四", 5: "五", 6: "六", 7: "七", 8: "八", 10: "十"}
+_SYNONYMS = {"左香落ち": "香落ち", "飛落ち": "飛車落ち", "飛車香落ち": "飛香落ち", "飛角落ち": "二枚落ち"}
 MOVE_LINE = re.compile(r"\s*(?!９\s*８)([0-9０-９]{1,6})\s+(\S.*)")
-"""A line of KIF's moves: number and move. Above a diagram stand the numbers of the files."""
+"""A line of KIF's moves: number and move. The line of file numbers above a diagram is excluded."""
 PIECE_SIGNS = "[歩香桂銀金角飛玉と杏圭全馬龍]"
 SQUARE = "[１-９1-9][一二三四五六七八九１-９1-9]"
-"""`７六`; Kifu for Windows can be told to write `７６` and `76`."""
+"""`７六`; Kifu for Windows has options to write `７６` and `76`."""
 PIECES = {sign: kind for kind, sign in enumerate("歩香桂銀角飛金玉と杏圭全馬龍")}
 PIECES |= {"王": PIECES["玉"], "竜": PIECES["龍"]}
 MARK = re.compile("[▲△▼▽☗☖]")
 _NO_KEY = re.compile(r"[*＊#&|]|\+-|手数|変化|まで|[0-9０-９]{1,6}\s")
-"""How a line begins that KIF knows as something else than a header, which it could not be given back as."""
-_NUMBERS = {sign: number for number, sign in enumerate("〇一二三四五六七八九")} | {"十": 10}
-_HELD = re.compile(r"(.)([0-9]{1,3}|[〇一二三四五六七八九十]{0,2})")
-"""A kind in hand and how many: `歩十一`, and rsshogi's writer `歩11`."""
+"""Starts of lines that KIF does not read as headers, so that they cannot be written back as headers."""
+_HELD = re.compile(rf"(.)({NUMBER})?")
+"""A kind in hand and its number: `歩十一`, or `歩11` as rsshogi writes it."""
+_VARIATION = re.compile(rf"[ 　]*変化[：:]\s*({NUMBER})手?")
+_PLIES = re.compile(rf"[ 　]*手数\s*[＝=]\s*({NUMBER})[手\s]*([▲▼☗△▽☖])?")
+"""Number of moves before a board diagram, and the side that made the last of them."""
+_BLACK_MARKS = "▲▼☗"
 _ABBREVIATIONS = (("王", "玉"), ("竜", "龍"), ("成銀", "全"), ("成桂", "圭"), ("成香", "杏"))
 _NAME_KEYS = (("先手", "下手"), ("後手", "上手"))
 _HAND_KEY = re.compile(r"(?:(先手|下手|攻め?方|[▲▼☗]|)|後手|上手|[玉受]方|受け方|[△▽☖])の?持ち?駒")
-"""Black's hand, also where no side is named, or white's."""
+"""The header of a hand. The first group is black's side; a header without a side is black's, too."""
 _POSITION_KEYS = {"手合割", *sum(_NAME_KEYS, ())}
 """Headers that a `Game` holds as names and first position."""
 _WHO_WON = {DRAW: "draw", BLACK_WINS: "black won", WHITE_WINS: "white won", UNFINISHED: "unfinished"}
 
 
 class Reader:
-    """One game's lines, in their order, as far as KIF and KI2 share them."""
+    """Builds a game from the lines that KIF and KI2 have in common, which are given in order."""
 
     def __init__(self, place: str, unfinished: bool) -> None:
         self.place = place
         self._unfinished = unfinished
         self.headers: dict[str, list[str]] = {}
-        """All that stands under a key; of names and first position the last is meant."""
+        """All values of each key; of names and first position the last one counts."""
         self.hands = ["", ""]
         self.handicap_words = False
         self.rows: list[str] = []
-        self.white_moves = False
+        self.white_moves: bool | None = None
+        """Whether the diagram says that white moves first; None if it does not say who does."""
+        self.plies_before = 0
+        """Number of moves before the diagram, if it gives one."""
+        self.numbered_from = 0
+        """Number of moves before the first one according to the numbers of the moves: 0 or `plies_before`."""
         self.builder: GameBuilder | None = None
-        self.ending = ""
-        self.outcome: int | None = None
+        self.ending: Ending | None = None
+        """The first ending, which counts."""
         self.ending_number: int | None = None
+        self._later_endings: list[str] = []
         self.verdict: Verdict | None = None
         self._early_comments: list[str] = []
         self.line = 0
-        """The number in the file of the line that is read, where that is told."""
+        """Number of the current line in the file, or 0 if unknown."""
 
     def error(self, message: str) -> GameError:
-        """For what is wrong with the line that is read."""
+        """Return an error that names the current line."""
         return GameError(f"{message} (line {self.line})" if self.line else message)
 
+    def explained(self, error: GameError) -> GameError:
+        """Return an error about the first move with the remark of `assumption`; other errors unchanged."""
+        if self.builder is None or self.builder.moves or error.reason == "no moves":
+            return error
+        return GameError(f"{error}{self.assumption()}", error.reason)
+
     def start(self) -> GameBuilder:
-        """The builder, set up from what the headers said when the first move comes."""
+        """Return the builder, which is set up from the headers when the first move comes."""
         if self.builder is None:
-            self.builder = GameBuilder(self.place, self.start_sfen())
+            self.builder = GameBuilder(self.place, self.start_sfen(), japanese=True)
             for line in self._early_comments:
                 self.builder.comment(line)
         return self.builder
 
     def start_sfen(self) -> str:
-        """The first position by what the headers said. Raises GameError."""
-        handicap = self.headers.get("手合割", [""])[-1].strip(" 　")
+        """Return the SFEN of the first position that the headers describe. Raises GameError."""
         if self.rows:
             return self._diagram()
-        if handicap in ("", "平手"):
-            return START_SFEN
-        sfen = HANDICAPS.get(handicap)
+        handicap = self.headers.get("手合割", [""])[-1]
+        sfen = handicap_sfen(handicap)
         if sfen is None:
-            raise GameError(f"the handicap {quoted(handicap)} without a board diagram")
-        return str(sfen)
+            raise GameError(f"the handicap {quoted(handicap)} is unknown, and there is no board diagram")
+        return sfen
 
     def _diagram(self) -> str:
+        """Return the SFEN of the board diagram. Raises GameError."""
         board, hands = np.full(SQUARES, EMPTY, np.uint8), np.zeros((2, HAND_KINDS), np.uint8)
         if len(self.rows) != 9:
             raise GameError(f"a board diagram of {len(self.rows)} ranks")
@@ -115,24 +132,31 @@ class Reader:
         for text, hand in zip(self.hands, hands, strict=True):
             self._hand(text, hand)
         pos = new_position()
-        error = set_board(pos, board, hands, np.int64(self.white_moves), np.int64(1))
+        error = set_board(pos, board, hands, np.int64(bool(self.white_moves)), np.int64(self.plies_before + 1))
         if error:
-            raise GameError(f"its board diagram: {BOARD_ERRORS[error]}")
+            raise GameError(f"its board diagram: {BOARD_ERRORS[error]}{self.assumption()}")
         return get_sfen(pos)
 
+    def assumption(self) -> str:
+        """Return a remark for an error if the diagram does not say who moves first; otherwise an empty string."""
+        if not self.rows or self.white_moves is not None:
+            return ""
+        black, white = ("下手番", "上手番") if self.handicap_words else ("先手番", "後手番")
+        return f"; the board diagram does not say who moves first: {black} was assumed; add the line {white} if not"
+
     def _hand(self, text: str, hand: np.ndarray) -> None:
+        """Add the pieces of a hand's header to `hand`. Raises GameError."""
         held = re.sub(r"[\s　]|なし", "", text)  # blanks between the kinds may be missing
         for item in _HELD.finditer(held):
-            kind, digits = PIECES.get(item[1], HAND_KINDS), item[2]
+            kind, count = PIECES.get(item[1], HAND_KINDS), number(item[2]) if item[2] else 1
             if kind >= HAND_KINDS:
                 raise GameError(f"cannot read the pieces in hand {quoted(held[item.start() :], 20)}")
-            count = int(digits) if digits.isdecimal() else sum(_NUMBERS[sign] for sign in digits) if digits else 1
             if int(hand[kind]) + count > PIECES_IN_BOX[kind]:
                 raise GameError(f"no hand holds so many pieces: {quoted(text, 40)}")
             hand[kind] += count
 
     def other_line(self, line: str) -> bool:
-        """Headers, diagrams, comments and the verdict; False if the line is none of these."""
+        """Read a header, diagram row, comment or verdict; return False if the line is none of these."""
         if line[0] in "*＊":
             if self.builder is None:
                 self._early_comments.append("*" + line[1:])
@@ -140,21 +164,25 @@ class Reader:
                 self.builder.comment("*" + line[1:])
                 read_comment(line[1:], self.builder)
         elif line.startswith("手数--"):
-            self.start()  # the headers are over: a comment from here on belongs to the first position
+            self.start()  # the headers end here: later comments belong to the first position
         elif line[0] == "&" and self.builder is not None:
             self.builder.comment(line)
+        elif self.builder is None and (match := _PLIES.match(line)):
+            self.plies_before = min(number(match[1]), MAX_MOVES)
+            if match[2] and self.white_moves is None:
+                self.white_moves = match[2] in _BLACK_MARKS
         elif line[0] in "#&" or line.startswith(("手数", "+-", "  ９", " ９")):
             pass
         elif line.strip(" 　") == "盤面回転":
-            pass  # how the board is to be shown, not how it stands
+            pass  # concerns the display of the board, not the position
         elif line[0] == "|":
             self.rows.append(line)
         elif line.strip() in ("後手番", "上手番", "先手番", "下手番"):
             self.white_moves = line.strip()[0] in "後上"
             self.handicap_words |= line.strip()[0] in "下上"
         elif verdict := read_verdict(line):
-            self.verdict = verdict
-            if self.builder is not None and verdict.plies == self.builder.plies_told:
+            self.verdict = self.verdict or verdict
+            if self.builder is not None and self._counts(verdict.plies, self.builder.plies_recorded):
                 self.builder.ended = True
         elif "：" in line or ":" in line.split("(")[0]:
             self._header(*(part.strip() for part in re.split("[：:]", line, maxsplit=1)))
@@ -162,99 +190,168 @@ class Reader:
             return False
         return True
 
+    def end(self, ending: Ending, number: int | None = None, milliseconds: int | None = None) -> None:
+        """Record an ending with its number and time. Only the first ending of a game counts."""
+        if self.ending is not None:
+            self._later_endings.append(ending.word)
+            return
+        self.ending, self.ending_number = ending, number
+        builder = self.start()
+        builder.ended = True
+        if milliseconds is not None:
+            builder.time_of_ending(milliseconds)
+
+    def begin_numbers(self, number: int) -> None:
+        """Take the number of the first numbered line: moves after a diagram may go on from the number given there.
+
+        The number then also tells who moves first, if the diagram does not."""
+        builder = self.start()
+        if builder.moves or not self.plies_before or number != self.plies_before + 1:
+            return
+        self.numbered_from = builder.numbered_from = self.plies_before
+        if self.white_moves is None and (number % 2 == 0) != self.handicap_words:
+            self.white_moves = True
+            self.builder = GameBuilder(self.place, self.start_sfen(), japanese=True)
+            self.builder.comments, self.builder.numbered_from = builder.comments, self.plies_before
+
+    def _counts(self, stated: int, plies: int) -> bool:
+        """Return whether a stated number of moves is right; it may include the moves before the diagram."""
+        return stated in (plies, plies + self.numbered_from)
+
+    def names(self) -> tuple[str, str]:
+        """Return the names of black and white. 先手 may be empty above a filled 下手."""
+        black, white = (
+            next((self.headers[key][-1] for key in keys if self.headers.get(key, [""])[-1]), "") for keys in _NAME_KEYS
+        )
+        return black, white
+
     def _header(self, key: str, value: str) -> None:
-        """Raises GameError for a hand of which it is not plain whose it is: left out, it would be another position."""
+        """Read a header. Raises GameError for a hand whose side is unclear, since ignoring it changes the position."""
         if match := _HAND_KEY.fullmatch(re.sub(r"\s", "", key)):
             self.hands[match[1] is None] = value
             self.handicap_words |= key[:2] in ("下手", "上手")
         elif "持駒" in key or "持ち駒" in key:
             if self.builder is not None:
-                return  # of a diagram below the moves; given back above them, it would be refused
-            raise self.error(
-                f"cannot tell whose pieces in hand {quoted(key, 20)} are; call them 先手の持駒 or 後手の持駒"
-            )
+                return  # belongs to a diagram below the moves; written above them, it would be refused
+            raise self.error(f"the side of the hand {quoted(key, 20)} is unclear; write 先手の持駒 or 後手の持駒")
         elif not _NO_KEY.match(key):
             self.headers.setdefault(key, []).append(value)
 
     def target(self, text: str) -> int:
-        """`７六` or `同` -> square."""
+        """Return the square of `７六` or `同`. Raises GameError."""
         moves = self.start().moves
         if text == "同":
             if not moves:
                 raise GameError("同 as the first move")
             return moves[-1] & 127
-        rank = _NUMBERS.get(text[1]) or int(text[1])
-        return (int(text[0]) - 1) * 9 + rank - 1
+        return (number(text[0]) - 1) * 9 + number(text[1]) - 1
 
     def finish(self) -> Game:
-        builder, verdict = self.start(), self.verdict
-        plies = builder.plies_told
-        if self.ending_number not in (None, plies + 1):
-            raise _disagrees(
-                f"its ending is line {self.ending_number} ({self.ending}) and it has {amount(plies, 'move')}"
+        """Return the game, after checking that moves, ending and verdict agree. Raises GameError."""
+        builder, verdict, names = self.start(), self.verdict, self.names()
+        if verdict is not None:
+            verdict = None if self._of_later_ending(verdict) else verdict.naming_sides(names)
+        plies, first = builder.plies_recorded, self.numbered_from
+        if self.ending is not None and self.ending_number not in (None, plies + first + 1):
+            raise _disagreement(
+                f"the ending {self.ending.word} has number {self.ending_number} after {amount(plies + first, 'move')}"
             )
-        if verdict is not None and verdict.plies != plies and not self._counted_by_cshogi(verdict):
-            raise _disagrees(f"it says {amount(verdict.plies, 'move')} and has {plies}")
-        for colour, keys in enumerate(_NAME_KEYS):
-            told = {key: self.headers[key][-1] for key in keys if key in self.headers}
-            builder.names[colour] = next(filter(None, told.values()), "")  # 先手 may stand empty above a filled 下手
-            self.handicap_words |= next((key for key in told if told[key]), "") == keys[1]
+        if verdict is not None and not (self._counts(verdict.plies, plies) or self._counted_by_cshogi(verdict)):
+            raise _disagreement(f"{quoted(verdict.line)} states {amount(verdict.plies, 'move')}, but there are {plies}")
+        builder.names = list(names)
+        for bare, handicap in _NAME_KEYS:
+            self.handicap_words |= not self.headers.get(bare, [""])[-1] and bool(self.headers.get(handicap, [""])[-1])
         builder.handicap_words = self.handicap_words
         builder.headers = {key: "\n".join(values) for key, values in self.headers.items() if key not in _POSITION_KEYS}
-        outcome, ending = self.outcome, self.ending
+        outcome, ending = (None, "") if self.ending is None else (self.ending.outcome, self.ending.word)
         if not ending and verdict is None:
             outcome, ending = read_remarks(builder.comments.get(len(builder.moves), []))
         if ending == "勝ち宣言" and verdict is not None and self._loses(builder.turn, verdict):
             outcome, ending = MOVER_LOSES, "トライ"
         if verdict is not None and outcome is None:
-            outcome, ending = verdict.outcome, verdict.text
-            if self.ending and outcome == MOVER_LOSES:
-                # 中断 numbers the moves, so none is missing; and who won need not be who made the last one.
+            outcome, ending = verdict.outcome, self.verdict.text if self.verdict else ""
+            if self.ending is not None and outcome == MOVER_LOSES:
+                # 中断 has a number, so no move is missing, and the winner need not be the side that moved last.
                 outcome = BLACK_WON if verdict.winner == BLACK_WINS else WHITE_WON
         game = builder.finish(ending, outcome, self._unfinished)
+        found = game.result & WINNER_MASK
+        if self.ending is not None and self.ending.winner not in (None, found):
+            raise _disagreement(f"the moves mean {_WHO_WON[found]!r}, but the ending is {quoted(self.ending.word)}")
         if verdict is not None and self._contradicts(verdict, builder, game):
-            raise _disagrees(
-                f"its moves and ending say {_WHO_WON[game.result & WINNER_MASK]!r}, and {quoted(verdict.line)}"
-            )
+            raise _disagreement(f"moves and ending mean {_WHO_WON[found]!r}, but {quoted(verdict.line)} follows")
         return game
 
+    def _of_later_ending(self, verdict: Verdict) -> bool:
+        """Return whether a verdict repeats an ending after the first one, which does not count."""
+        return any(verdict.text.startswith(word) for word in self._later_endings)
+
     def _counted_by_cshogi(self, verdict: Verdict) -> bool:
-        """cshogi's exporter says two moves more of a game that ended 持将棋, below an ending with the right number."""
+        """Return whether the verdict is one of cshogi's exporter, which states two moves too many after 持将棋."""
         return verdict.text == "持将棋" and verdict.plies - 1 == self.ending_number
 
     def _loses(self, colour: int, verdict: Verdict) -> bool:
-        """Whether a verdict names the other side as the winner, in words that leave no doubt."""
-        return verdict.winner == (WHITE_WINS, BLACK_WINS)[colour] and self._tells_sides(verdict)
+        """Return whether a verdict unambiguously names the other side as the winner."""
+        return verdict.winner == (WHITE_WINS, BLACK_WINS)[colour] and self._names_sides(verdict)
 
-    def _tells_sides(self, verdict: Verdict) -> bool:
-        """Where white moves first, 先手 is who moves first to some programs and black to others."""
+    def _names_sides(self, verdict: Verdict) -> bool:
+        """Return whether the verdict's sides are unambiguous. If white moves first, 先手 is white to some programs and
+        black to others."""
         text = verdict.text
         return "下手" in text or "上手" in text or self.start().start_sfen.split()[1] == "b"
 
     def _contradicts(self, verdict: Verdict, builder: GameBuilder, game: Game) -> bool:
+        """Return whether the verdict's result differs from that of moves and ending."""
         found = game.result & WINNER_MASK
         if verdict.winner is not None:
-            return verdict.winner != found and (self._tells_sides(verdict) or self.outcome is None)
-        if self.outcome is None or not verdict.known:
+            return verdict.winner != found and (self._names_sides(verdict) or self._outcome() is None)
+        if self._outcome() is None or not verdict.known:
             return False
-        told = builder.result(verdict.outcome)
-        return (UNFINISHED if told is None else told & WINNER_MASK) != found
+        stated = builder.result(verdict.outcome)
+        return (UNFINISHED if stated is None else stated & WINNER_MASK) != found
+
+    def _outcome(self) -> int | None:
+        """Return the outcome of the ending, or None."""
+        return None if self.ending is None else self.ending.outcome
 
 
-def _disagrees(what: str) -> GameError:
+def handicap_sfen(name: str) -> str | None:
+    """Return the first position of a handicap such as `二枚落ち`, `2枚落ち` or `角落`; None if the name is unknown."""
+    name = half_width(name).strip(" ")
+    if name in ("", "平手"):
+        return START_SFEN
+    name = re.sub("[0-9]+", lambda digits: _KANJI.get(int(digits[0]), digits[0]), name)
+    name = name if name.endswith("落ち") or not name.endswith("落") else f"{name}ち"
+    sfen = HANDICAPS.get(_SYNONYMS.get(name, name))
+    return None if sfen is None else str(sfen)
+
+
+def variation_number(line: str) -> int | None:
+    """Return the number of the first move of a variation that the line `変化：3手` begins; None for other lines."""
+    match = _VARIATION.match(line)
+    return number(match[1]) if match else None
+
+
+def begins_variation(line: str) -> bool:
+    """Return whether a line begins a variation, even if its number cannot be read."""
+    return line.lstrip(" 　").startswith("変化")
+
+
+def _disagreement(what: str) -> GameError:
+    """Return an error for a game whose lines contradict each other."""
     return GameError(
-        f"{what}: a line is missing or one too many; take the game from its source again, or correct what is wrong",
+        f"{what}: a line is missing or added; correct the file or copy the game from its source again",
         "moves and ending that disagree",
     )
 
 
 def plain_lines(text: str) -> list[str]:
+    """Return the lines of a text, without line ends, trailing blanks and byte order mark."""
     return [line.rstrip() for line in text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")]
 
 
 def abbreviated(text: str) -> str:
-    """One character a piece."""
-    if "成" not in text and "王" not in text and "竜" not in text:  # which is most moves
+    """Return a move with one character per piece."""
+    if "成" not in text and "王" not in text and "竜" not in text:  # the common case
         return text
     for long, short in _ABBREVIATIONS:
         text = text.replace(long, short)
@@ -262,5 +359,5 @@ def abbreviated(text: str) -> str:
 
 
 def is_ki2(line: str) -> bool:
-    """Whether it is a line of KI2's moves, not a header such as `▲持駒：`."""
+    """Return whether a line holds KI2 moves, and is no header such as `▲持駒：`."""
     return MARK.match(line.lstrip(" 　")) is not None and re.search("[：:]", line) is None

@@ -1,11 +1,10 @@
-"""Games as KIF, the one writer of it. `read_kif` reads the same game back; other programs lose what they do not know.
+"""Write games as KIF. `read_kif` reads the same game back; other programs ignore what they do not know.
 
-The text is to be stored in UTF-8; its first line says so, and so does a name in `.kifu`.
+Store the text in UTF-8: its first line declares that, and so does the suffix `.kifu`.
 """
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import cshogi
@@ -13,7 +12,7 @@ from cshogi import KIF
 
 from lite.notation.game import REPETITION, UNFINISHED, Game, GameBuilder
 from lite.notation.kif_endings import ENDINGS
-from lite.notation.kif_lines import HANDICAPS
+from lite.notation.kif_lines import HANDICAPS, variation_number
 from lite.records.formats import BLACK_WINS, DRAW, WHITE_WINS, WINNER_MASK
 from search.rules.movegen import list_moves
 from search.rules.position import in_check
@@ -21,13 +20,13 @@ from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE
 from search.score import is_mate, mate_plies
 
 PLAYER, ANALYSIS = "*", "#"
-"""Whose score a comment tells: that of the search that chose the move above it, or a look at the position after it."""
+"""Origin of a score comment: the search that chose the move above it, or an analysis of the position after it."""
 _PIECES = ("歩", "香", "桂", "銀", "角", "飛", "金", "玉", "と", "成香", "成桂", "成銀", "馬", "龍")
 _FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
 _MOVE_COLUMNS = 13
 _KNOWN_TO_ALL = {"平手", "香落ち", "右香落ち", "角落ち", "飛車落ち", "飛香落ち"}
 _KNOWN_TO_ALL |= {"二枚落ち", "四枚落ち", "六枚落ち", "八枚落ち", "十枚落ち"}
-"""Handicaps of tsshogi (ShogiHome), which takes any other name for the even position, without a word."""
+"""Handicaps that tsshogi (ShogiHome) knows; it silently reads any other name as the even position."""
 _ENDINGS = {
     "resign": "投了",
     "TORYO": "投了",
@@ -53,16 +52,20 @@ _ENDINGS = {
     "illegal kachi": "反則負け",
     "oute_sennichite": "反則負け",
 }
-"""Other notations' words for an ending, and words of KIF's that not every program knows."""
+"""KIF's common word for endings of other notations, and for KIF endings that not every program knows."""
+
+
+_SENTENCES = {"反則": "反則負け", "切れ": "切れ負け", "入玉": "入玉勝ち", "宣言": "入玉勝ち"}
+"""KIF's common word for an ending that was given as a sentence, by a part of the sentence."""
 
 
 def kif_text(game: Game) -> str:
-    """The game with everything that it holds."""
+    """Return the game as KIF text, with all its contents."""
     replay = GameBuilder(game.place, game.start_sfen)
     sides = sides_of(game)
     lines = ["#KIF version=2.0 encoding=UTF-8"]
     lines += [f"{key}：{value}" for key, values in game.headers.items() for value in values.split("\n")]
-    lines += _position(game.start_sfen, sides)
+    lines += _position(game.start_sfen, sides, game.first_ply)
     lines += [f"{side}：{_one_line(name)}" for side, name in zip(sides, game.names, strict=True)]
     lines += ["手数----指手---------消費時間--", *game.comments.get(0, [])]
     clocks = _clocks(game)
@@ -83,9 +86,9 @@ def kif_text(game: Game) -> str:
 
 
 def score_comment(score: int, whose: str) -> str:
-    """A comment with a score of black's view, as ShogiHome writes and reads it: `**評価値=80`, `*#詰み=先手勝ち:5手`.
+    """Return a score comment as ShogiHome writes and reads it: `**評価値=80`, `*#詰み=先手勝ち:5手`.
 
-    score: centipawns, or a mate score (see `search.score`). whose: PLAYER or ANALYSIS.
+    score: centipawns in black's view, or a mate score (see `search.score`). whose: PLAYER or ANALYSIS.
     """
     if not is_mate(score):
         return f"*{whose}評価値={score}"
@@ -94,7 +97,7 @@ def score_comment(score: int, whose: str) -> str:
 
 
 def handicap_name(sfen: str) -> str | None:
-    """`平手`, `香落ち` and the like; None of a first position that has no such name."""
+    """Return the name of a first position, such as `平手` or `香落ち`; None if it has none."""
     placed = sfen.split()[:3]
     for name, start in HANDICAPS.items():
         if start is not None and start.split()[:3] == placed:
@@ -103,28 +106,30 @@ def handicap_name(sfen: str) -> str | None:
 
 
 def sides_of(game: Game) -> tuple[str, str]:
-    """What black and white are called: as in handicap games where the first position is one's, or the game's own file
-    called them so."""
+    """Return the names of black's and white's sides: 下手 and 上手 if the first position is a handicap or the game's
+    file used these words, otherwise 先手 and 後手."""
     handicap = game.handicap_words or handicap_name(game.start_sfen) not in (None, "平手")
     return ("下手", "上手") if handicap else ("先手", "後手")
 
 
-def _position(sfen: str, sides: tuple[str, str]) -> list[str]:
-    """The lines for the first position: a handicap's name that every program knows, or a diagram.
+def _position(sfen: str, sides: tuple[str, str], first_ply: int) -> list[str]:
+    """Return the lines of the first position: a handicap name that every program knows, or a diagram with the number of
+    moves before it.
 
-    Above it stands the name that cshogi, which knows no diagrams, can go by, or else what makes it refuse the game:
-    without it, it would play on from the even position."""
+    cshogi does not read diagrams, so the line above gives a handicap name that cshogi knows, or a word that makes it
+    refuse the game instead of playing from the even position."""
     name = handicap_name(sfen)
-    if name in _KNOWN_TO_ALL:
+    if name in _KNOWN_TO_ALL and not first_ply:
         return [f"手合割：{name}"]
     diagram = KIF.board_to_bod(cshogi.Board(sfen))
     for word, side in zip(("先手", "後手"), sides, strict=True):
-        diagram = diagram.replace(f"{word}の持駒", f"{side}の持駒")  # but 後手番: rsshogi knows no 上手番
-    return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n")]
+        diagram = diagram.replace(f"{word}の持駒", f"{side}の持駒")  # 後手番 stays: rsshogi does not know 上手番
+    plies = [f"手数＝{first_ply}　まで"] if first_ply else []
+    return [f"手合割：{name if name in KIF.Parser.HANDYCAP_SFENS else 'その他'}", *diagram.split("\n"), *plies]
 
 
 def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
-    """`７六歩(77)`, `同　銀成(31)`, `５五角打`."""
+    """Return a move as KIF writes it: `７六歩(77)`, `同　銀成(31)`, `５五角打`."""
     target, origin = move & 127, move >> 7 & 127
     file, rank = divmod(target, 9)
     where = "同　" if before is not None and before & 127 == target else _FILES[file] + _RANKS[rank]
@@ -135,27 +140,27 @@ def move_text(replay: GameBuilder, move: int, before: int | None) -> str:
 
 
 def numbered(number: int, text: str, clock: str = "", branch: str = "") -> str:
-    """A line of KIF's moves."""
+    """Return a numbered line of KIF: a move or an ending."""
     return f"{number:4d} {in_columns(text, _MOVE_COLUMNS)}{clock}{branch}".rstrip()
 
 
 def in_columns(text: str, columns: int) -> str:
-    """The text with blanks behind it to so many columns, of which a Japanese character takes two."""
+    """Return the text padded with blanks to a width of `columns`; a Japanese character takes two columns."""
     return text + " " * (columns - sum(1 if character.isascii() else 2 for character in text))
 
 
 def _clocks(game: Game) -> list[str]:
-    """For each move and the ending `( 0:05/00:00:12)`: what it took, and its side in all; empty where it is not told.
+    """Return `( 0:05/00:00:12)` for each move and the ending: its time and the side's total; empty if unknown.
 
-    Whole seconds, as the clocks of shogi count them: what is begun is not counted.
+    Times are rounded down to whole seconds, as shogi clocks do.
     """
     used, clocks = [0, 0], []
     for ply in range(len(game.moves) + 1):
-        told = int(game.times[ply]) if len(game.times) else -1
-        if told < 0:
+        milliseconds = int(game.times[ply]) if len(game.times) else -1
+        if milliseconds < 0:
             clocks.append("")
             continue
-        seconds = told // 1000
+        seconds = milliseconds // 1000
         used[ply % 2] += seconds
         hours, rest = divmod(used[ply % 2], 3600)
         clocks.append(f"({seconds // 60:2d}:{seconds % 60:02d}/{hours:02d}:{rest // 60:02d}:{rest % 60:02d})")
@@ -163,31 +168,33 @@ def _clocks(game: Game) -> list[str]:
 
 
 def _branches(variations: str) -> set[int]:
-    """Numbers of the moves of the main line that variations stand in for: Kifu for Windows marks their lines.
+    """Return the numbers of the main line's moves at which variations branch; Kifu for Windows marks their lines.
 
-    A variation leaves what was read last before it, so only one that begins no later than all before it leaves the
-    main line.
+    A variation branches from the line before it, so it branches from the main line only if it begins no later than all
+    earlier variations.
     """
     found: set[int] = set()
-    for start in re.findall(r"^変化：\s*([0-9]+)手", variations, re.MULTILINE):
-        if all(int(start) <= other for other in found):
-            found.add(int(start))
+    for start in map(variation_number, variations.split("\n")):
+        if start is not None and all(start <= other for other in found):
+            found.add(start)
     return found
 
 
 def _ending(replay: GameBuilder, game: Game) -> str:
-    """The game's own word for its end, if it gives the result that the game has after these moves, or else another.
+    """Return the game's own word for its ending if that gives the game's result after these moves, otherwise another.
 
-    Whose turn it is tells the winner of every word, and of a win by other means than those (by points, say) no word
-    does: then 中断, and the verdict below it names who won."""
+    The winner of every word follows from the side to move. If no word gives the result (a win by points, for example),
+    the word is 中断, and the verdict below it names the winner."""
     own = _ENDINGS.get(game.ending, game.ending)
+    if own not in ENDINGS:  # a sentence such as 先手切れ負け
+        own = next((word for part, word in _SENTENCES.items() if part in own), own)
     if not own and in_check(replay.pos) and not list_moves(replay.pos):
-        own = "詰み"  # which nobody has to say
+        own = "詰み"
     decided = game.result & WINNER_MASK in (BLACK_WINS, WHITE_WINS)
-    words = [] if decided and own == "千日手" else [own]  # perpetual check: other programs read it as a draw
+    words = [] if decided and own == "千日手" else [own]  # perpetual check: other programs read 千日手 as a draw
     words += ["反則負け", "反則勝ち"] if own.startswith(("反則", "千日手")) else []
     words += ["投了", "入玉勝ち"]
-    words += ["反則勝ち"] if decided and replay.result(REPETITION) == game.result else []  # likewise
+    words += ["反則勝ち"] if decided and replay.result(REPETITION) == game.result else []  # perpetual check
     for word in (*words, "千日手", "持将棋", "最大手数"):
         if word in ENDINGS:
             result = replay.result(ENDINGS[word])
@@ -197,7 +204,7 @@ def _ending(replay: GameBuilder, game: Game) -> str:
 
 
 def _verdict(result: int, ending: str, sides: tuple[str, str]) -> str:
-    """What follows `まで49手で`."""
+    """Return the text after `まで49手で`."""
     if result == UNFINISHED:
         return ending
     if result & WINNER_MASK == DRAW:
@@ -209,4 +216,5 @@ def _verdict(result: int, ending: str, sides: tuple[str, str]) -> str:
 
 
 def _one_line(text: str) -> str:
+    """Return the text in one line."""
     return " ".join(text.splitlines()).strip()

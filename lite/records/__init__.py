@@ -1,1 +1,1 @@
-"""Records of labelled positions: hcpe, hcpe3 and psv, in and out."""
+"""Read and write records of labelled positions: hcpe, hcpe3 and psv."""

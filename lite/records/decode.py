@@ -1,8 +1,8 @@
-"""Records to positions: raw bytes of hcpe, psv and hcpe3 files to what networks are trained on, in Numba.
+"""Decode the raw bytes of hcpe, psv and hcpe3 files to labelled positions, in Numba.
 
-Every position goes through the rules of the search (`set_board`, `is_legal`, `do_move`): impossible positions and
-illegal moves are refused with an error number, for a single bad record can make a training run diverge. hcpe3 games are
-replayed move by move; a game with an illegal move is refused whole, since what follows would be another game.
+Every position is checked by the rules of the search (`set_board`, `is_legal`, `do_move`). Impossible positions and
+illegal moves are refused with an error number, because one bad record can make a training run diverge. hcpe3 games are
+replayed move by move. A game with an illegal move is refused whole: the moves after it belong to another game.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ labelled_dtype = np.dtype(
         ("pieces", np.uint8, SQUARES),
         ("hands", np.uint8, 2 * HAND_KINDS),
         ("in_check", np.bool_),
-        ("visits_at", np.int64),  # byte of the record before the candidates, in what was read; -1: no candidates read
+        ("visits_at", np.int64),  # offset of the move header before the candidates in the bytes read; -1: not read
         ("turn", np.uint8),
         ("kind_of_result", np.uint8),
         ("scored", np.bool_),
@@ -67,60 +67,60 @@ labelled_dtype = np.dtype(
     ],
     align=True,
 )
-"""One labelled position; the fields are those of `Batch`, and where its candidates lie in the bytes that were read."""
+"""One labelled position: the fields of `Batch`, and the offset of its candidates in the bytes that were read."""
 
 
 @dataclass(slots=True)
 class Visits:
-    """How often a search visited the moves of a batch's positions: a row for each move, a position's rows together."""
+    """Visit counts of the moves of a batch's positions, one row per move; rows of a position are adjacent."""
 
     position: np.ndarray
-    """i8 (rows,): its index in the batch, rising; positions that no visits are known of have no row."""
+    """i8 (rows,): index of the position in the batch, ascending. A position without known visits has no row."""
     move: np.ndarray
-    """u2 (rows,): a legal move, as in `Batch.move`."""
+    """u2 (rows,): a legal move, encoded as in `Batch.move`."""
     visits: np.ndarray
-    """u2 (rows,)."""
+    """u2 (rows,): how often the search visited the move."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """Labelled positions as arrays, everything but `turn` and `move` as the side to move (the mover) sees it."""
+    """Labelled positions as arrays. All fields except `turn` and `move` are in the view of the side to move (mover)."""
 
     pieces: np.ndarray
     """u1 (B, 81): 0-13 own kinds, 14-27 enemy kinds, 28 empty; the board is turned so that the mover plays upward."""
     hands: np.ndarray
-    """u1 (B, 14): counts, own P L N S B R G, then the enemy's."""
+    """u1 (B, 14): numbers of pieces in hand, own P L N S B R G, then the enemy's."""
     in_check: np.ndarray
-    """bool (B,)."""
+    """bool (B,): whether the mover is in check."""
     turn: np.ndarray
-    """u1 (B,): who moves, 0 black, 1 white."""
+    """u1 (B,): the side to move, 0 black, 1 white."""
     kind_of_result: np.ndarray
-    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, 64 no game stands behind the position, and 32 king
-    entered if the reader was asked for it; 0 where the file does not tell."""
+    """u1 (B,): bits 4 sennichite, 8 declaration, 16 move limit, 32 king entered (only on request), 64 position without
+    a game; 0 where the file does not record it."""
     scored: np.ndarray
     """bool (B,): whether the score is known."""
     score: np.ndarray
-    """i2 (B,): centipawns of the mover; 0 where none is known."""
+    """i2 (B,): score in centipawns for the mover; 0 where unknown."""
     ply: np.ndarray
-    """i2 (B,): moves played before the position since its record's start; -1 unknown (hcpe, psv without a number, and
-    games of one move in hcpe3, which may be positions without their games)."""
+    """i2 (B,): moves played before the position since the start of its record. -1 is unknown: hcpe, psv without a move
+    number, and one-move games of hcpe3, which may be positions without their games."""
     move: np.ndarray
-    """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 unknown."""
+    """u2 (B,): the move played or found, 16 bits as in hcpe on the real board (not turned); 0 is unknown."""
     result: np.ndarray
-    """f4 (B,): the mover's, 1 win, 0.5 draw, 0 loss."""
+    """f4 (B,): result for the mover: 1 win, 0.5 draw, 0 loss."""
     visits: Visits | None = None
-    """Of the candidates in hcpe3, if the reader was asked for them."""
+    """Visit counts of the hcpe3 candidates, if the reader was asked for them."""
 
     def __len__(self) -> int:
         return len(self.score)
 
 
 BATCH_FIELDS = tuple(field.name for field in fields(Batch) if field.name in (labelled_dtype.names or ()))
-"""The arrays that have a row for each position."""
+"""Names of the `Batch` arrays that have one row per position."""
 
 
 def empty_batch(size: int) -> Batch:
-    """A batch of that many positions, not yet filled."""
+    """Return a batch of `size` positions with uninitialised arrays."""
     arrays: dict[str, Any] = {
         name: np.empty((size, *labelled_dtype[name].shape), labelled_dtype[name].base) for name in BATCH_FIELDS
     }
@@ -128,12 +128,12 @@ def empty_batch(size: int) -> Batch:
 
 
 def as_batch(positions: np.ndarray) -> Batch:
-    """Contiguous arrays of an array of `labelled_dtype`."""
+    """Return a batch of contiguous arrays copied from an array of `labelled_dtype`."""
     arrays: dict[str, Any] = {name: np.ascontiguousarray(positions[name]) for name in BATCH_FIELDS}
     return Batch(**arrays)
 
 
-# Error numbers: those of search.rules.huffman, those of set_board moved up, and what records add.
+# Error numbers: those of search.rules.huffman, those of set_board plus _BOARD_BASE, and those of records.
 _BOARD_BASE = 20
 BAD_RESULT = 40
 ILLEGAL_MOVE = 41
@@ -141,6 +141,7 @@ TRUNCATED = 42
 BAD_CANDIDATES = 43
 TOO_LONG = 44
 ILLEGAL_CANDIDATE = 45
+BAD_START = 46
 
 RECORD_ERRORS = (
     huffman.ERROR_TEXT
@@ -152,6 +153,7 @@ RECORD_ERRORS = (
         BAD_CANDIDATES: "more candidate moves than a position can have",
         TOO_LONG: f"more than {MAX_MOVES} moves",
         ILLEGAL_CANDIDATE: "an illegal candidate move",
+        BAD_START: "an unknown kind of first position",
     }
 )
 
@@ -171,18 +173,19 @@ _CANDIDATE_BYTES = 4
 
 @jit
 def _word(raw, at):
-    """Two bytes as an unsigned number."""
+    """Return the little-endian unsigned 16-bit number at byte `at`."""
     return np.int64(raw[at]) | np.int64(raw[at + 1]) << 8
 
 
 @jit
 def _signed(word):
+    """Return a 16-bit word as a signed number."""
     return word - 65536 if word >= 32768 else word
 
 
 @jit
 def _write_position(pos, out):
-    """Board, hands, turn and check of `pos` into a record of `labelled_dtype`, as the mover sees them."""
+    """Write board, hands, turn and check of `pos` into a record of `labelled_dtype`, in the mover's view."""
     write_view(pos, out.pieces, out.hands)
     out.turn = pos.turn
     out.in_check = in_check(pos)
@@ -190,7 +193,7 @@ def _write_position(pos, out):
 
 @jit
 def _write_result(result, turn, out):
-    """A result byte of hcpe or hcpe3 as the mover's."""
+    """Write a result byte of hcpe or hcpe3 into a record of `labelled_dtype`, in the mover's view."""
     winner = result & WINNER_MASK
     if winner == 0:
         out.result = 0.5
@@ -200,8 +203,8 @@ def _write_result(result, turn, out):
 
 
 def _piece_facts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """By piece: its bitboard group; one in the byte of its unpromoted kind (u8); on which ranks it is dead (bits); its
-    colour's pawn bit (1 or 1 << 16, 0 for what is no pawn)."""
+    """Return four tables by piece: bitboard group, a 1 in the byte of the unpromoted kind (u8), a bit mask of the ranks
+    where the piece could never move, and the pawn bit of its colour (1 or 1 << 16; 0 for other pieces)."""
     groups, units = np.zeros(EMPTY, np.uint8), np.zeros(EMPTY, np.uint64)
     dead, pawns = np.zeros(EMPTY, np.int64), np.zeros(EMPTY, np.int64)
     for piece in range(EMPTY):
@@ -220,16 +223,17 @@ _FILE = np.repeat(np.arange(9), 9)
 _RANK = np.tile(np.arange(9), 9)
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _ROOM = np.uint64(sum((127 - int(limit)) << 8 * kind for kind, limit in enumerate(PIECES_IN_BOX)))
-"""Added to the counts of all kinds in one word, it sets the high bit of each byte whose kind has too many."""
+"""Added to the packed counts of all kinds, this sets the high bit of each byte whose kind exceeds its limit."""
 
 
 @jit
 def _set_up_position(pos, board, hands, turn):
-    """`set_board` for a position that no move will be made on: 0 or the same error numbers.
+    """Set up a position on which no move will be made; return 0 or an error number of `set_board`.
 
-    Fills what attacks and `is_legal` ask for (board, hands, turn, kings, bitboards, checkers) and leaves keys and
-    per-ply arrays as they are. It walks the pieces, not the squares, and branches on none of them, which takes a
-    quarter of the time. `board` must come from `decode_position`: no unknown piece, one king of each colour."""
+    Fills the fields that attacks and `is_legal` read (board, hands, turn, kings, bitboards, checkers) and leaves keys
+    and per-ply arrays unchanged. The loop walks the pieces instead of the squares and has no branch per piece, which
+    takes a quarter of the time of `set_board`. `board` must come from `decode_position`: no unknown piece, one king of
+    each colour."""
     low, high = NONE, NONE
     for square in range(63):
         low |= np.uint64(board[square] != EMPTY) << np.uint64(square)
@@ -283,7 +287,7 @@ def _set_up_position(pos, board, hands, turn):
 
 @jit
 def _set_up_game(raw, at, pos, board, hands):
-    """Set `pos` up for moves from the hcp at byte `at`; 0 or an error number."""
+    """Set up `pos` for replaying moves from the hcp at byte `at`; return 0 or an error number."""
     turn = decode_position(raw[at : at + 32], np.int64(HCP), board, hands)
     if turn < 0:
         return -turn
@@ -297,10 +301,10 @@ def _set_up_game(raw, at, pos, board, hands):
 def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, errors):
     """Decode hcpe (dialect HCP, width 38) or psv (PSV, 40) records.
 
-    raw: u1[n * width]; pos: a scratch position record; out: `labelled_dtype`[>= n]; errors: u1[n], 0 for each record
-    taken. Returns how many were taken; they fill `out` from its start. With `check_moves` a record whose move is
-    illegal is refused, otherwise its move becomes 0. A move from a square to itself means none (psv's win, resign).
-    Without `zero_is_score` no score of 0 is known."""
+    raw: u1[n * width]; pos: a scratch position record; out: `labelled_dtype`[>= n]; errors: u1[n], 0 for each good
+    record. Returns the number of good records, which fill `out` from its start. With `check_moves` a record with an
+    illegal move is refused, otherwise its move becomes 0. A move from a square to itself means no move (psv writes win
+    and resign so). Without `zero_is_score` a score of 0 means that the score is unknown."""
     board = np.empty(SQUARES, np.uint8)
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     taken = 0
@@ -362,10 +366,10 @@ def decode_positions(raw, width, dialect, check_moves, zero_is_score, pos, out, 
 
 @jit
 def _measure_game(raw, at):
-    """(stop, moves, searched, score_found, error) of the hcpe3 game at byte `at` of `raw` (u1).
+    """Return (stop, moves, searched, score_found, error) of the hcpe3 game at byte `at` of `raw` (u1).
 
-    stop: the byte behind it; searched: how many of its moves have candidates; score_found: whether a score of it is
-    other than 0; error: 0, or why it cannot be stepped over, and then the rest means nothing."""
+    stop: the byte after the game; searched: number of its moves that have candidates; score_found: whether any score
+    differs from 0; error: 0, or the reason why the end of the game is unknown (the other values are then undefined)."""
     size = np.int64(raw.size)
     searched = np.int64(0)
     score_found = False
@@ -391,11 +395,11 @@ def _measure_game(raw, at):
 
 @jit
 def scan_games(raw, begin, positions):
-    """Step over whole hcpe3 games from byte `begin` of `raw` (u1) until they have at least so many positions (moves).
+    """Step over whole hcpe3 games from byte `begin` of `raw` (u1) until they have at least `positions` moves.
 
-    Returns (end, games, positions, learnable, error): the byte behind the last whole game, how much lies before it, how
-    many of the positions `walk_games` takes where it refuses no game, and why the scan stopped early (0: it did not, or
-    the file ended between games)."""
+    Returns (end, games, positions, learnable, error). end: the byte after the last whole game; games, positions: the
+    numbers before it; learnable: how many positions `walk_games` returns if it refuses no game; error: why the scan
+    stopped early, 0 if it did not or if the data ended between games."""
     at = np.int64(begin)
     games = total = learnable = 0
     while at < raw.size and total < positions:
@@ -411,14 +415,14 @@ def scan_games(raw, begin, positions):
 
 @jit
 def _king_entered(pos, colour):
-    """Whether the king of `colour` stands on one of the three ranks where the enemy's pieces start."""
+    """Return whether the king of `colour` stands on one of the three ranks where the enemy's pieces start."""
     king = np.int64(pos.king[colour & 1])
     return king != NO_KING and (king % 9 < 3 if colour == 0 else king % 9 > 5)
 
 
 @jit
 def _illegal_candidates(raw, at, count, pos):
-    """How many candidates behind the move at byte `at` may not be played."""
+    """Return how many candidates of the move at byte `at` are illegal."""
     found = 0
     for number in range(count):
         found += not is_legal(pos, _word(raw, at + _MOVE_BYTES + _CANDIDATE_BYTES * number))
@@ -427,17 +431,17 @@ def _illegal_candidates(raw, at, count, pos):
 
 @jit
 def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, error_plies, starts, counts):
-    """Replay the whole hcpe3 games of `raw` (u1, as `scan_games` found them).
+    """Replay whole hcpe3 games of `raw` (u1, divided by `scan_games`) and return the number of positions written.
 
-    first_plies: i4[games], plies played before each game's first position, or empty: then 0, and in a game of one move
-    -1 (unknown), for it may be a position without its game; mark_entered: whether kind_of_result gets the bit ENTERED;
-    read_visits: whether candidates are checked and visits_at is set; out: `labelled_dtype`[>= positions]; errors u1,
-    error_plies i4, starts i8, counts i4 [games]: each game's error number (0 taken), the ply of the error, its first
-    byte, its positions. Returns how many positions were taken. Nothing is read behind `raw` or written behind `out`,
-    whatever the bytes: a game that does not fit is TRUNCATED, and all behind it.
+    first_plies: i4[games], plies played before each game's first position. If it is empty, games start at ply 0, and
+    the ply of one-move games is -1 (unknown), since they may be positions without their games.
+    mark_entered: set the bit ENTERED in kind_of_result. read_visits: check the candidates and set visits_at.
+    out: `labelled_dtype`[>= positions]. errors u1, error_plies i4, starts i8, counts i4 [games]: error number (0 is
+    good), ply of the error, first byte and number of positions of each game.
+    Never reads beyond `raw` or writes beyond `out`: a game that does not fit is TRUNCATED, and so are all after it.
 
-    In a game where some moves have candidates (a search's visits) those without are not training positions, as
-    dlshogi has it; a game without any candidates gives them all."""
+    If some moves of a game have candidates (visit counts of a search), the moves without candidates give no training
+    positions, as in dlshogi. A game without any candidates gives all its positions."""
     board = np.empty(SQUARES, np.uint8)
     hands = np.zeros((2, HAND_KINDS), np.uint8)
     at = np.int64(0)
@@ -495,5 +499,5 @@ def walk_games(raw, first_plies, mark_entered, read_visits, pos, out, errors, er
 
 
 def scratch_position() -> np.void:
-    """A position record for the functions above; one for each thread."""
+    """Return a position record for the functions above; each thread needs its own."""
     return new_position()

@@ -1,4 +1,4 @@
-"""Positions and games to record bytes, and the numbers that tell equal ones, in Numba."""
+"""Encode positions and games as record bytes, and hash them, in Numba."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ _TURN_HASH = _random.integers(0, 1 << 64, 2, np.uint64, endpoint=False)
 
 @jit
 def _put_word(raw, at, value):
+    """Write a little-endian 16-bit number at byte `at`."""
     raw[at] = value & 255
     raw[at + 1] = (value >> 8) & 255
 
 
 @jit
 def result_byte(record):
-    """The result of a `labelled_dtype` record as hcpe has it: black's, with the kind's bits."""
+    """Return the result of a `labelled_dtype` record as hcpe stores it: black's result with the bits of its kind."""
     if record.result == 0.5:
         winner = DRAW
     elif (record.result > 0.5) == (record.turn == 0):
@@ -58,7 +59,7 @@ def result_byte(record):
 
 @jit
 def _mark(record):
-    """The byte that fills up a position's record: what is not known of it."""
+    """Return the padding byte of a position record, which marks an unknown score or a missing game."""
     if not record.scored:
         return NO_SCORE
     return NO_RESULT if record.kind_of_result & NO_GAME else 0
@@ -68,7 +69,7 @@ def _mark(record):
 def encode_positions(positions, dialect, width, raw):
     """Write `labelled_dtype` positions as hcpe (HCP, width 38) or psv (PSV, 40) records into raw (u1, zeroed).
 
-    Returns how many; it stops short only at a position that no code can hold, which decoding never gives."""
+    Returns the number written. It stops early only at a position that cannot be encoded; decoding never gives one."""
     board = np.empty(SQUARES, np.uint8)
     hands = np.empty((2, HAND_KINDS), np.uint8)
     for index in range(positions.size):
@@ -112,7 +113,7 @@ def encode_positions(positions, dialect, width, raw):
 
 @jit
 def hash_positions(positions, hashes):
-    """hashes u8[n] of board, hands and turn of `labelled_dtype` positions; never 0."""
+    """Fill hashes (u8[n], never 0) from board, hands and turn of `labelled_dtype` positions."""
     for index in range(positions.size):
         record = positions[index]
         key = _TURN_HASH[record.turn & 1]
@@ -125,7 +126,7 @@ def hash_positions(positions, hashes):
 
 @jit
 def _mix(key, value):
-    """One step of a 64-bit hash (the finaliser of splitmix64)."""
+    """Return `key` mixed with `value`: one step of a 64-bit hash (the finaliser of splitmix64)."""
     key = (key ^ np.uint64(value)) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return key ^ (key >> np.uint64(31))
@@ -133,7 +134,7 @@ def _mix(key, value):
 
 @jit
 def hash_games(raw, starts, hashes):
-    """hashes u8[games] of first position and moves of hcpe3 games (scores, results, candidates left out); never 0."""
+    """Fill hashes (u8[games], never 0) from first position and moves of hcpe3 games; scores and results are ignored."""
     for game in range(starts.size):
         at = starts[game]
         moves = np.int64(raw[at + 32]) | np.int64(raw[at + 33]) << 8
@@ -150,11 +151,11 @@ def hash_games(raw, starts, hashes):
 
 @jit
 def copy_games(raw, starts, keep_games, keep_positions, out):
-    """Copy hcpe3 games, marking which positions are to be trained on.
+    """Copy hcpe3 games and mark the positions to train on; return the number of bytes written into `out`.
 
-    keep_games bool[games]; keep_positions bool, one for each training position of all games (as `walk_games` gives
-    them, refused games have none: leave them out of `starts`). A training position without candidates gets its move as
-    the only one, one that is not kept loses its own. Returns the bytes written into out (u1, raw.size * 2 suffices)."""
+    keep_games: bool[games]. keep_positions: bool, one per training position of all games in the order of `walk_games`
+    (`starts` must not hold refused games). A kept position without candidates gets its move as the only candidate; a
+    position that is not kept loses its candidates. out: u1, raw.size * 2 is enough."""
     position = 0
     size = 0
     for game in range(starts.size):
@@ -205,20 +206,20 @@ def encode_game(
     visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     scored: np.ndarray | None = None,
 ) -> bytes:
-    """A game as hcpe3: its first position (hcp, 32 bytes), result byte, moves u2 (plies,) and scores i2 (plies,).
+    """Return a game as hcpe3 bytes: first position (hcp, 32 bytes), result byte, moves u2 (plies,), scores i2 (plies,).
 
-    visits: for each ply the candidates u2 (n,) of a search and their visits u2 (n,), none of them where the position is
-    not to be learnt from. Without it each move is its position's only candidate, with one visit, which is dlshogi's way
-    to say that all are to be.
+    visits: for each ply the candidates u2 (n,) of a search and their visit counts u2 (n,); empty arrays for a position
+    that is not to be trained on. Without `visits` each move is the only candidate of its position, with one visit: so
+    dlshogi marks that every position is to be trained on.
 
-    scored: bool (plies,), where there is a score, for those that are not known are marked, see `records.formats`.
-    Without it there is one everywhere.
+    scored: bool (plies,), whether the score is known; unknown scores are marked, see `lite.records.formats`. Default:
+    all scores are known.
     """
     scored = np.ones(len(moves), bool) if scored is None else scored
     header = np.zeros((), game_dtype)
     header["hcp"] = np.frombuffer(start, np.uint8)
     header["moves"], header["result"] = len(moves), result | (0 if scored.all() else ZERO_IS_NO_SCORE)
-    if not (scored.all() and scores.any()):  # a 0 says that there is none
+    if not (scored.all() and scores.any()):  # in such a game a score of 0 means unknown
         scores = np.where(scored, np.where(scores == 0, 1, scores), 0)
     rows = np.zeros(len(moves), _JUDGED_MOVE)
     rows["move"]["move"] = rows["candidate"]["move"] = moves
@@ -235,7 +236,7 @@ def encode_game(
 
 
 def position_records(positions: np.ndarray, form: str, dialect: int) -> np.ndarray:
-    """`labelled_dtype` positions as the bytes (u1) of a psv or hcpe file."""
+    """Return `labelled_dtype` positions as the bytes (u1) of a psv or hcpe file."""
     width = POSITION_BYTES[form]
     raw = np.zeros(len(positions) * width, np.uint8)
     written = encode_positions(np.ascontiguousarray(positions), np.int64(dialect), np.int64(width), raw)
@@ -245,7 +246,7 @@ def position_records(positions: np.ndarray, form: str, dialect: int) -> np.ndarr
 
 
 def one_move_games(positions: np.ndarray) -> np.ndarray:
-    """`labelled_dtype` positions (n,), each with a move, as hcpe3 games u1 (n, 46) of that one move."""
+    """Return `labelled_dtype` positions (n,), each with a move, as one-move hcpe3 games u1 (n, 46)."""
     game = np.dtype([("game", game_dtype), ("move", move_dtype), ("candidate", candidate_dtype)])
     hcpe = position_records(positions, "hcpe", HCP).reshape(-1, POSITION_BYTES["hcpe"])
     out = np.zeros(len(positions), game)
@@ -259,14 +260,14 @@ def one_move_games(positions: np.ndarray) -> np.ndarray:
 
 
 def position_hashes(positions: np.ndarray) -> np.ndarray:
-    """u8 (n,): equal for equal board, hands and turn."""
+    """Return hashes u8 (n,) of `labelled_dtype` positions: equal for equal board, hands and turn, and never 0."""
     hashes = np.empty(len(positions), np.uint64)
     hash_positions(np.ascontiguousarray(positions), hashes)
     return hashes
 
 
 def game_hashes(raw: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """u8 (games,): equal for equal first position and moves."""
+    """Return hashes u8 (games,) of hcpe3 games: equal for equal first position and moves, and never 0."""
     hashes = np.empty(len(starts), np.uint64)
     hash_games(raw, np.ascontiguousarray(starts, np.int64), hashes)
     return hashes

@@ -1,6 +1,6 @@
-"""One record file as blocks of positions: what can be read of it, in which pieces, and what had to be refused.
+"""Read one record file as blocks of positions, and count the records that are refused.
 
-Nothing is held but the place of each block (a block of hcpe3 is a run of whole games), so a file may be of any size.
+Only the place of each block is kept in memory (a block of games is a run of whole games), so files may be of any size.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from lite.amounts import amount
 from lite.records.decode import (
+    ILLEGAL_MOVE,
     RECORD_ERRORS,
     TRUNCATED,
     decode_positions,
@@ -23,53 +24,58 @@ from lite.records.decode import (
     scratch_position,
     walk_games,
 )
-from lite.records.formats import HCPE, HCPE3, NO_GAME, POSITION_BYTES, RecordError, record_format
+from lite.records.formats import GAME_FORMATS, HCPE, NO_GAME, PACK, POSITION_BYTES, RecordError, record_format
 from lite.records.held_file import HeldFile
+from lite.records.pack import as_games, scan_pack
 from search.rules import huffman
 
 BLOCK_POSITIONS = 16384
-"""Positions of a block: large enough to read a disk well, small enough that a pool holds many of them."""
+"""Positions per block: large enough for fast disk reads, small enough that a pool holds many blocks."""
 NAMED = 5
-"""So many refused records are named; the rest are counted."""
+"""Number of refused records that are named; the others are only counted."""
 _SAMPLE_BLOCKS = 4
-"""Of hcpe3."""
+"""Blocks of a file of games that are sampled when it is opened."""
 _SAMPLE_PLACES, _SAMPLE_RECORDS = 16, 64
-"""Of hcpe and psv."""
+"""Places of an hcpe or psv file that are sampled when it is opened, and records per place."""
 _WINDOW = 1 << 24
-"""Bytes of games looked through at a time: more than the longest game has."""
+"""Bytes of games scanned at a time: more than the longest game has."""
 
 
 @dataclass
 class Refusals:
-    """What was read, and what was refused and why."""
+    """Counts of the records read and of the records refused, by reason."""
 
     read: int = 0
-    """Records looked at: positions of hcpe and psv, games of hcpe3."""
+    """Records read: positions of hcpe and psv, games of other formats."""
     reasons: Counter[str] = field(default_factory=Counter)
+    """Number of refused records by reason."""
     named: list[str] = field(default_factory=list)
     """The first few refused records, each with file, place and reason."""
 
     @property
     def refused(self) -> int:
+        """The number of refused records."""
         return sum(self.reasons.values())
 
     def refuse(self, place: str, reason: str) -> None:
+        """Count one refused record at `place` (file and record)."""
         self.enter(reason, f"{place}: {reason}")
 
     def enter(self, reason: str, text: str) -> None:
-        """Count one under `reason`; `text` is the line that names it."""
+        """Count one refused record under `reason`; `text` is the line that names it."""
         self.reasons[reason] += 1
         if len(self.named) < NAMED:
             self.named.append(text)
 
     def add(self, other: Refusals) -> None:
+        """Add the counts of `other`, and its named records while there is room."""
         self.read += other.read
         self.reasons.update(other.reasons)
         self.named += other.named[: NAMED - len(self.named)]
 
     def figures(self, prefix: str = "") -> dict[str, Any]:
-        """{records_read, refused: {reason: how many}, first_refused: the named}, for JSON; the names begin with
-        `prefix`."""
+        """Return the counts for JSON: records_read, refused (count by reason) and first_refused (the named records),
+        each key with `prefix` before it."""
         return {
             f"{prefix}records_read": self.read,
             f"{prefix}refused": dict(self.reasons.most_common()),
@@ -77,7 +83,7 @@ class Refusals:
         }
 
     def __str__(self) -> str:
-        """One line: how many, why, and the first of them."""
+        """Return one line with the counts, the reasons and the first refused records."""
         if not self.refused:
             return f"{amount(self.read, 'record')} read, none refused"
         why = ", ".join(f"{count:,} {reason}" for reason, count in self.reasons.most_common())
@@ -86,27 +92,39 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of a file."""
+    """A run of whole records in a file."""
 
     start: int
-    """Its first byte."""
+    """Offset of the first byte."""
     stop: int
+    """Offset of the byte after the last one."""
     records: int
-    """Positions of hcpe and psv, games of hcpe3."""
+    """Number of records: positions of hcpe and psv, games of hcpe3 and pack."""
     positions: int
-    """Room that its positions need while they are read: of hcpe3 one for each move."""
+    """Array length needed to read the block; for games this is the number of moves."""
     learnable: int
-    """How many of them are given where none is refused: fewer in games where some moves alone have candidates."""
+    """Positions returned if no record is refused: fewer than `positions` if only some moves have candidates."""
     first_record: int
+    """Index of the first record in the file."""
+
+
+@dataclass(frozen=True)
+class RawBlock:
+    """The bytes of a block, with the games of pack converted to hcpe3."""
+
+    raw: np.ndarray
+    """u1."""
+    first_plies: np.ndarray | None = None
+    """i4 (games,): plies played before each game, if the format records them."""
 
 
 class RecordFile:
-    """A record file, opened and divided into blocks; it stays open, see `HeldFile`.
+    """A record file that is divided into blocks and stays open, see `HeldFile`.
 
-    `check_moves` refuses hcpe and psv records whose move is illegal; without it the move is dropped (for data whose
-    positions were replaced by other ones after the search). `mark_entered` sets the bit ENTERED in kind_of_result, from
-    hcpe3 alone: only its games show how they end. `read_visits` sets visits_at, and refuses games of hcpe3 with an
-    illegal candidate. Raises OSError or RecordError when the file is empty, shorter than a record, or mostly bad."""
+    check_moves: refuse hcpe and psv records with an illegal move. Without it only the move is dropped, for data whose
+    positions were replaced after the search. mark_entered: set the bit ENTERED in kind_of_result (for games only, since
+    only they show how they end). read_visits: set visits_at, and refuse hcpe3 games with an illegal candidate.
+    Raises OSError or RecordError if the file is empty, shorter than a record, or mostly bad."""
 
     def __init__(
         self,
@@ -125,19 +143,19 @@ class RecordFile:
         self.size = self.file.size
         self.blocks: list[Block] = []
         self.lost = Refusals()
-        """What the division into blocks already showed to be unreadable; part of no block."""
+        """Records found to be unreadable while the file was divided; they belong to no block."""
         if self.size == 0:
             raise RecordError(f"{self.path}: the file is empty; remove it or write it again")
-        if self.format == HCPE3:
+        if self.format in GAME_FORMATS:
             self._divide_games(block_positions)
         else:
             self._divide_positions(block_positions)
         self.positions = sum(block.learnable for block in self.blocks)
-        """How many `read_block` gives of all blocks where none is refused."""
+        """Positions that `read_block` returns for all blocks together if no record is refused."""
         self.records = sum(block.records for block in self.blocks)
         self._zero_is_score = True
         self.unscored, self._zero_is_score = self._judge_sample()
-        """The share of positions without a score, in a sample."""
+        """Share of positions without a score, estimated from a sample."""
 
     def _divide_positions(self, block_positions: int) -> None:
         width = POSITION_BYTES[self.format]
@@ -153,12 +171,13 @@ class RecordFile:
 
     def _divide_games(self, block_positions: int) -> None:
         start = at = games_before = games = positions = learnable = error = 0
+        scan = scan_pack if self.format == PACK else scan_games
         while at < self.size and not error:
             window = self.file.read(at, min(at + _WINDOW, self.size))
             place = 0
             while place < window.size and not error:
                 wanted = np.int64(block_positions - positions)
-                place, *more, error = scan_games(window, np.int64(place), wanted)
+                place, *more, error = scan(window, np.int64(place), wanted)
                 games, positions, learnable = games + more[0], positions + more[1], learnable + more[2]
                 if positions >= block_positions:
                     self.blocks.append(Block(start, at + place, games, positions, learnable, games_before))
@@ -166,59 +185,65 @@ class RecordFile:
                     games = positions = learnable = 0
             at += place
             if error == TRUNCATED and at - place + window.size < self.size:
-                error = 0  # it is only the window that ends there
+                error = 0  # the window ends there, the file does not
         if games:
             self.blocks.append(Block(start, at, games, positions, learnable, games_before))
         if error:
             self._lose_rest(at, games_before + games + 1, error)
 
     def _lose_rest(self, at: int, game: int, error: int) -> None:
-        """Enter among the lost that the game at a byte, and with it the rest of the file, cannot be read."""
+        """Count the game at byte `at` as refused, and with it the rest of the file. Raises RecordError if that is most
+        of the file."""
         self.lost.read += 1
         left = self.size - at
         reason = RECORD_ERRORS[error]
         if error != TRUNCATED:
             reason += ", and where the next game starts is unknown"
         if left > self.size // 2:
+            remedy = "; if it holds single positions of 40 bytes, rename it to .psv" if self.format == PACK else ""
             raise RecordError(
-                f"{self.path}: game {game} at byte {at}: {reason}; {left:,} of {self.size:,} bytes cannot be read: is "
-                "it an hcpe3 file? Convert or copy it again"
+                f"{self.path}: game {game} at byte {at}: {reason}; {left:,} of {self.size:,} bytes cannot be read; "
+                f"check that the file is {self.format}, or convert or copy it again{remedy}"
             )
         self.lost.refuse(f"{self.path} game {game} at byte {at} ({left:,} bytes)", reason)
 
-    def raw_block(self, block: Block) -> np.ndarray:
-        """The block's bytes, u1. Raises OSError if the file has been written to meanwhile."""
-        return self.file.read(block.start, block.stop)
+    def raw_block(self, block: Block) -> RawBlock:
+        """Return the bytes of a block. Raises OSError if the file was written to since it was opened."""
+        raw = self.file.read(block.start, block.stop)
+        return RawBlock(*as_games(raw, block.records, block.positions)) if self.format == PACK else RawBlock(raw)
 
     def read_block(self, block: Block, refusals: Refusals, out: np.ndarray | None = None) -> np.ndarray:
-        """The block's good positions as `labelled_dtype`, in file order; the refused are entered into `refusals`.
+        """Return the good positions of a block as `labelled_dtype` in file order; add refused records to `refusals`.
 
-        With `out`, `labelled_dtype` (>= block.positions,), they are written there and the result is its start. Safe to
-        call from several threads."""
+        out: `labelled_dtype` (>= block.positions,) to write into; the result is then a slice of it. Thread-safe."""
         return self.decode_block(self.raw_block(block), block, refusals, out)
 
     def decode_block(
-        self, raw: np.ndarray, block: Block, refusals: Refusals, out: np.ndarray | None = None
+        self, found: RawBlock, block: Block, refusals: Refusals, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """`read_block` of bytes that have been read already; their visits_at are places in `raw`."""
-        name = str(self.path)
+        """Do the work of `read_block` on bytes that were read before; visits_at are offsets in `found.raw`."""
         if out is None:
             out = np.empty(block.positions, labelled_dtype)
-        if self.format == HCPE3:
-            first = (block.first_record, block.start)
-            flags = (self.mark_entered, self.read_visits)
-            return decode_games(raw, block.records, out, name, refusals, first, None, *flags).positions
+        if self.format in GAME_FORMATS:
+            return self.decode_games(found, block, refusals, out).positions
         checks = (self.check_moves, self._zero_is_score)
-        return _decode_records(raw, self.format, name, block.first_record, checks, refusals, out)
+        return _decode_records(found.raw, self.format, str(self.path), block.first_record, checks, refusals, out)
+
+    def decode_games(self, found: RawBlock, block: Block, refusals: Refusals, out: np.ndarray) -> DecodedGames:
+        """Replay the games of a block into `out`, `labelled_dtype` (>= block.positions,)."""
+        first = (block.first_record, None if self.format == PACK else block.start)
+        flags = (self.mark_entered, self.read_visits)
+        name = str(self.path)
+        return decode_games(found.raw, block.records, out, name, refusals, first, found.first_plies, *flags)
 
     def _judge_sample(self) -> tuple[float, bool]:
-        """Look at records from several places of the file, so that a wrong file is refused before hours of work.
+        """Decode records from several places of the file, so that a wrong file is refused before hours of work.
 
-        Returns the share of positions there without a score, and whether a score of 0 without a mark is one: games say
-        of themselves that theirs are none, and who marks those without a score has found the others."""
+        Returns the share of sampled positions without a score, and whether an unmarked score of 0 is a known score.
+        It is one in games, for each of which this is decided anew, and in files that mark any unknown score."""
         refusals = Refusals()
         found = unscored = 0
-        zero_is_score = self.format == HCPE3
+        zero_is_score = self.format in GAME_FORMATS
         for block in self._sample():
             positions = self.read_block(block, refusals)
             found += len(positions)
@@ -232,8 +257,8 @@ class RecordFile:
         return unscored / found if zero_is_score else 1.0, zero_is_score
 
     def _sample(self) -> Iterator[Block]:
-        """Of hcpe3 some of the blocks; of the others a few records from each of as many places, all of a small file."""
-        if self.format == HCPE3:
+        """Yield the blocks to sample: whole blocks of games, or short runs of hcpe or psv records from many places."""
+        if self.format in GAME_FORMATS:
             count = len(self.blocks)
             for index in sorted({count * part // _SAMPLE_BLOCKS for part in range(_SAMPLE_BLOCKS)}):
                 yield self.blocks[index]
@@ -243,28 +268,29 @@ class RecordFile:
             yield Block(first * width, (first + records) * width, records, records, records, first)
 
     def judge(self, refusals: Refusals, records: int | None = None) -> None:
-        """Raises RecordError if more than half of this file's records (or of `records`) are among the refused."""
+        """Raise RecordError if more than half of this file's records (or of `records`) were refused."""
         if refusals.refused * 2 > (self.records if records is None else records):
-            illegal = " (positions replaced after the search? convert it with --no-check-moves first)"
-            moves = refusals.reasons.most_common(1)[0][0] == "an illegal move" and self.format != HCPE3
+            remedy = f"check that the file is {self.format}"
+            if refusals.reasons.most_common(1)[0][0] == RECORD_ERRORS[ILLEGAL_MOVE] and self.format not in GAME_FORMATS:
+                remedy += "; if its positions were replaced after the search, convert it without checking moves first"
             raise RecordError(
                 f"{self.path}: {refusals.refused:,} of {amount(refusals.read, 'record')} cannot be used, the first: "
-                f"{refusals.named[0]}; is it really {self.format}{illegal if moves else ''}? Nothing of it is used"
+                f"{refusals.named[0]}; nothing of it is used; {remedy}"
             )
 
 
 @dataclass(frozen=True)
 class DecodedGames:
-    """hcpe3 games replayed."""
+    """The positions of replayed hcpe3 games."""
 
     positions: np.ndarray
     """`labelled_dtype`: the positions of the good games, game after game."""
     starts: np.ndarray
-    """i8 (games,): each game's first byte."""
+    """i8 (games,): offset of each game's first byte."""
     errors: np.ndarray
-    """u1 (games,): 0 for a good game, else a number of RECORD_ERRORS."""
+    """u1 (games,): 0 for a good game, otherwise a key of RECORD_ERRORS."""
     counts: np.ndarray
-    """i4 (games,): how many of the positions are each game's."""
+    """i4 (games,): number of positions of each game."""
 
 
 def decode_games(
@@ -273,15 +299,16 @@ def decode_games(
     out: np.ndarray,
     name: str,
     refusals: Refusals,
-    first: tuple[int, int] = (0, 0),
+    first: tuple[int, int | None] = (0, 0),
     first_plies: np.ndarray | None = None,
     mark_entered: bool = False,
     read_visits: bool = False,
 ) -> DecodedGames:
-    """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= all their moves,).
+    """Replay the `games` whole hcpe3 games of `raw` (u1) into `out`, `labelled_dtype` (>= number of moves,).
 
-    `name` stands for their file in what is refused, `first` is the number and the byte of the first game there;
-    first_plies: i4 (games,), plies played before each game's first position; without it see `walk_games`;
+    name: the file, for the names of refused games. first: number and offset of the first game in that file; an offset
+    of None leaves offsets out of the names.
+    first_plies: i4 (games,), plies played before each game's first position; default as in `walk_games`.
     mark_entered, read_visits: see `RecordFile`."""
     errors, error_plies = np.zeros(games, np.uint8), np.zeros(games, np.int32)
     starts, counts = np.zeros(games, np.int64), np.zeros(games, np.int32)
@@ -290,7 +317,9 @@ def decode_games(
     taken = walk_games(raw, plies, *flags, scratch_position(), out, errors, error_plies, starts, counts)
     refusals.read += games
     for game in np.flatnonzero(errors):
-        place = f"{name} game {first[0] + game + 1} at byte {first[1] + starts[game]}"
+        place = f"{name} game {first[0] + game + 1}"
+        if first[1] is not None:
+            place += f" at byte {first[1] + starts[game]}"
         if error_plies[game]:
             place += f", move {error_plies[game] + 1}"
         refusals.refuse(place, RECORD_ERRORS[errors[game]])
@@ -306,8 +335,8 @@ def _decode_records(
     refusals: Refusals,
     out: np.ndarray,
 ) -> np.ndarray:
-    """`labelled_dtype` positions of hcpe or psv records (u1), written into `out`; `checks`: check_moves and
-    zero_is_score of `decode_positions`."""
+    """Decode hcpe or psv records (u1) into `out` and return the good positions. checks: check_moves and zero_is_score
+    of `decode_positions`."""
     width = POSITION_BYTES[form]
     errors = np.zeros(raw.size // width, np.uint8)
     dialect = np.int64(huffman.HCP if form == HCPE else huffman.PSV)

@@ -1,7 +1,8 @@
-"""Layouts of the record files: hcpe (38 B a position), psv (40 B a position), hcpe3 (games), and their constants.
+"""Layouts and constants of the record files: hcpe (38 bytes per position), psv (40 bytes per position), and the games
+of hcpe3 and pack (see `lite.records.pack`).
 
-Scores are centipawns of the side to move, +-32000 a mate in most writers. hcpe and hcpe3 come from dlshogi and cshogi
-(HuffmanCodedPosAndEval, HuffmanCodedPosAndEval3), psv is YaneuraOu's PackedSfenValue.
+Scores are centipawns for the side to move; most programs write a mate as +-32000. hcpe and hcpe3 are formats of dlshogi
+and cshogi (HuffmanCodedPosAndEval, HuffmanCodedPosAndEval3), psv is YaneuraOu's PackedSfenValue.
 """
 
 from __future__ import annotations
@@ -13,104 +14,114 @@ import numpy as np
 
 from search.system.files import leads_to_file
 
-HCPE, HCPE3, PSV = "hcpe", "hcpe3", "psv"
-RECORD_FORMATS = (HCPE, HCPE3, PSV)
+HCPE, HCPE3, PSV, PACK = "hcpe", "hcpe3", "psv", "pack"
+GAME_FORMATS = (HCPE3, PACK)
+"""Formats that hold games, not single positions."""
+RECORD_FORMATS = (HCPE, HCPE3, PSV, PACK)
 
 hcpe_dtype = np.dtype(
     [
         ("hcp", np.uint8, 32),
-        ("score", "<i2"),  # the mover's
+        ("score", "<i2"),  # for the mover
         ("move", "<u2"),  # 16 bits as in search.rules.shogi, 0 = none
-        ("result", np.uint8),  # see below
-        ("padding", np.uint8),  # NO_SCORE in it and a score of 0: none is known
+        ("result", np.uint8),  # winner and kind, see below
+        ("padding", np.uint8),  # NO_SCORE beside a score of 0: the score is unknown
     ]
 )
 psv_dtype = np.dtype(
     [
         ("sfen", np.uint8, 32),
-        ("score", "<i2"),  # the mover's, on the writing engine's own scale
+        ("score", "<i2"),  # for the mover, on the scale of the engine that wrote it
         ("move", "<u2"),  # YaneuraOu's 16 bits: target 7, origin or kind + 1 of a drop 7, drop 1, promotion 1
         ("move_number", "<u2"),  # 1 at the start position
-        ("result", np.int8),  # the mover's: 1 win, 0 draw, -1 loss; the kind of result is not kept
+        ("result", np.int8),  # for the mover: 1 win, 0 draw, -1 loss; the kind of result is not kept
         ("padding", np.uint8),  # as in hcpe
     ]
 )
-# hcpe3: a header for each game, a move header for each move, and behind that its candidates.
+# hcpe3: one header per game, then for each move a move header followed by its candidates.
 game_dtype = np.dtype([("hcp", np.uint8, 32), ("moves", "<u2"), ("result", np.uint8), ("opponent", np.uint8)])
 move_dtype = np.dtype([("move", "<u2"), ("score", "<i2"), ("candidates", "<u2")])
 candidate_dtype = np.dtype([("move", "<u2"), ("visits", "<u2")])
 MOST_VISITS = 65535
-"""Of a candidate."""
+"""Largest visit count that a candidate can hold."""
 
 POSITION_BYTES = {HCPE: hcpe_dtype.itemsize, PSV: psv_dtype.itemsize}
 
 DRAW, BLACK_WINS, WHITE_WINS = 0, 1, 2
 WINNER_MASK = 3
-"""The low two bits of a result in hcpe and hcpe3 say who won; the others how."""
+"""The two low bits of a result in hcpe and hcpe3 hold the winner; the others hold the kind of ending."""
 SENNICHITE, DECLARATION, MOVE_LIMIT = 4, 8, 16
 KIND_MASK = SENNICHITE | DECLARATION | MOVE_LIMIT
 RESULT_MASK = WINNER_MASK | KIND_MASK
-# Where no search scored a position, no format has a word for it, and other programs would learn from any score but 0.
-# So the score is 0, as they write it, and beside it stands what they pass over. NO_SCORE is in the byte that fills up a
-# position's record; some writers leave that byte to chance, so it is not just any value, and counts beside a 0 only.
-# ZERO_IS_NO_SCORE is a bit in the result of a game of hcpe3, which has no byte to spare for each move; a score of 0
-# that was found is written as 1 in such a game. Files of other programs bear no marks: a game of several moves in
-# hcpe3, or a file of hcpe or psv, whose scores are all 0 is taken to have none.
+# No format can express that a position has no score, and other programs would train on any score except 0. So an
+# unknown score is written as 0, as other programs do, with a mark that they ignore.
+# hcpe and psv: the padding byte is NO_SCORE. Some programs leave that byte uninitialised, so the mark is an unlikely
+# value and is respected only beside a score of 0.
+# hcpe3 has no spare byte per move: the bit ZERO_IS_NO_SCORE in the game's result means that scores of 0 are unknown. A
+# known score of 0 is written as 1 in such a game.
+# Files of other programs carry no marks: if all scores of an hcpe or psv file, or of an hcpe3 game of several moves,
+# are 0, the scores are taken as unknown.
 NO_SCORE = 0x6E
 ZERO_IS_NO_SCORE = 128
 NO_RESULT = 0x52
-"""In the byte that fills up a position's record, beside a draw: no game stands behind it that could have a result. Its
-score was found, even if it is 0: what a record without either would bear is NO_SCORE."""
+"""Value of the padding byte beside a draw: the position has no game, hence no result. Its score is known, even if it
+is 0; a position with neither result nor score has NO_SCORE there."""
 NO_GAME = 64
-"""In memory only, in the kind of a result that is a draw: no game stands behind the position, see NO_RESULT."""
+"""Bit of kind_of_result beside a draw, in memory only: the position has no game, see NO_RESULT."""
 ENTERED = 32
-"""In memory only, where a reader is asked for it: the mover's king stands in the enemy camp when the game is over."""
+"""Bit of kind_of_result, in memory only and on request: the mover's king is in the enemy camp when the game ends."""
 
 MAX_CANDIDATES = 593
-"""The most legal moves of any position; a larger number in an hcpe3 file means that it is broken there."""
+"""Largest number of legal moves in any position; an hcpe3 file with a larger number of candidates is damaged."""
 MAX_MOVES = 2047
-"""The longest game read: what a position record of the search can hold."""
+"""Longest game that can be read: the capacity of the search's position record."""
 
 _PACKED = (".7z", ".bz2", ".gz", ".lzh", ".lzma", ".rar", ".tar", ".tgz", ".xz", ".zip", ".zst")
-_SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV}
-RECORD_SUFFIXES = tuple(_SUFFIXES)
+_SUFFIXES = {".hcpe": HCPE, ".hcpe3": HCPE3, ".psv": PSV, ".bin": PSV, ".pack": PACK}
+WRITTEN_SUFFIXES = tuple(suffix for suffix, form in _SUFFIXES.items() if form != PACK)
+"""Suffixes of the formats that are written; .pack is only read."""
+_FOUND_SUFFIXES = (".hcpe", ".hcpe3", ".psv", ".pack")
+"""Suffixes of the record files that are used in a directory; a .bin file may hold anything."""
 
 
 class RecordError(ValueError):
-    """A record file that cannot be used; one line that names the file, the place and the remedy."""
+    """A record file cannot be used. The message is one line with the file, the place and the remedy."""
 
 
 def record_format(path: Path) -> str:
-    """`hcpe`, `hcpe3` or `psv`, by the file's suffix (`.bin` is psv). Raises RecordError for any other."""
+    """Return the format (RECORD_FORMATS) by the file's suffix; `.bin` is psv. Raises RecordError for other suffixes."""
     try:
         return _SUFFIXES[path.suffix.lower()]
     except KeyError:
         if path.suffix.lower() in _PACKED:
             raise RecordError(
-                f"{path}: a packed file, and such are neither read nor written; unpack it, and name what was in it"
+                f"{path}: compressed files are neither read nor written; unpack it and give the file inside"
             ) from None
         known = ", ".join(_SUFFIXES)
         raise RecordError(
-            f"{path}: not a record file by its suffix; rename it to one of {known}, or, if it holds games, convert "
-            f"it first: liteshogi convert {path} -o {path.stem}.hcpe3"
+            f"{path}: the suffix is not that of a record file; rename it to one of {known}, or, if it holds games, "
+            f"convert it to {path.stem}.hcpe3 first"
         ) from None
 
 
 def is_record_name(path: Path) -> bool:
-    """Whether a file of this name in a directory is taken for a record file."""
-    return path.suffix.lower() in (".hcpe", ".hcpe3", ".psv")
+    """Return whether a file of this name in a directory is treated as a record file."""
+    return path.suffix.lower() in _FOUND_SUFFIXES
 
 
 def record_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The files named, directories replaced by their record files in order of name. Raises OSError, RecordError.
+    """Return the given files, with each directory replaced by its record files sorted by name.
 
-    A `.bin` may be anything, so it must be named itself."""
+    A `.bin` file may hold anything, so it is used only if it is given itself. Raises OSError or RecordError."""
     files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
             inside = sorted(entry for entry in path.iterdir() if is_record_name(entry) and leads_to_file(entry))
             if not inside:
-                raise RecordError(f"{path}: no record files (.hcpe, .hcpe3, .psv) in this directory")
+                raise RecordError(
+                    f"{path}: no record files ({', '.join(_FOUND_SUFFIXES)}) in this directory; if it holds games, "
+                    "convert them first"
+                )
             files += inside
         elif path.is_file():
             record_format(path)
@@ -118,5 +129,5 @@ def record_files(paths: Iterable[Path | str]) -> list[Path]:
         else:
             raise FileNotFoundError(f"{path}: no such file")
     if not files:
-        raise RecordError("no record files named: give at least one hcpe, hcpe3 or psv file")
+        raise RecordError(f"no record files given; give at least one {', '.join(_FOUND_SUFFIXES)} file")
     return files

@@ -1,4 +1,4 @@
-"""Decoded positions into batches: rows gathered from all over a pool, and the visits of their candidates."""
+"""Gather decoded positions, scattered over a pool, into batches, with the visit counts of their candidates."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from search.primitives.memory import prefetch
 from search.rules.shogi import HAND_KINDS, SQUARES
 
 _CANDIDATES = 4
-"""Byte of their number in a move's header."""
+"""Offset of the number of candidates in a move header."""
 _MOVE_BYTES = move_dtype.itemsize
 _AHEAD = 12
-"""Positions between a fetch and its use: about the time that main memory takes."""
+"""Positions between a prefetch and its use: about the latency of main memory."""
 _LINE = 64
 
 
@@ -22,9 +22,9 @@ _LINE = 64
 def gather_positions(
     pool, address, order, at, pieces, hands, in_check, turn, kind_of_result, scored, score, ply, move, result
 ):
-    """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays from row `at` on.
+    """Copy pool[order] (`labelled_dtype`, at `address`) into a batch's arrays, starting at row `at`.
 
-    Rows lie scattered over more memory than caches hold, so each is asked for some rows ahead."""
+    The rows are scattered over more memory than the caches hold, so each one is prefetched."""
     row_bytes = np.uint64(pool.itemsize)
     for index in range(order.size):
         if index + _AHEAD < order.size:
@@ -48,14 +48,14 @@ def gather_positions(
 
 
 def gather(pool: np.ndarray, order: np.ndarray, batch: Batch, at: int) -> None:
-    """Copy the positions pool[order] into `batch`, from its row `at` on."""
+    """Copy the positions pool[order] into `batch`, starting at its row `at`."""
     arrays = [getattr(batch, name) for name in BATCH_FIELDS]
     gather_positions(pool, np.uint64(pool.ctypes.data), order, np.int64(at), *arrays)
 
 
 @jit
 def _count_candidates(raw, places):
-    """How many there are behind the moves at these bytes of `raw`."""
+    """Return the total number of candidates of the moves at these offsets in `raw`; offsets below 0 are skipped."""
     total = 0
     for at in places:
         if at >= 0:
@@ -65,7 +65,7 @@ def _count_candidates(raw, places):
 
 @jit
 def _copy_candidates(raw, places, first, position, words):
-    """Fill position i8[rows] and words u2[rows, 2], moves and visits; the first place is of position `first`."""
+    """Fill position i8[rows] and words u2[rows, 2] (move, visits); the first offset belongs to position `first`."""
     row = 0
     for index in range(len(places)):
         at = places[index]
@@ -82,7 +82,8 @@ def _copy_candidates(raw, places, first, position, words):
 
 
 def gather_visits(raw: np.ndarray, places: np.ndarray, first: int) -> Visits:
-    """The visits of positions from `first` on in a batch, whose `visits_at` are `places` i8 (n,) in `raw` u1."""
+    """Return the visit counts of a batch's positions from index `first` on; places: their `visits_at`, i8 (n,), which
+    are offsets in `raw` (u1)."""
     rows = int(_count_candidates(raw, places))
     position, words = np.empty(rows, np.int64), np.empty((rows, 2), np.uint16)
     _copy_candidates(raw, places, np.int64(first), position, words)
@@ -90,5 +91,5 @@ def gather_visits(raw: np.ndarray, places: np.ndarray, first: int) -> Visits:
 
 
 def join_visits(parts: list[Visits]) -> Visits:
-    """The rows of all parts, one after the other."""
+    """Return the rows of all parts, concatenated."""
     return Visits(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("position", "move", "visits")))

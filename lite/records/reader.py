@@ -1,9 +1,9 @@
-"""Record files to batches for training: shuffled across files, in bounded memory, resumable to the exact batch.
+"""Read record files as batches for training: shuffled across files, in bounded memory, resumable to the exact batch.
 
-The blocks of all files (see lite.records.file) are put in an order drawn for each epoch; runs of them make pools of
-about `pool_positions`, each pool is decoded in the background while the one before is in use, and its positions are
-drawn in a random order of their own. Every good position comes exactly once an epoch. All draws depend on (seed,
-epoch, pool) alone, so the place in the stream is three numbers: epoch, pool, positions taken of it.
+Each epoch shuffles the blocks of all files (see lite.records.file). Consecutive blocks make pools of about
+`pool_positions`. Each pool is decoded in the background while the previous one is in use, and its positions are
+shuffled. Every good position comes exactly once per epoch. All random draws depend only on (seed, epoch, pool), so the
+place in the stream is three numbers: epoch, pool, positions taken from it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lite.records.gather import gather, gather_visits, join_visits
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 POOL_POSITIONS = 1 << 20
-"""Positions shuffled among each other: 126 MB, and as much again for the pool decoded ahead."""
+"""Positions shuffled together: 126 MB, and as much again for the pool that is decoded in the background."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,25 @@ class _Pool:
     """Positions decoded together."""
 
     positions: np.ndarray
-    """`labelled_dtype`."""
+    """`labelled_dtype`: the positions that the options keep."""
     raw: np.ndarray
-    """u1: the bytes that their visits_at are places of; none where no visits are read."""
+    """u1: the bytes into which visits_at are offsets; empty if no visits are read."""
     refusals: dict[int, Refusals]
-    """By the number of the block."""
+    """Refused records by block number."""
 
 
 class Reader:
-    """Batches of the positions in record files; iterate over it once an epoch.
+    """An iterable over batches of the positions in record files; each iteration is one epoch.
 
-    Iterating goes on from where the reader stands (the start of an epoch, or the place of `load_state_dict`) to the
-    end of the epoch; the next iteration is the next epoch, in another order. The last batch may be short.
+    Iteration starts at the reader's current place (the start of an epoch, or the place of `load_state_dict`) and stops
+    at the end of the epoch. The next iteration is the next epoch, in another order. The last batch may be shorter.
 
-    files: hcpe, hcpe3 and psv files, or directories of them. shuffle=False gives file order, every epoch the same.
-    skip_in_check, min_ply (positions of unknown ply stay), max_score (largest |score|, those without one stay) leave
-    positions out.
-    check_moves=False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered=True sets the
-    bit ENTERED in kind_of_result, read_visits=True gives `Batch.visits`, both from hcpe3 files. threads open the files
-    and decode a pool, to the same positions for any number.
+    files: hcpe, hcpe3, psv and pack files, or directories of them. shuffle: False keeps file order in every epoch.
+    skip_in_check: leave out positions in check. min_ply: leave out earlier positions (those of unknown ply are kept).
+    max_score: leave out positions with a larger |score| (those without a score are kept).
+    check_moves: False drops illegal moves of hcpe and psv instead of refusing their records. mark_entered: set the bit
+    ENTERED in kind_of_result of games. read_visits: set `Batch.visits` of hcpe3 games. threads: number of threads that
+    open files and decode pools; the positions do not depend on it.
     Raises OSError or RecordError for files that are missing, empty or mostly bad, here or while reading."""
 
     def __init__(
@@ -93,66 +93,67 @@ class Reader:
         self._blocks = [(number, block) for number, file in enumerate(self.files) for block in file.blocks]
         self._room = sum(block.positions for _, block in self._blocks)
         self.positions = sum(file.positions for file in self.files)
-        """Positions an epoch, before those are known that are refused or that the options leave out."""
+        """Positions per epoch, including those that are refused while reading or that the options leave out."""
         self.unscored = sum(file.unscored * file.positions for file in self.files) / max(1, self.positions)
-        """The share of them without a score, by samples of every file."""
+        """Share of positions without a score, estimated from a sample of every file."""
         self.epoch = 0
-        """The epoch that the next batch belongs to, from 0."""
+        """Epoch of the next batch, from 0."""
         self._pool = 0
         self._offset = 0
         self.refusals = self.lost
-        """What has been refused so far, each record once however many epochs are read (all of it when one is over)."""
-        self._looked_through: set[int] = set()
-        """Blocks whose refused records are among them."""
+        """Records refused so far; each counts once, in however many epochs it is read. Complete after one epoch."""
+        self._counted_blocks: set[int] = set()
+        """Blocks whose refused records are in `refusals`."""
         self.decoded = 0
-        """Positions decoded so far, and the seconds that it took."""
+        """Positions decoded so far."""
         self.decode_seconds = 0.0
+        """Seconds spent decoding so far."""
         self._order: tuple[int, list[list[int]]] | None = None
         self._kept: _Pool | None = None
         self._spare: list[list[np.ndarray]] = []
 
     def _at_once(self, function: Callable[[Given], Made], values: Iterable[Given]) -> list[Made]:
-        """`function` of each value, as many at a time as there are threads; the first error in order is raised."""
+        """Return `function` of each value, computed by `threads` threads; raises the first error in order."""
         with ThreadPoolExecutor(self.threads, thread_name_prefix="files") as threads:
             return list(threads.map(function, values))
 
     @property
     def lost(self) -> Refusals:
-        """What opening the files has shown to be unreadable: a last game that is cut short, and what follows a broken
-        one."""
+        """Records found to be unreadable when the files were opened: a truncated last game, or everything after a
+        damaged one."""
         found = Refusals()
         for file in self.files:
             found.add(file.lost)
         return found
 
     def state_dict(self) -> dict[str, Any]:
-        """The place behind the last batch, and what the files and options were; for JSON."""
+        """Return the place after the last batch, with the identity of files and options, for JSON."""
         return {"epoch": self.epoch, "pool": self._pool, "offset": self._offset, "of": self._identity}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to the place of a `state_dict`. Raises ValueError if files, by their content, or options were others."""
+        """Go to the place of a `state_dict`. Raises ValueError if the content of files, or options, differ."""
         was, identity = state["of"], self._identity
         if len(was["files"]) != len(identity["files"]):
             raise ValueError(
                 f"cannot resume the data: it was {amount(len(was['files']), 'file')}, is {len(identity['files'])}; "
-                "name the files that the run began with"
+                "give the files that the run was started with"
             )
         for before, here, file in zip(was["files"], identity["files"], self.files, strict=True):
             if before["digest"] != here["digest"]:
                 other = "" if before["name"] == here["name"] else f", which was {before['name']}"
                 raise ValueError(
-                    f"cannot resume the data: {file.path} does not hold what the run began with{other} "
+                    f"cannot resume the data: the content of {file.path} differs from that of the run's start{other} "
                     f"({here['size']:,} bytes, digest {here['digest']}; it was {before['size']:,}, "
-                    f"{before['digest']}); name the files in the same order, or begin another run"
+                    f"{before['digest']}); give the files in the same order, or start another run"
                 )
         for name, value in identity.items():
-            if name != "files" and was.get(name, value) != value:  # what an older state does not tell is let pass
+            if name != "files" and was.get(name, value) != value:  # an older state may lack an option
                 raise ValueError(f"cannot resume the data: {name} was {was[name]}, is {value}; use the same options")
         self.epoch, self._pool, self._offset = int(state["epoch"]), int(state["pool"]), int(state["offset"])
 
     @cached_property
     def _identity(self) -> dict[str, Any]:
-        """What a resumed reader must have in common with the one before."""
+        """The files and options that a resumed reader must share with the interrupted one."""
         digests = self._at_once(lambda file: file.file.digest, self.files)
         return {
             "files": [
@@ -173,7 +174,7 @@ class Reader:
         }
 
     def _pools(self, epoch: int) -> list[list[int]]:
-        """The epoch's pools as lists of block numbers."""
+        """Return the pools of an epoch as lists of block numbers."""
         if self._order is None or self._order[0] != epoch:
             order = np.arange(len(self._blocks))
             if self.shuffle:
@@ -191,7 +192,7 @@ class Reader:
         return self._order[1]
 
     def _keep(self, positions: np.ndarray) -> np.ndarray:
-        """The positions that the options do not leave out."""
+        """Return the positions that the options keep."""
         if not (self.skip_in_check or self.min_ply > 0 or self.max_score is not None):
             return positions
         keep = np.ones(len(positions), bool)
@@ -204,7 +205,7 @@ class Reader:
         return positions[keep]
 
     def _decode_pool(self, numbers: list[int], out: np.ndarray) -> _Pool:
-        """All positions of some blocks, in the order of the files, written to the start of `out`."""
+        """Decode blocks in file order into the start of `out`."""
         begun = time.perf_counter()
         numbers = sorted(numbers)
         blocks = [self._blocks[number] for number in numbers]
@@ -213,9 +214,9 @@ class Reader:
         def decode(index: int) -> tuple[np.ndarray, np.ndarray | None, Refusals]:
             (number, block), found = blocks[index], Refusals()
             place = out[starts[index] : starts[index] + block.positions]
-            raw = self.files[number].raw_block(block)
-            kept = self._keep(self.files[number].decode_block(raw, block, found, place))
-            return kept, raw if self.read_visits else None, found
+            read = self.files[number].raw_block(block)
+            kept = self._keep(self.files[number].decode_block(read, block, found, place))
+            return kept, read.raw if self.read_visits else None, found
 
         refusals: dict[int, Refusals] = {}
         raws: list[np.ndarray] = []
@@ -227,7 +228,7 @@ class Reader:
                     kept["visits_at"][kept["visits_at"] >= 0] += before
                     before += len(raw)
                     raws.append(raw)
-                # What was refused or left out, here or in a block before, left a gap.
+                # Positions that were refused or left out, in this or an earlier block, leave a gap.
                 if filled < starts[index] or not np.may_share_memory(kept, out):
                     out[filled : filled + len(kept)] = kept
                 filled += len(kept)
@@ -236,13 +237,14 @@ class Reader:
         return _Pool(out[:filled], np.concatenate(raws) if raws else np.empty(0, np.uint8), refusals)
 
     def _pool_order(self, epoch: int, pool: int, count: int) -> np.ndarray:
+        """Return the order in which a pool's positions are given."""
         if not self.shuffle:
             return np.arange(count)
         return np.random.default_rng((self.seed, epoch, pool)).permutation(count)
 
     def __iter__(self) -> Iterator[Batch]:
-        # Memory for two pools is taken once and used by one iteration after another: fresh memory would cost more in
-        # page faults than the decoding. Iterations that overlap have their own.
+        # Memory for two pools is allocated once and reused by later iterations: fresh memory would cost more in page
+        # faults than the decoding. Overlapping iterations get memory of their own.
         memory = self._spare.pop() if self._spare else [np.empty(0, labelled_dtype), np.empty(0, labelled_dtype)]
         try:
             with ThreadPoolExecutor(1, thread_name_prefix="reader") as thread:
@@ -250,7 +252,10 @@ class Reader:
         finally:
             self._spare.append(memory)
 
-    def _start(self, thread: ThreadPoolExecutor, memory: list[np.ndarray], pools: list[list[int]], pool: int) -> Future:
+    def _pool_future(
+        self, thread: ThreadPoolExecutor, memory: list[np.ndarray], pools: list[list[int]], pool: int
+    ) -> Future:
+        """Start decoding a pool; return the future `_Pool`."""
         if len(pools) == 1 and self._kept is not None:  # everything fits into one pool: decode it once for all epochs
             future: Future = Future()
             future.set_result(self._kept)
@@ -261,6 +266,7 @@ class Reader:
         return thread.submit(self._decode_pool, pools[pool], memory[pool % 2])
 
     def _epoch_batches(self, thread: ThreadPoolExecutor, memory: list[np.ndarray]) -> Iterator[Batch]:
+        """Yield the rest of the current epoch's batches."""
         epoch = self.epoch
         pools = self._pools(epoch)
         by_file = {number: Refusals() for number in range(len(self.files))}
@@ -269,16 +275,16 @@ class Reader:
         ahead: Future | None = None
         start = self._offset
         for pool in range(self._pool, len(pools)):
-            decoded: _Pool = (ahead or self._start(thread, memory, pools, pool)).result()
-            ahead = self._start(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
+            decoded: _Pool = (ahead or self._pool_future(thread, memory, pools, pool)).result()
+            ahead = self._pool_future(thread, memory, pools, pool + 1) if pool + 1 < len(pools) else None
             if len(pools) == 1:
                 self._kept = decoded
             for block, found in decoded.refusals.items():
                 number = self._blocks[block][0]
                 by_file[number].add(found)
                 self.files[number].judge(by_file[number])
-                if block not in self._looked_through:
-                    self._looked_through.add(block)
+                if block not in self._counted_blocks:
+                    self._counted_blocks.add(block)
                     self.refusals.add(found)
             order = self._pool_order(epoch, pool, len(decoded.positions))
             taken = start
@@ -302,7 +308,7 @@ class Reader:
 
 
 def first_positions(batches: Iterable[Batch], count: int | None) -> Iterator[Batch]:
-    """The batches as far as the first `count` positions, the last one cut there; all where None."""
+    """Yield batches up to the first `count` positions, shortening the last one; None yields all of them."""
     left = count
     for batch in batches:
         part = batch if left is None else _shortened(batch, left)
@@ -314,7 +320,7 @@ def first_positions(batches: Iterable[Batch], count: int | None) -> Iterator[Bat
 
 
 def _shortened(batch: Batch, count: int) -> Batch:
-    """The first positions of a batch, which has as many or fewer."""
+    """Return the first `count` positions of a batch, or all of them if it has fewer."""
     visits = batch.visits
     if visits is not None:
         rows = int(np.searchsorted(visits.position, count))
@@ -323,7 +329,7 @@ def _shortened(batch: Batch, count: int) -> Batch:
 
 
 def read_all(files: Iterable[Path | str], **options: Any) -> Batch:
-    """All good positions of small files, in file order, as one Batch; `options` as for Reader."""
+    """Read all good positions of small files as one Batch, in file order; `options` as for Reader."""
     reader = Reader(files, 1, shuffle=False, **options)
     everything = [number for pool in reader._pools(0) for number in pool]
     pool = reader._decode_pool(everything, np.empty(reader._room, labelled_dtype))

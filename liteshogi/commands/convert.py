@@ -1,28 +1,27 @@
-"""`liteshogi convert`: games and records of every format to hcpe, hcpe3 or psv; filtered, split, without duplicates."""
+"""`liteshogi convert`: convert games and records to hcpe, hcpe3 or psv; filter, split and deduplicate them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import tyro
 
 from lite.amounts import amount
-from lite.datasets.convert import Conversion, convert, counted
+from lite.datasets.convert import Conversion, ConversionSummary, convert, counted
 from liteshogi.commands.arguments import Json, Output
 from search.system.interrupt import ends_as_interrupts
 
 
 @dataclass(frozen=True)
 class Command(Conversion):
-    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv) to hcpe, hcpe3 or psv.
+    """Convert games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv, pack) to hcpe, hcpe3 or psv.
 
-    Scores of notations come from their comments: centipawns in black's view, turned to the mover's, a mate +-32000;
-    floodgate's `'** 123`, and what ShogiGUI and ShogiHome write. A missing score is written as 0, counted, and marked:
-    training does not take it for a score, and other programs pass over the mark.
-    Every move is checked against the rules; what is illegal, broken or without a result is refused and counted.
+    Scores of game notations are read from comments: floodgate's `'** 123`, and those of ShogiGUI and ShogiHome. They
+    are written as centipawns for the side to move; a mate is +-32000. A missing score is written as 0 with a mark:
+    training does not use it, and other programs ignore the mark.
+    Every move is checked. Games and records that are illegal, damaged or without a result are refused and counted.
     """
 
     inputs: tyro.conf.Positional[tuple[Path, ...]]
@@ -32,22 +31,22 @@ class Command(Conversion):
     def run(self) -> None:
         with ends_as_interrupts():
             summary = convert(self)
-        print(json.dumps(summary, ensure_ascii=False) if self.json else as_text(summary))
+        print(json.dumps(asdict(summary), ensure_ascii=False) if self.json else as_text(summary))
 
 
-def as_text(summary: dict[str, Any]) -> str:
-    """The summary for people."""
+def as_text(summary: ConversionSummary) -> str:
+    """Return the summary as lines of text."""
     lines = [
-        f"read     {amount(summary['files'], 'file')}, {amount(summary['games_read'], 'game')}, "
-        f"{amount(summary['positions_read'], 'position')}",
-        f"refused  {counted(summary['refused']) or 'nothing'}",
-        *(f"         {line}" for line in summary["first_refused"]),
-        f"left out {counted(summary['left_out']) or 'nothing'}",
+        f"read     {amount(summary.files, 'file')}, {amount(summary.games_read, 'game')}, "
+        f"{amount(summary.positions_read, 'position')}",
+        f"refused  {counted(summary.refused) or 'nothing'}",
+        *(f"         {line}" for line in summary.first_refused),
+        f"left out {counted(summary.left_out) or 'nothing'}",
     ]
-    if summary["without_score"]:
-        lines.append(f"no score {amount(summary['without_score'], 'position')} read, marked where written")
-    for output in summary["outputs"]:
-        games = f"{amount(output['games'], 'game')}, " if output["games"] else ""
-        held = f"{games}{amount(output['positions'], 'position')}, {amount(output['bytes'], 'byte')}"
-        lines.append(f"wrote    {output['path']}: {held}")
+    if summary.without_score:
+        lines.append(f"no score {amount(summary.without_score, 'position')} read, marked where written")
+    for output in summary.outputs:
+        games = f"{amount(output.games, 'game')}, " if output.games else ""
+        held = f"{games}{amount(output.positions, 'position')}, {amount(output.bytes, 'byte')}"
+        lines.append(f"wrote    {output.path}: {held}")
     return "\n".join(lines)

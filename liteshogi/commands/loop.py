@@ -24,7 +24,7 @@ from liteshogi.commands.train.dense import DENSE_OPTIMISER
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
 """Kinds of networks that a loop trains: those that alpha-beta searches with."""
 # A generation has few positions, so batches are small, for more steps. Networks are evaluated when exchanges are
-# settled: learning captures that a search finds anyway costs games (docs/loop.md).
+# settled: learning captures that a search finds anyway costs games (docs/guide/loop.md).
 DEFAULT_TRAINING = ValueTraining(
     data=(),
     network=DenseConfig(128, (32,), 2),

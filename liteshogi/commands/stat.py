@@ -1,61 +1,71 @@
-"""`liteshogi stat`: what data files hold."""
+"""`liteshogi stat`: describe the content of data files."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import tyro
 
 from lite.amounts import amount
-from lite.datasets.stat import SCORE_BOUNDS, describe
+from lite.datasets.stat import SCORE_BOUNDS, DataSummary, describe
 from lite.training.log import clock
 from liteshogi.commands.arguments import Json
 
 _LONGEST_LINE = 240
-"""Characters of what a description tells: its options may be hundreds."""
+"""Longest line about a description in characters; there may be hundreds of options."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv), all files together."""
+    """Describe games (csa, kif, ki2, lines of USI moves) and records (hcpe, hcpe3, psv, pack), all files together."""
 
     inputs: tyro.conf.Positional[tuple[Path, ...]]
-    """Files, or directories with such files at any depth."""
+    """Game and record files, or directories with such files at any depth."""
     check_moves: bool = True
-    """Refuse hcpe and psv records with an illegal move; without it only the move is dropped."""
+    """Refuse hcpe and psv records with an illegal move. Otherwise only the move is dropped."""
     json: Json = False
 
     def run(self) -> None:
-        report = describe(self.inputs, self.check_moves)
-        print(json.dumps(report, ensure_ascii=False) if self.json else as_text(report))
+        summary = describe(self.inputs, self.check_moves)
+        print(json.dumps(as_json(summary), ensure_ascii=False) if self.json else as_text(summary))
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """The report for people."""
-    total = max(1, sum(report["results"].values()))
-    about = "about " if report["duplicates_estimated"] else ""
-    score = report["abs_score"]
+def as_json(summary: DataSummary) -> dict[str, Any]:
+    """Return the summary for JSON. Fields about games are left out if there are no games."""
+    fields = asdict(summary)
+    if not summary.games:
+        for name in ("plies", "duplicate_games", "candidates_a_move"):
+            del fields[name]
+    return fields
+
+
+def as_text(summary: DataSummary) -> str:
+    """Return the summary as lines of text."""
+    total = max(1, sum(summary.results.values()))
+    about = "about " if summary.duplicates_estimated else ""
+    score = summary.abs_score
     lines = [
-        f"files      {len(report['files']):,} ({', '.join(report['formats'])}), {report['bytes']:,} bytes",
-        f"refused    {sum(report['refused'].values()):,} of {amount(report['records_read'], 'record')}"
-        + "".join(f", {count:,} {reason}" for reason, count in report["refused"].items()),
-        *(f"           {line}" for line in report["first_refused"]),
-        *(line for folder, found in report["descriptions"].items() for line in _description(folder, found)),
+        f"files      {len(summary.files):,} ({', '.join(summary.formats)}), {summary.bytes:,} bytes",
+        f"refused    {sum(summary.refused.values()):,} of {amount(summary.records_read, 'record')}"
+        + "".join(f", {count:,} {reason}" for reason, count in summary.refused.items()),
+        *(f"           {line}" for line in summary.first_refused),
+        *(line for folder, found in summary.descriptions.items() for line in _description(folder, found)),
     ]
-    if report["games"]:
+    if summary.plies is not None:
         lines += [
-            f"games      {report['games']:,}, {about}{report['duplicate_games']:,} of them duplicates",
-            f"plies      {_spread(report['plies'])}",
+            f"games      {summary.games:,}, {about}{summary.duplicate_games:,} of them duplicates",
+            f"plies      {_spread(summary.plies)}",
         ]
     lines += [
-        f"positions  {report['positions']:,}, {about}{report['duplicate_positions']:,} of them duplicates, "
-        f"{report['in_check']:.1%} in check, {report['with_move']:.1%} with a move",
+        f"positions  {summary.positions:,}, {about}{summary.duplicate_positions:,} of them duplicates, "
+        f"{summary.in_check:.1%} in check, {summary.with_move:.1%} with a move",
         *(
             f"{'' if number else 'results':<11}{count:>10,} {count / total:6.1%} {name}"
-            for number, (name, count) in enumerate(report["results"].items())
+            for number, (name, count) in enumerate(summary.results.items())
         ),
     ]
     if "p50" in score:
@@ -63,12 +73,12 @@ def as_text(report: dict[str, Any]) -> str:
             f"|score|    {_spread(score)}; {score['zero']:.1%} are 0, {score['mate']:.1%} mates",
             "           " + ", ".join(f"over {bound} {score[f'over_{bound}']:.1%}" for bound in SCORE_BOUNDS),
         ]
-    if (agrees := report["score_sign_agrees_with_result"]) is not None:
+    if (agrees := summary.score_sign_agrees_with_result) is not None:
         lines.append(f"           its sign agrees with the result in {agrees:.1%} of the decided positions")
-    if report["without_score"]:
-        share = report["without_score"] / report["positions"]
-        lines.append(f"no score   {amount(report['without_score'], 'position')} ({share:.1%})")
-    lines.append(f"pieces     {_spread(report['pieces_on_board'])} on the board")
+    if summary.without_score:
+        share = summary.without_score / summary.positions
+        lines.append(f"no score   {amount(summary.without_score, 'position')} ({share:.1%})")
+    lines.append(f"pieces     {_spread(summary.pieces_on_board)} on the board")
     return "\n".join(lines)
 
 
@@ -91,16 +101,18 @@ def _description(folder: str, found: dict[str, Any]) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    """In one line, of whole words where it has some; what is left out leaves three points."""
+    """Return the text in one line, cut between words with `...` at the end if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3].rsplit(" ", 1)[0] + " ..."
 
 
 def _has_rate(found: dict[str, Any]) -> bool:
+    """Return whether a number of positions per second can be given."""
     return bool(found["seconds"] > 0 and found["totals"].get("positions"))
 
 
-def _spread(percentiles: dict[str, Any]) -> str:
+def _spread(percentiles: Mapping[str, float]) -> str:
+    """Return percentiles as text."""
     if "p50" not in percentiles:
         return "none"
     return (

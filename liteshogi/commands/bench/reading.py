@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
 
 from lite.amounts import amount
-from lite.records.bench import bench_reading, measure_epoch
+from lite.records.reading_speed import measure_epoch, measure_files
 from liteshogi.commands.arguments import Json
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 
@@ -36,27 +36,27 @@ class Command:
         if self.together:
             self._measure_together()
             return
-        report = bench_reading(self.data, self.rounds)
+        report = measure_files(self.data, self.rounds)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps({name: asdict(figures) for name, figures in report.items()}))
             return
         for name, figures in report.items():
             print(
-                f"{name}: {figures['positions']:,} positions, decoding {figures['decode_positions_per_s']:,.0f}/s, "
-                f"shuffled epochs {figures['read_positions_per_s']:,.0f}/s (CPU seconds of all threads)"
+                f"{name}: {figures.positions:,} positions, decoding {figures.decode_positions_per_s:,.0f}/s, "
+                f"shuffled epochs {figures.read_positions_per_s:,.0f}/s (CPU seconds of all threads)"
             )
 
     def _measure_together(self) -> None:
         report = measure_epoch(self.data, self.threads)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(asdict(report)))
             return
         print(
-            f"{amount(report['positions'], 'position')} of {amount(report['files'], 'file')}, "
-            f"opened in {report['opening_s']:.1f} s"
+            f"{amount(report.positions, 'position')} of {amount(report.files, 'file')}, "
+            f"opened in {report.opening_s:.1f} s"
         )
-        for number, tenth in enumerate(report["tenths"]):
-            memory = tenth["resident_bytes"]
+        for number, tenth in enumerate(report.tenths):
+            memory = tenth.resident_bytes
             held = "" if memory is None else f", {memory / 1e9:.2f} GB of memory"
-            speeds = f"{tenth['positions_per_s']:,.0f} positions/s, {tenth['positions_per_cpu_s']:,.0f} a CPU second"
+            speeds = f"{tenth.positions_per_s:,.0f} positions/s, {tenth.positions_per_cpu_s:,.0f} a CPU second"
             print(f"{10 * number + 10:3d} %: {speeds}{held}", flush=True)

@@ -267,7 +267,7 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
     path = tmp_path / "openings.sfen"
     path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
     late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
-    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         play_counted_match(late)
     assert not late.output.exists()
     assert play_counted_match(replace(late, max_plies=21)).games == 4

@@ -1,4 +1,4 @@
-"""The description beside data: read with care, and shown where the data go."""
+"""The description beside data is checked when it is read, and is shown and passed on with the data."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ def folder(tmp_path, sample_bytes) -> Path:
     return folder
 
 
-def test_stat_tells_what_data_were_made_from(folder):
+def test_stat_shows_how_data_were_made(folder):
     report = describe((folder,))
-    assert report["descriptions"] == {str(folder): WHOLE}
-    assert len(report["files"]) == 150
+    assert report.descriptions == {str(folder): WHOLE}
+    assert len(report.files) == 150
     text = as_text(report)
     assert f"made in    {folder}: liteshogi selfplay 0.1.0 (1234567890ab) on a CPU\n" in text
     assert "           from default (sha256 abababababab), openings.sfen (sha256 c0ffeec0ffee)\n" in text
@@ -130,8 +130,8 @@ def test_stat_tells_what_data_were_made_from(folder):
     assert f"           {made}1:40 of work, 12 positions/s\n" in text
 
 
-def test_stat_says_where_it_leaves_out_what_a_description_tells(folder):
-    """In whole words; how much was made comes first of its line."""
+def test_stat_marks_the_lines_of_a_description_that_it_cuts(folder):
+    """Lines are cut between words, and totals begin with the number of positions."""
     told = {f"an option {number}": number for number in range(40)}
     totals = {"positions": 1234} | {f"games ended by something {number}": number for number in range(40)}
     described(folder, changed(options=told, totals=totals))

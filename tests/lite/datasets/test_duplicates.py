@@ -15,7 +15,7 @@ from lite.datasets.duplicates import HashCounts
 LABELS = st.tuples(
     st.integers(1, 3), st.sampled_from([0.0, 0.5, 1.0]), st.booleans(), st.booleans(), st.integers(-32000, 32000)
 )
-"""Hash, result, whether it is a game's, whether there is a score, score."""
+"""Hash, result, whether the result is a game's, whether there is a score, score."""
 
 
 @given(st.lists(LABELS, min_size=1, max_size=40), st.integers(1, 4))
@@ -28,24 +28,24 @@ def test_a_merged_label_is_the_most_frequent_result_and_the_nearest_mean_score(l
         counts.add(*columns, np.array([row[4] if row[3] else 0 for row in rows], np.int16))
     keys = sorted({row[0] for row in labels})
     assert len(counts) == len(keys)
-    first, results, played, scored, scores = counts.merged(np.array(keys * 2, np.uint64))
-    assert first.tolist() == [True] * len(keys) + [False] * len(keys)
+    merged = counts.merged(np.array(keys * 2, np.uint64))
+    assert merged.first.tolist() == [True] * len(keys) + [False] * len(keys)
     for place, key in enumerate(keys):
         games = Counter(row[1] for row in labels if row[0] == key and row[2])
         (most, times), *others = games.most_common() or [(0.5, 0)]
         tied = any(count == times for _, count in others)
-        assert results[place] == (0.5 if tied else most)
-        assert played[place] == bool(games)
+        assert merged.results[place] == (0.5 if tied else most)
+        assert merged.played[place] == bool(games)
         known = [row[4] for row in labels if row[0] == key and row[3]]
-        assert scored[place] == bool(known)
-        assert scores[place] == (math.floor(Fraction(sum(known), len(known)) + Fraction(1, 2)) if known else 0)
+        assert merged.scored[place] == bool(known)
+        assert merged.scores[place] == (math.floor(Fraction(sum(known), len(known)) + Fraction(1, 2)) if known else 0)
 
 
 def test_sums_outgrow_neither_their_table_nor_their_numbers():
-    """As many as a chunk has: different ones, and then as many of one."""
+    """As many different hashes as a chunk has, then as many equal ones."""
     counts, size = HashCounts(), 70_000
     for hashes in (np.arange(1, size + 1, dtype=np.uint64), np.ones(size, np.uint64)):
         known = np.ones(size, bool)
         counts.add(hashes, np.ones(size, np.float32), known, known, np.full(size, 32000, np.int16))
     assert len(counts) == size
-    assert counts.merged(np.array([1, size], np.uint64))[-1].tolist() == [32000, 32000]
+    assert counts.merged(np.array([1, size], np.uint64)).scores.tolist() == [32000, 32000]

@@ -30,7 +30,7 @@ def dropped(path: Path, moves: list[str]) -> tuple[list[int], dict[str, int]]:
     for file, part in zip(files, np.array_split(records, 2), strict=True):
         part.tofile(file)
     options = Conversion(files, path / "a.hcpe3", duplicates="drop", overwrite=True)
-    left_out = convert(options)["left_out"]
+    left_out = convert(options).left_out
     return read_all([options.output]).move.tolist(), left_out
 
 
@@ -54,5 +54,5 @@ def test_a_game_of_one_move_does_not_know_its_ply(tmp_path: Path) -> None:
     records["move"] = cshogi.move16_to_psv(move_from_usi("7g7f"))
     records.tofile(tmp_path / "a.psv")
     convert(Conversion((tmp_path / "a.psv",), tmp_path / "a.hcpe3"))
-    assert convert(Conversion((tmp_path / "a.hcpe3",), tmp_path / "b.psv", from_ply=8))["left_out"] == {}
+    assert convert(Conversion((tmp_path / "a.hcpe3",), tmp_path / "b.psv", from_ply=8)).left_out == {}
     assert np.fromfile(tmp_path / "b.psv", psv_dtype)["move_number"].tolist() == [0, 0]

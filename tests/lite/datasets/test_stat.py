@@ -22,8 +22,8 @@ def test_figures_of_scores_and_results(cshogi_records, tmp_path: Path) -> None:
     records.tofile(tmp_path / "a.hcpe")
     report, batch = describe((tmp_path / "a.hcpe",)), read_all([tmp_path / "a.hcpe"])
     size = np.abs(batch.score[batch.scored].astype(int))
-    assert (len(size), report["without_score"]) == (8, 2)
-    scores = report["abs_score"]
+    assert (len(size), report.without_score) == (8, 2)
+    scores = report.abs_score
     assert scores["over_100"] == pytest.approx((size > 100).mean())
     assert (scores["mate"], scores["zero"]) == (3 / 8, 1 / 8)
     assert [scores[f"p{percent}"] for percent in (25, 50, 75)] == [
@@ -31,12 +31,12 @@ def test_figures_of_scores_and_results(cshogi_records, tmp_path: Path) -> None:
     ]
     judged = (batch.score != 0) & (batch.result != 0.5)
     agrees = (batch.score > 0) == (batch.result == 1)
-    assert report["score_sign_agrees_with_result"] == pytest.approx(agrees[judged].mean())
+    assert report.score_sign_agrees_with_result == pytest.approx(agrees[judged].mean())
     assert 0 < agrees[judged].mean() != 0.5
-    assert report["with_move"] == pytest.approx(0.9)
+    assert report.with_move == pytest.approx(0.9)
     pieces = (batch.pieces != 28).sum(1)
-    assert report["pieces_on_board"]["p50"] == np.percentile(pieces, 50, method="inverted_cdf")
-    assert report["results"] == {
+    assert report.pieces_on_board["p50"] == np.percentile(pieces, 50, method="inverted_cdf")
+    assert report.results == {
         "black wins": 3,
         "white wins": 3,
         "black wins by declaration": 1,

@@ -1,7 +1,8 @@
-"""Games as other programs and sites spell them, told from what their users reported as unreadable elsewhere."""
+"""Games as other programs and sites write them, after public reports of unreadable files."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import cshogi
@@ -89,7 +90,7 @@ def test_a_text_of_no_notation_is_refused_as_its_suffix_s(tmp_path: Path, name: 
 @pytest.mark.parametrize("name", ["a.csa", "a.kif", "a.ki2"])
 def test_an_empty_file_has_no_position(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("\n")
-    with pytest.raises(GameError, match=f"{name}: no position: the file is empty"):
+    with pytest.raises(GameError, match=f"{name}: no position"):
         read_starts(tmp_path / name)
 
 
@@ -114,7 +115,7 @@ KI2_VARIATIONS = """手合割：平手
 
 
 def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
-    """Each leaves what stands before it."""
+    """Each variation branches from the line before it."""
     game = read_ki2(KI2_VARIATIONS, "a.ki2")
     found, error = read_variations(game)
     assert error is None
@@ -130,7 +131,7 @@ def test_variations_of_ki2_as_shogihome_writes_them_are_kif_s() -> None:
 
 
 def test_variations_of_ki2_without_end_are_comments_from_some_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is replayed from the first position on: without a limit a small file would take minutes."""
+    """Each variation is replayed from the first position: without a limit a small file would take minutes."""
     monkeypatch.setattr("lite.notation.ki2._MOST_REPLAYED", 9)
     text = "▲５八玉 △５二玉\n▲５九玉 △５一玉\nまで4手で中断\n" + "\n変化：4手\n△６二玉\n" * 5
     game = read_ki2(text, "a.ki2", unfinished=True)
@@ -163,14 +164,14 @@ def test_csa_of_shogi_extend_has_no_line_for_the_start_position(turn: str, moves
     assert read_starts(path) == [game.start_sfen]
 
 
-def test_a_csa_line_that_cannot_be_read_is_told_by_its_number_in_the_file() -> None:
+def test_an_unreadable_csa_line_is_named_by_its_number_in_the_file() -> None:
     texts = (CSA + "%TORYO", CSA + "\n+2726XX", "N+甲　乙\n\n甲　乙")
     _, move, line = read_csa("\n/\n".join(texts), "a.csa")
-    assert str(move) == "a.csa game 2: cannot read the move '+2726XX' (line 12)"
-    assert str(line) == "a.csa game 3: cannot read the line '甲　乙' (line 16)"
+    assert re.fullmatch(r"a\.csa game 2: .*'\+2726XX' \(line 12\)", str(move))
+    assert re.fullmatch(r"a\.csa game 3: .*'甲　乙' \(line 16\)", str(line))
 
 
-def test_a_word_that_nobody_knows_ends_a_game_unfinished() -> None:
+def test_an_unknown_word_ends_a_game_unfinished() -> None:
     game = read_kif(
         "   1 ７六歩(77)\n   2 ３四歩(33)\n" + "   3 MATTA        ( 0:07/00:00:08)\n", "a.kif", unfinished=True
     )

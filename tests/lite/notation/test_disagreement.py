@@ -41,6 +41,16 @@ def read(text: str, suffix: str) -> Game | GameError:
         return error
 
 
+def check(game: Game | GameError, result: int | None) -> None:
+    """Assert that a game has a result, or for None that its parts disagree."""
+    if result is None:
+        assert isinstance(game, GameError)
+        assert game.reason == "moves and ending that disagree"
+    else:
+        assert isinstance(game, Game), game
+        assert game.result == result
+
+
 @pytest.mark.parametrize("name", ["wcsc28.kif", "wcsc28.ki2", "wcsc28.csa", "scored.csa", "scored.kifu"])
 def test_no_move_line_gets_lost_or_doubled_unseen(data_directory: Path, name: str) -> None:
     path = data_directory / name
@@ -55,13 +65,11 @@ def test_no_move_line_gets_lost_or_doubled_unseen(data_directory: Path, name: st
             assert isinstance(read("\n".join(changed), path.suffix), GameError), lines[number]
 
 
-def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
+def test_a_lost_last_move_is_named(data_directory: Path) -> None:
     lines = (data_directory / "wcsc28.kif").read_bytes().decode("cp932").splitlines()
     (last,) = (line for line in lines if line.startswith("  49 "))
     lines.remove(last)
-    with pytest.raises(
-        GameError, match=r"ending is line 50 \(投了\) and it has 48 moves: a line is missing .* correct"
-    ) as caught:
+    with pytest.raises(GameError, match=r"投了 .*50 .*48 moves: a line is missing .* correct") as caught:
         read_kif("\n".join(lines), "wcsc28.kif")
     assert caught.value.reason == "moves and ending that disagree"
 
@@ -77,7 +85,7 @@ def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
         ("まで3手で先手勝ち\n", 1),
         ("まで3手で後手反則負け\n", 1),
         ("まで3手で先手の反則により後手の勝ち\n", 2),
-        ("   4 切れ負け\nまで3手で先手の時間切れにより後手の勝ち\n", "'black won'"),
+        ("   4 切れ負け\nまで3手で先手の時間切れにより後手の勝ち\n", None),
         ("   4 詰み\nまで3手詰\n", 1),
         ("   4 入玉勝ち\nまで3手で後手の入玉勝ち\n", 2 | DECLARATION),
         ("   4 反則勝ち\nまで3手で後手の反則勝ち\n", 2),
@@ -89,44 +97,38 @@ def test_a_lost_last_move_is_told_in_words(data_directory: Path) -> None:
         ("   4 中断\nまで3手で先手の勝ち\n", 1),
         ("   4 中断\nまで3手で後手の勝ち\n", 2),  # by points, say
         ("   4 中断\nまで3手で後手の入玉勝ち\n", 2 | DECLARATION),
-        ("   4 中断\nまで2手で後手の勝ち\n", "says 2 moves and has 3"),
+        ("   4 中断\nまで2手で後手の勝ち\n", None),
         ("まで、3手で、先手の勝ち\n", 1),
         ("   4 投了\nまで3手で先手優勢のまま終了\n", 1),
-        ("   5 投了\n", "ending is line 5"),
-        ("   3 投了\n", "ending is line 3"),
-        ("   4 投了\nまで4手で先手の勝ち\n", "says 4 moves and has 3"),
-        ("   4 投了\nまで2手で先手の勝ち\n", "says 2 moves and has 3"),
-        ("   4 投了\nまで5手で持将棋\n", "'black won'"),
-        ("まで4手で先手の勝ち\n", "says 4 moves and has 3"),
-        ("まで5手で持将棋\n", "says 5 moves and has 3"),
-        ("   4 投了\nまで3手で後手の勝ち\n", "'black won'.*後手の勝ち"),
-        ("   4 投了\nまで3手で先手の反則負け\n", "'black won'"),
-        ("   4 投了\nまで3手で千日手\n", "'black won'"),
-        ("   4 投了\nまで3手で中断\n", "'black won'"),
-        ("   4 千日手\nまで3手で先手の勝ち\n", "'draw'"),
-        ("まで3手で後手の勝ち\n", "'black won'"),
-        ("まで3手で先手の入玉勝ち\n", "'white won'"),
+        ("   5 投了\n", None),
+        ("   3 投了\n", None),
+        ("   4 投了\nまで4手で先手の勝ち\n", None),
+        ("   4 投了\nまで2手で先手の勝ち\n", None),
+        ("   4 投了\nまで5手で持将棋\n", None),
+        ("まで4手で先手の勝ち\n", None),
+        ("まで5手で持将棋\n", None),
+        ("   4 投了\nまで3手で後手の勝ち\n", None),
+        ("   4 投了\nまで3手で先手の反則負け\n", None),
+        ("   4 投了\nまで3手で千日手\n", None),
+        ("   4 投了\nまで3手で中断\n", None),
+        ("   4 千日手\nまで3手で先手の勝ち\n", None),
+        ("まで3手で後手の勝ち\n", None),
+        ("まで3手で先手の入玉勝ち\n", None),
     ],
 )
-def test_verdicts_of_kif(end: str, found: int | str) -> None:
-    game = read(KIF + end, ".kif")
-    if isinstance(found, str):
-        assert isinstance(game, GameError)
-        assert re.search(found, str(game))
-    else:
-        assert isinstance(game, Game), game
-        assert game.result == found
+def test_verdicts_of_kif(end: str, found: int | None) -> None:
+    check(read(KIF + end, ".kif"), found)
 
 
 def test_first_and_second_where_white_moves_first() -> None:
-    """Programs call 先手 who moves first, or black: the ending decides, 下手 is black to everyone."""
+    """先手 is the side that moves first to some programs and black to others; 下手 is always black."""
     head = "手合割：角落ち\n   1 ３四歩(33)\n"
     for verdict in ("先手の勝ち", "上手の勝ち", "後手の勝ち"):
         game = read(f"{head}   2 投了\nまで1手で{verdict}\n", ".kif")
         assert isinstance(game, Game)
         assert game.result == 2
-    assert "'white won'" in str(read(f"{head}   2 投了\nまで1手で下手の勝ち\n", ".kif"))
-    assert "'white won'" in str(read(f"{head}まで1手で先手の勝ち\n", ".kif"))
+    check(read(f"{head}   2 投了\nまで1手で下手の勝ち\n", ".kif"), None)
+    check(read(f"{head}まで1手で先手の勝ち\n", ".kif"), None)
 
 
 @pytest.mark.parametrize(
@@ -138,13 +140,12 @@ def test_first_and_second_where_white_moves_first() -> None:
         ("まで3手で後手の時間切れにより先手の勝ち\n", 1),
         ("まで3手で後手の反則により先手の勝ち\n", 1),
         ("まで3手で先手の反則により後手の勝ち\n", 2),
-        ("まで2手で先手の勝ち\n", "says 2 moves and has 3"),
-        ("まで3手で後手の勝ち\n", "'black won'"),
+        ("まで2手で先手の勝ち\n", None),
+        ("まで3手で後手の勝ち\n", None),
     ],
 )
-def test_verdicts_of_ki2(end: str, found: int | str) -> None:
-    game = read(KI2 + end, ".ki2")
-    assert re.search(found, str(game)) if isinstance(found, str) else isinstance(game, Game) and game.result == found
+def test_verdicts_of_ki2(end: str, found: int | None) -> None:
+    check(read(KI2 + end, ".ki2"), found)
 
 
 @pytest.mark.parametrize(
@@ -162,28 +163,22 @@ def test_verdicts_of_ki2(end: str, found: int | str) -> None:
         ("'summary:oute_sennichite:a lose:b win\n", 2),
         ("'summary:sennichite:a draw:b draw\n", SENNICHITE),
         ("%TORYO\nT5\n'P9+KY+KE\n'-\n", 1),
-        ("%TORYO\n'+\n", "after 3 moves .* other side"),
-        ("%TORYO\n'summary:toryo:a lose:b win\n", "another winner"),
-        ("'summary:kachi:a win:b lose\n", "another winner"),
-        ("'summary:sennichite:a win:b lose\n", "another winner"),
-        ("%TORYO\n'summary:toryo:a draw:b draw\n", "another winner"),
-        ("T9\n%TORYO\n", "after move 3 stands a time 'T9' without its move"),
+        ("%TORYO\n'+\n", None),
+        ("%TORYO\n'summary:toryo:a lose:b win\n", None),
+        ("'summary:kachi:a win:b lose\n", None),
+        ("'summary:sennichite:a win:b lose\n", None),
+        ("%TORYO\n'summary:toryo:a draw:b draw\n", None),
+        ("T9\n%TORYO\n", None),
     ],
 )
-def test_what_csa_files_say_of_their_end(end: str, found: int | str) -> None:
-    game = read(CSA + end, ".csa")
-    if isinstance(found, str):
-        assert isinstance(game, GameError)
-        assert re.search(found, str(game))
-    else:
-        assert isinstance(game, Game), game
-        assert game.result == found
+def test_endings_and_summaries_of_csa(end: str, found: int | None) -> None:
+    check(read(CSA + end, ".csa"), found)
 
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.data())
 def test_random_games_that_lost_a_line(seed: int, plies: int, data: st.DataObject) -> None:
-    """cshogi writes, a line gets lost or doubled, no notation that counts or times its moves is read as finished."""
+    """A game written by cshogi that lost or doubled a line is refused if its notation numbers or times the moves."""
     generator, board = np.random.default_rng(seed), cshogi.Board()
     kif, ki2, csa, last = ["手合割：平手"], ["手合割：平手"], ["PI", "+"], None
     heads = [len(kif), len(ki2), len(csa)]

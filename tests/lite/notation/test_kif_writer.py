@@ -261,10 +261,10 @@ def test_an_illegal_last_move_leaves_the_loser_who_made_it() -> None:
             "５五角成(88)",
         ),
         ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+8855UM\nT1\n%ILLEGAL_MOVE\n", "+8855UM"),
-        ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+0055FU,T1\n%-ILLEGAL_ACTION\n%+ILLEGAL_ACTION\n", "+0055FU"),
+        ("a.csa", "PI\n+\n+7776FU\n-3334FU\n+0055FU,T1\n%+ILLEGAL_ACTION\n%-ILLEGAL_ACTION\n", "+0055FU"),
     ],
 )
-def test_a_foul_last_move_is_told(tmp_path: Path, name: str, text: str, told: str) -> None:
+def test_an_illegal_last_move_is_kept_in_a_comment(tmp_path: Path, name: str, text: str, told: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     (game,) = read_games(tmp_path / name)
     assert isinstance(game, Game), game

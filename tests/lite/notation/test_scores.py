@@ -1,4 +1,4 @@
-"""What stands beside moves: whose score it is, and how long they took."""
+"""Scores and times of moves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 
 from lite.notation.csa import read_csa
 from lite.notation.game import Game, GameError
+from lite.notation.ki2 import read_ki2
 from lite.notation.kif import read_kif
+from lite.notation.scores import comment_score
 
 CSA_HEAD = "PI\n+\n+7776FU\n-3334FU\n"
 KIF_HEAD = "手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ３四歩(33)\n"
@@ -29,6 +31,34 @@ def csa(text: str) -> Game:
         ("**詰み=後手勝ち:3手", [-32000, 0]),
         ("**解析 0 候補1 深さ 5 評価値 35 読み筋", [0, -35]),
         ("**検討 候補1 評価値 +詰 3", [0, -32000]),
+        ("**解析 深さ 20 ノード数 1000 評価値 207 読み筋 △８四歩(83)", [0, -207]),
+        ("**検討 時間 00:03.0 深さ 18 ノード数 900 評価値 150", [0, -150]),
+        ("*検討 評価値 150", [0, -150]),
+        ("**棋譜解析 評価値 150", [0, -150]),
+        ("**対局 深さ 15 評価値 30000 読み筋 ▲５四金打", [30000, 0]),
+        ("**対局 評価値 -30000", [-30000, 0]),
+        ("*対局 ノード数 123 評価値 +88↑ 読み筋", [88, 0]),
+        ("**解析 0 △ 候補1 時間 00:00.0 深さ 32 評価値 12 読み筋", [0, -12]),
+        ("**解析 候補１ 評価値 １２０", [0, -120]),
+        ("**解析 候補２ 評価値 １２０", [0, 0]),
+        ("**解析 候補2 評価値 99 候補1 評価値 12", [0, -12]),
+        ("**解析 評価値：−300（下界値）", [0, 300]),
+        ("**解析 評価値 +詰 12手", [0, -32000]),
+        ("**解析 評価値 詰", [0, 0]),
+        ("**解析 読み筋 △８四歩(83)", [0, 0]),
+        ("** 時間 00:01 評価値 55 読み筋", [0, -55]),
+        ("** 207 +7776FU -3334FU", [207, 0]),
+        ("**207", [207, 0]),
+        ("** -詰 3", [-32000, 0]),
+        ("** mate -7", [-32000, 0]),
+        ("**評価値=12.6", [13, 0]),
+        ("**評価値=+1,234", [1234, 0]),
+        ("*#評価値=-12.6", [0, 13]),
+        ("*#形勢[120] ▲２六歩", [0, -120]),
+        ("*#指し手[-120] ▲２六歩", [0, 120]),
+        ("*感想 評価値 35", [0, 0]),
+        ("*評価値 35 くらい", [0, 0]),
+        ("* 35", [0, 0]),
         ("**解析 0 候補10 評価値 35 読み筋", [0, 0]),
         ("**解析 0 候補10 評価値 +詰 3", [0, 0]),
         ("*#評価値=35", [0, -35]),
@@ -48,9 +78,39 @@ def test_a_score_without_its_move_is_no_other_moves(text: str) -> None:
     assert not csa(text).scored.any()
 
 
-def test_comments_of_csa_are_read_as_those_of_kif() -> None:
-    game = csa("PI\n+\n+7776FU\n'*#評価値=35\n-3334FU\n+2726FU\n'*評価値=40\n%TORYO")
-    assert game.scores.tolist() == [0, -35, 40]
+@pytest.mark.parametrize(
+    ("comment", "scores"),
+    [
+        ("'*#評価値=35", [0, -35]),
+        ("'*評価値=40", [40, 0]),
+        ("'**評価値=40", [40, 0]),
+        ("'** 207 -3334FU", [207, 0]),
+        ("'**207", [207, 0]),
+        ("'** -詰 3", [-32000, 0]),
+        ("'** mate 3", [32000, 0]),
+        ("'**解析 深さ 20 評価値 207 読み筋", [0, -207]),
+        ("'*解析 評価値 207", [0, -207]),
+        ("'*検討 候補2 評価値 207", [0, 0]),
+        ("'**対局 評価値 207", [207, 0]),
+        ("'* 207", [0, 0]),
+        ("'207", [0, 0]),
+    ],
+)
+def test_comments_of_csa_are_read_as_those_of_kif(comment: str, scores: list[int]) -> None:
+    game = csa(f"PI\n+\n+7776FU\n{comment}\n-3334FU\n%TORYO")
+    assert game.scores.tolist() == scores
+    assert game.scored.tolist() == [score != 0 for score in scores]
+
+
+def test_comments_of_ki2_are_read_as_those_of_kif() -> None:
+    game = read_ki2("▲７六歩\n**解析 深さ 20 評価値 207\n△３四歩\n**評価値=-30\n▲２六歩\n投了\n", "a")
+    assert game.scores.tolist() == [0, 30, 0]
+
+
+@pytest.mark.parametrize("piece", ["候補1 ", "評価値 ", "評価値", "+", " ", "候補", "1,234"])
+def test_long_comments_are_read_in_linear_time(piece: str) -> None:
+    for head in ("*", "*解析 ", "*対局 評価値 ", "* "):
+        comment_score(head + piece * (1_000_000 // len(piece)))
 
 
 def test_scores_are_the_movers_where_white_moves_first() -> None:

@@ -1,4 +1,4 @@
-"""Records decoded as cshogi decodes them, and everything impossible refused with its reason."""
+"""Decode records as cshogi does, and refuse everything impossible with its reason."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_the_longest_game_and_the_most_candidates_are_read(
 def test_nothing_stays_of_what_stood_there_before(
     cshogi_records, sample_bytes: list[bytes], tmp_path: Path, name: str
 ) -> None:
-    """A reader decodes one pool after another into the same memory."""
+    """A reader decodes successive pools into the same memory."""
     hcpe_records, psv_records, _ = cshogi_records
     raw = {".hcpe": hcpe_records.tobytes(), ".psv": psv_records.tobytes(), ".hcpe3": b"".join(sample_bytes[:40])}
     (tmp_path / name).write_bytes(raw[Path(name).suffix])
@@ -330,7 +330,7 @@ def test_moves_that_are_no_positions_are_not_counted(tmp_path: Path) -> None:
 def test_games_without_a_move_are_no_data(games: list[list[str]], tmp_path: Path) -> None:
     path = tmp_path / "a.hcpe3"
     path.write_bytes(b"".join(map(game, games)))
-    with pytest.raises(RecordError, match=r"a\.hcpe3: no game has a move that can be used; remove it or"):
+    with pytest.raises(RecordError, match=r"a\.hcpe3: no game has a move"):
         RecordFile(path)
     path.write_bytes(game([]) + game(["7g7f"]))
     assert len(read_all([path])) == 1
@@ -340,31 +340,31 @@ def test_games_without_a_move_are_no_data(games: list[list[str]], tmp_path: Path
 def test_wrong_files_are_errors(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(b"")
-    with pytest.raises(RecordError, match="empty"):
+    with pytest.raises(RecordError, match=name):
         RecordFile(path)
     path.write_bytes(np.random.default_rng(1).bytes(40_000))
-    with pytest.raises(RecordError, match=r"is it (really|an) "):
+    with pytest.raises(RecordError, match=rf"{name}: .* cannot be (used|read)"):
         RecordFile(path)
 
 
 def test_unknown_suffixes_and_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.hcpe"):
         read_all([tmp_path / "none.hcpe"])
     (tmp_path / "a.dat").write_bytes(b"x")
-    with pytest.raises(RecordError, match=r"rename it to one of \.hcpe"):
+    with pytest.raises(RecordError, match=r"a\.dat: .*\.hcpe"):
         read_all([tmp_path / "a.dat"])
     for name in ("a.csa.gz", "a.hcpe3.XZ", "a.7z"):
         (tmp_path / name).write_bytes(b"x")
         for read in (read_all, lambda paths: data_files(tuple(paths))):
-            with pytest.raises(RecordError, match=rf"{name}: a packed file, .*; unpack it, and name what was in it$"):
+            with pytest.raises(RecordError, match=rf"{name}: .*unpack it"):
                 read([tmp_path / name])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(RecordError, match="no record files"):
+    with pytest.raises(RecordError, match="empty: "):
         read_all([tmp_path / "empty"])
     (tmp_path / "empty" / "a.hcpe").write_bytes(hcpe().tobytes())
     (tmp_path / "empty" / "b.hcpe").symlink_to(tmp_path / "unmounted" / "b.hcpe")
     for read in (read_all, lambda paths: data_files(tuple(paths))):  # half of the data is not all of it
-        with pytest.raises(FileNotFoundError, match=r"b\.hcpe: there is nothing where this link leads"):
+        with pytest.raises(FileNotFoundError, match=r"b\.hcpe: broken link"):
             read([tmp_path / "empty"])
 
 

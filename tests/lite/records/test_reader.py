@@ -1,4 +1,4 @@
-"""The reader: every record once an epoch, the same order for the same seed, resumed to the batch."""
+"""The reader gives every record once per epoch, the same order for the same seed, and resumes to the exact batch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lite.records.bench import measure, measure_epoch
 from lite.records.decode import BATCH_FIELDS, Batch
 from lite.records.file import RecordFile, Refusals
 from lite.records.formats import NO_SCORE, RecordError, hcpe_dtype
 from lite.records.reader import Reader, read_all
+from lite.records.reading_speed import measure_epoch, measure_files
 
 
 @pytest.fixture
@@ -156,9 +156,9 @@ def test_resume_is_exact(files: list[Path], stop: int, pool_positions: int) -> N
 
 def test_resume_refuses_other_data(files: list[Path]) -> None:
     state = small(files).state_dict()
-    with pytest.raises(ValueError, match="it was 3 files, is 2"):
+    with pytest.raises(ValueError, match=r"3 files.* 2"):
         small(files[:2]).load_state_dict(state)
-    with pytest.raises(ValueError, match="seed was 0, is 1"):
+    with pytest.raises(ValueError, match=r"seed .*0.*1"):
         small(files, seed=1).load_state_dict(state)
 
 
@@ -180,7 +180,7 @@ def test_resume_asks_for_the_same_content_of_batches(files: list[Path], option: 
     options = {"batch_size": 64, "pool_positions": 300}
     state = Reader(files, **options).state_dict()
     other = Reader(files, **(options | {option: value}))
-    with pytest.raises(ValueError, match=f"{option} was .*, is {value}"):
+    with pytest.raises(ValueError, match=rf"{option} .*\b{value}\b"):
         other.load_state_dict(state)
     del state["of"][option]  # as older states have it
     other.load_state_dict(state)
@@ -191,7 +191,7 @@ def test_resume_asks_for_the_same_blocks(files: list[Path]) -> None:
     state = Reader(files, 64, block_positions=500).state_dict()
     other = Reader(files, 64, block_positions=520)
     assert len(other._blocks) == len(Reader(files, 64, block_positions=500)._blocks)
-    with pytest.raises(ValueError, match="block_positions was 500, is 520"):
+    with pytest.raises(ValueError, match=r"block_positions .*500.*520"):
         other.load_state_dict(state)
 
 
@@ -201,9 +201,9 @@ def test_resume_asks_for_the_same_bytes(files: list[Path]) -> None:
     raw = bytearray(files[0].read_bytes())
     raw[38 * 350 + 36] ^= 3
     files[0].write_bytes(bytes(raw))
-    with pytest.raises(ValueError, match=r"a\.hcpe does not hold what the run began with \(26,600 bytes, digest"):
+    with pytest.raises(ValueError, match=r"a\.hcpe .*26,600 bytes"):
         small(files).load_state_dict(state)
-    with pytest.raises(ValueError, match=r"b\.psv does not hold what the run began with, which was a\.hcpe"):
+    with pytest.raises(ValueError, match=r"b\.psv .*a\.hcpe"):
         small([files[1], files[0], files[2]]).load_state_dict(state)
 
 
@@ -246,7 +246,7 @@ def test_bad_records_are_reported_and_skipped(files: list[Path]) -> None:
 
 
 def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Path) -> None:
-    """What the first look sees, a few records every 929, is good enough; the rest is not."""
+    """The sampled records, a few in every 929, are good; most of the others are not."""
     raw = bytearray(files[0].read_bytes() * 20)
     records = len(raw) // 38
     for record in range(0, records):
@@ -255,7 +255,7 @@ def test_a_file_that_turns_bad_later_is_an_error(files: list[Path], tmp_path: Pa
     path = tmp_path / "late.hcpe"
     path.write_bytes(bytes(raw))
     reader = Reader([path], 64, block_positions=14_000 // 4)
-    with pytest.raises(RecordError, match="records cannot be used, the first"):
+    with pytest.raises(RecordError, match=r"late\.hcpe: .*record "):
         scores(reader)
 
 
@@ -286,7 +286,7 @@ def test_scores_that_come_late_in_a_file_make_its_zeros_scores(files: list[Path]
     assert RecordFile(tmp_path / "late.hcpe").unscored == 0
 
 
-def test_blocks_are_those_of_the_whole_file_however_much_is_looked_through_at_a_time(
+def test_blocks_do_not_depend_on_the_size_of_the_scanned_window(
     sample_games: Path, sample_bytes: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = RecordFile(sample_games, block_positions=500).blocks
@@ -305,7 +305,7 @@ def test_blocks_are_those_of_the_whole_file_however_much_is_looked_through_at_a_
 def test_a_file_that_shrinks_is_an_error(files: list[Path]) -> None:
     reader = small(files)
     files[0].write_bytes(files[0].read_bytes()[:1000])
-    with pytest.raises(OSError, match="became shorter"):
+    with pytest.raises(OSError, match=files[0].name):
         scores(reader)
 
 
@@ -313,20 +313,21 @@ def test_directories_and_nonsense(files: list[Path]) -> None:
     assert Reader([files[0].parent], 64).positions == small(files).positions
     with pytest.raises(ValueError, match="at least 1"):
         Reader(files, 0)
-    with pytest.raises(RecordError, match="no record files named"):
+    with pytest.raises(RecordError):
         Reader([], 64)
 
 
-def test_bench_measures_each_file(files: list[Path]) -> None:
-    for path in files:
-        figures = measure(path, rounds=1)
-        assert figures["positions"] == Reader([path], 1).positions
-        assert figures["decode_positions_per_s"] > 0
-        assert figures["read_positions_per_s"] > 0
+def test_the_speed_of_each_file_is_measured(files: list[Path]) -> None:
+    for path, speed in measure_files(files, rounds=1).items():
+        assert speed.positions == Reader([path], 1).positions
+        assert speed.decode_positions_per_s > 0
+        assert speed.read_positions_per_s > 0
 
 
-def test_bench_measures_an_epoch_over_all_files(files: list[Path]) -> None:
-    figures = measure_epoch(files, threads=2)
-    assert (figures["positions"], figures["files"]) == (small(files).positions, 3)
-    assert len(figures["tenths"]) == 1  # one batch holds everything
-    assert all(figure is None or figure > 0 for figure in figures["tenths"][0].values())
+def test_the_speed_of_an_epoch_over_all_files_is_measured(files: list[Path]) -> None:
+    speed = measure_epoch(files, threads=2)
+    assert (speed.positions, speed.files) == (small(files).positions, 3)
+    (tenth,) = speed.tenths  # one batch holds everything
+    assert tenth.positions_per_s > 0
+    assert tenth.positions_per_cpu_s > 0
+    assert tenth.resident_bytes is None or tenth.resident_bytes > 0

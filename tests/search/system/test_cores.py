@@ -1,4 +1,4 @@
-"""Cores that a container or a batch job leaves to a process."""
+"""The number of cores that a container or a batch job leaves to a process."""
 
 from __future__ import annotations
 

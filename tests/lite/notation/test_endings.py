@@ -1,0 +1,158 @@
+"""Endings of games: the first one counts, and sentences name the winner by side or by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lite.notation.csa import read_csa
+from lite.notation.game import Game, GameError
+from lite.notation.games import read_games, read_starts
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif
+from lite.notation.kif_writer import kif_text
+from lite.records.formats import DECLARATION
+
+HEAD = "手合割：平手\n先手：甲\n後手：乙\n"
+KIF = f"{HEAD}手数----指手---------消費時間--\n   1 ７六歩(77)   ( 0:01/00:00:01)\n   2 ３四歩(33)\n"
+KI2 = f"{HEAD}▲７六歩 △３四歩\n"
+CSA = "PI\n+\n+7776FU\n-3334FU\n"
+USI = "startpos moves 7g7f 3c3d "
+
+
+def read(path: Path, text: str) -> Game | GameError:
+    path.write_text(text, encoding="utf-8")
+    (game,) = read_games(path)
+    return game
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.kif", f"{KIF}   3 投了 ( 0:03/00:00:04)\n   4 中断 ( 0:00/00:00:02)\nまで2手で中断\n"),
+        ("a.kif", f"{KIF}   3 投了 ( 0:03/00:00:04)\n   3 ERROR\n   4 千日手\n"),
+        ("a.kif", f"{KIF}   3 投了 ( 0:03/00:00:04)\nまで2手で後手の勝ち\nまで2手で中断\n"),
+        ("a.ki2", f"{KI2}投了\n中断\nまで2手で中断\n"),
+        ("a.ki2", f"{KI2}▲投了 ▲中断\n"),
+        ("a.ki2", f"{KI2}まで2手で後手の勝ち\n中断\n"),
+        ("a.csa", f"{CSA}%TORYO\nT3\n%CHUDAN\nT4\n"),
+        ("a.csa", f"{CSA}%TORYO,T3\n%SENNICHITE\n"),
+        ("a.usi", f"{USI}resign win\n"),
+        ("a.usi", f"{USI}resign break\n"),
+    ],
+)
+def test_the_first_ending_counts(tmp_path: Path, name: str, text: str) -> None:
+    game = read(tmp_path / name, text)
+    assert isinstance(game, Game), game
+    assert (len(game.moves), game.result) == (2, 2)
+    if "T3" in text or "0:03" in text:
+        assert game.times[2] == 3000
+    assert read_kif(kif_text(game), "again").result == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.kif", f"{KIF}   3 中断\n   4 投了\n"),
+        ("a.csa", f"{CSA}%CHUDAN\n%TORYO\n"),
+    ],
+)
+def test_a_later_ending_does_not_decide_an_interrupted_game(tmp_path: Path, name: str, text: str) -> None:
+    error = read(tmp_path / name, text)
+    assert isinstance(error, GameError)
+    assert error.reason == "no result"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "move"),
+    [
+        ("a.kif", f"{KIF}   3 投了\n   4 ２六歩(27)\n", "２六歩"),
+        ("a.kif", f"{KIF}   3 投了\n   4 二六歩\n", "二六歩"),
+        ("a.ki2", f"{KI2}投了\n▲２六歩\n", "２六歩"),
+        ("a.csa", f"{CSA}%TORYO\n+2726FU\n", r"\+2726FU"),
+        ("a.usi", f"{USI}resign 2g2f\n", "2g2f"),
+    ],
+)
+def test_no_move_follows_an_ending(tmp_path: Path, name: str, text: str, move: str) -> None:
+    error = read(tmp_path / name, text)
+    assert isinstance(error, GameError)
+    with pytest.raises(GameError, match=f"after the ending: '{move}"):
+        raise error
+
+
+SENTENCES = [
+    ("先手切れ負け", 2),
+    ("先手の時間切れ負け", 2),
+    ("先手時間切れ", 2),
+    ("先手反則負け", 2),
+    ("先手 反則負け", 2),
+    ("先手の投了", 2),
+    ("先手の負け", 2),
+    ("後手の勝ち", 2),
+    ("後手勝利", 2),
+    ("乙の勝ち", 2),
+    ("乙勝ち", 2),
+    ("乙六段の勝ち", 2),
+    ("甲の時間切れ負け", 2),
+    ("甲の反則負け", 2),
+    ("甲の時間切れにより乙の勝ち", 2),
+    ("先手の入玉勝ち", 1 | DECLARATION),
+    ("先手の入玉宣言勝ち", 1 | DECLARATION),
+    ("後手の反則負け", 1),
+]
+
+
+@pytest.mark.parametrize(("sentence", "result"), SENTENCES)
+def test_a_verdict_names_the_winner_or_the_loser(sentence: str, result: int) -> None:
+    for before in ("まで2手で", "まで、２手で、", "まで二手にて", "以上、2手で", "以上2手で"):
+        for reader, head in ((read_kif, KIF), (read_ki2, KI2)):
+            game = reader(f"{head}{before}{sentence}\n", "a")
+            assert (game.result, game.ending) == (result, sentence)
+
+
+@pytest.mark.parametrize(("sentence", "result"), SENTENCES)
+def test_a_sentence_may_stand_for_the_last_move(sentence: str, result: int) -> None:
+    game = read_kif(f"{KIF}   3 {sentence}   （ 0:05／00:00:06）\n", "a")
+    assert (game.result, game.ending, game.times[2]) == (result, sentence, 5000)
+    assert read_ki2(f"{KI2}{sentence}\n", "a").result == result
+    assert read_kif(kif_text(game), "a").result == result
+
+
+@pytest.mark.parametrize("sentence", ["後手切れ負け", "後手の投了", "先手の勝ち", "甲の勝ち", "乙の時間切れ負け"])
+def test_a_sentence_that_contradicts_the_moves_is_refused(sentence: str) -> None:
+    for reader, text in ((read_kif, f"{KIF}   3 {sentence}\n"), (read_kif, f"{KIF}まで2手で{sentence}\n")):
+        with pytest.raises(GameError) as caught:
+            reader(text, "a")
+        assert caught.value.reason == "moves and ending that disagree"
+
+
+def test_sentences_of_a_loss_without_a_side_are_the_movers() -> None:
+    for word in ("時間切れ負け", "切れ負け", "時間切れ"):
+        assert read_kif(f"{KIF}まで2手で{word}\n", "a").result == 2
+        assert read_kif(f"{KIF}   3 {word}\n", "a").result == 2
+        assert read_ki2(f"{KI2}{word}\n", "a").result == 2
+
+
+def test_names_of_a_handicap_game_are_those_of_its_sides() -> None:
+    head = "手合割：角落ち\n上手：師匠\n下手：弟子\n   1 ３四歩(33)\n"
+    assert read_kif(f"{head}まで1手で師匠の勝ち\n", "a").result == 2
+    with pytest.raises(GameError) as caught:
+        read_kif(f"{head}まで1手で弟子の勝ち\n", "a")
+    assert caught.value.reason == "moves and ending that disagree"
+
+
+@pytest.mark.parametrize("end", ["'end of file, written by a script\n", "'a\n'b\n\n", "\n", "'a\n/\n'b\n"])
+def test_comments_after_the_last_separator_of_csa_are_no_game(tmp_path: Path, end: str) -> None:
+    game = f"V2.2\n{CSA}%TORYO\n"
+    path = tmp_path / "a.csa"
+    path.write_text(f"{game}/\n{game}/\n{end}", encoding="utf-8")
+    assert [isinstance(one, Game) for one in read_games(path)] == [True, True]
+    assert len(read_starts(path) or ()) == 2
+    assert len(list(read_csa(f"'before\n/\n{game}", "a"))) == 1
+
+
+@pytest.mark.parametrize("text", ["'comments alone\n", "V2.2\n/\n'x\n", "'a\n/\n'b\n"])
+def test_a_csa_file_without_a_game_is_refused(text: str) -> None:
+    (error,) = read_csa(text, "a.csa")
+    assert isinstance(error, GameError)

@@ -1,0 +1,175 @@
+"""Numbers are read in every width, handicaps by every spelling, and moves may go on from a diagram's number."""
+
+from __future__ import annotations
+
+import pytest
+
+from lite.notation.game import GameError
+from lite.notation.ki2 import read_ki2
+from lite.notation.kif import read_kif, read_start, read_variations
+from lite.notation.kif_lines import HANDICAPS, handicap_sfen
+from lite.notation.kif_writer import kif_text
+from lite.notation.numbers import half_width, number
+from search.rules.sfen import move_to_usi
+from search.rules.shogi import START_SFEN
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("77", 77), ("７７", 77), ("七十七", 77), ("七七", 77), ("十", 10), ("十一", 11), ("百十二", 112), ("二百", 200)],
+)
+def test_numbers_of_every_kind(text: str, value: int) -> None:
+    assert number(text) == value
+
+
+def test_half_width_keeps_the_length() -> None:
+    text = "（ ０：０５／００：００：１２）＋－−＝候補１"
+    assert half_width(text) == "( 0:05/00:00:12)+--=候補1"
+    assert len(half_width(text)) == len(text)
+
+
+VARIATION = (
+    "手合割：平手\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ２六歩(27)\n   4 投了\n\n{}\n   3 ６六歩(67)\n   4 投了\n"
+)
+
+
+@pytest.mark.parametrize("head", ["変化：3手", "変化：３手", "変化:３手", "変化：三手", "　変化： ３手"])
+def test_a_variation_begins_at_a_number_of_any_width(head: str) -> None:
+    game = read_kif(VARIATION.format(head), "a")
+    found, error = read_variations(game)
+    assert error is None
+    assert [(one.first, move_to_usi(one.moves[-1])) for one in found] == [(3, "6g6f")]
+    assert "   3 ２六歩(27)   +\n" in kif_text(game)
+    game = read_ki2(f"▲７六歩 △３四歩 ▲２六歩\nまで3手で先手の勝ち\n\n{head}\n▲６六歩\n投了\n", "a")
+    assert [one.first for one in read_variations(game)[0]] == [3]
+
+
+@pytest.mark.parametrize(
+    "clock",
+    ["( 0:05/00:00:05)", "（ 0:05/00:00:05）", "（０：０５／００：００：０５）", "(0:05)", "（0：05）", "( 0:05 )"],
+)
+def test_clocks_of_any_width(clock: str) -> None:
+    game = read_kif(f"   1 ７六歩（７７）   {clock}\n   2 投了 {clock}\n", "a")
+    assert game.times.tolist() == [5000, 5000]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("２枚落ち", "二枚落ち"),
+        ("2枚落ち", "二枚落ち"),
+        ("二枚落", "二枚落ち"),
+        ("4枚落ち", "四枚落ち"),
+        ("６枚落", "六枚落ち"),
+        ("10枚落ち", "十枚落ち"),
+        ("１０枚落ち", "十枚落ち"),
+        ("角落", "角落ち"),
+        ("飛落ち", "飛車落ち"),
+        ("飛車香落ち", "飛香落ち"),
+        ("左香落ち", "香落ち"),
+        ("左７枚落ち", "左七枚落ち"),
+        ("香落ち　", "香落ち"),
+    ],
+)
+def test_handicaps_by_every_spelling(written: str, name: str) -> None:
+    assert handicap_sfen(written) == HANDICAPS[name]
+    assert read_kif(f"手合割：{written}\n   1 ５二玉(51)\n   2 投了\n", "a").start_sfen == HANDICAPS[name]
+
+
+def test_the_even_position_and_unknown_handicaps() -> None:
+    assert handicap_sfen("平手　") == START_SFEN
+    with pytest.raises(GameError, match="九枚落ち"):
+        read_kif("手合割：九枚落ち\n   1 ６二銀(71)\n   2 投了\n", "a")
+
+
+DIAGRAM = """手合割：その他
+{white}の持駒：なし
+  ９ ８ ７ ６ ５ ４ ３ ２ １
++---------------------------+
+|v香v桂v銀v金v玉v金v銀v桂v香|一
+| ・v飛 ・ ・ ・ ・ ・v角 ・|二
+|v歩v歩v歩v歩v歩v歩 ・v歩v歩|三
+| ・ ・ ・ ・ ・ ・v歩 ・ ・|四
+| ・ ・ ・ ・ ・ ・ ・ ・ ・|五
+| ・ ・ 歩 ・ ・ ・ ・ ・ ・|六
+| 歩 歩 ・ 歩 歩 歩 歩 歩 歩|七
+| ・ 角 ・ ・ ・ ・ ・ 飛 ・|八
+| 香 桂 銀 金 玉 金 銀 桂 香|九
++---------------------------+
+{black}の持駒：なし
+"""
+EVEN = DIAGRAM.format(black="先手", white="後手")
+HANDICAP = DIAGRAM.format(black="下手", white="上手")
+MOVES = """  78 ８四歩(83)
+  79 ２六歩(27)
+  80 投了
+まで79手で先手の勝ち
+
+変化：79手
+  79 ６六歩(67)
+  80 ８五歩(84)
+"""
+AGAIN = MOVES.replace("変化：79手", "変化：2手").replace("まで79手", "まで2手")
+for old, new in (("  78 ", "   1 "), ("  79 ", "   2 "), ("  80 ", "   3 ")):
+    AGAIN = AGAIN.replace(old, new)
+
+
+@pytest.mark.parametrize("moves", [MOVES, MOVES.replace("まで79手", "まで2手"), AGAIN])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "手数＝77\n後手番\n",
+        "手数＝７７　▲７六歩　まで\n",
+        "手数=77 手\n後手番\n",
+        "後手番\n手数＝七十七\n",
+    ],
+)
+def test_moves_go_on_from_the_number_of_a_diagram(turn: str, moves: str) -> None:
+    game = read_kif(EVEN + turn + moves, "a")
+    assert (len(game.moves), game.result, game.first_ply) == (2, 1, 77)
+    found, error = read_variations(game)
+    assert error is None
+    assert [(one.first, [move_to_usi(move) for move in one.moves]) for one in found] == [(2, ["8c8d", "6g6f", "8d8e"])]
+    again = read_kif(kif_text(game), "a")
+    assert (again.moves.tolist(), again.first_ply, again.variations) == (game.moves.tolist(), 77, game.variations)
+
+
+def test_a_diagram_without_a_turn_is_blacks_unless_the_moves_go_on_from_its_number() -> None:
+    assert read_kif(f"{EVEN}手数＝77\n*注\n{MOVES}", "a").start_sfen.split()[1] == "w"
+    text = f"{EVEN}手数＝77\n   1 ２六歩(27)\n   2 投了\n"
+    game = read_kif(text, "a")
+    assert (game.start_sfen.split()[1], game.first_ply) == ("b", 77)
+    assert read_kif(kif_text(game), "a").start_sfen == game.start_sfen
+    with pytest.raises(GameError, match="先手番 was assumed"):
+        read_kif(text.replace("２六歩(27)", "８四歩(83)"), "a")
+
+
+def test_ki2_variations_may_count_from_the_number_of_a_diagram() -> None:
+    text = f"{EVEN}手数＝77\n後手番\n△８四歩 ▲２六歩\nまで79手で先手の勝ち\n\n変化：79手\n▲６六歩\n"
+    with pytest.raises(GameError, match="79 moves"):  # KI2 numbers no moves, so that they may be missing
+        read_ki2(text, "a")
+    game = read_ki2(text.replace("まで79手", "まで2手"), "a")
+    assert [one.first for one in read_variations(game)[0]] == [2]
+
+
+@pytest.mark.parametrize("first", [2, 77, 79])
+def test_moves_do_not_go_on_from_another_number(first: int) -> None:
+    with pytest.raises(GameError, match=str(first)):
+        read_kif(f"{EVEN}手数＝77\n後手番\n  {first} ８四歩(83)\n  {first + 1} 投了\n", "a")
+    with pytest.raises(GameError, match="78"):
+        read_kif(f"{EVEN}後手番\n  78 ８四歩(83)\n  79 投了\n", "a")
+
+
+@pytest.mark.parametrize(("diagram", "assumed", "line"), [(EVEN, "先手番", "後手番"), (HANDICAP, "下手番", "上手番")])
+def test_a_refusal_names_the_turn_that_a_diagram_does_not_give(diagram: str, assumed: str, line: str) -> None:
+    for reader, moves in ((read_kif, "   1 ８四歩(83)\n   2 投了\n"), (read_ki2, "△８四歩\n投了\n")):
+        with pytest.raises(GameError, match=rf"1手目.*{assumed} was assumed; add the line {line}"):
+            reader(diagram + moves, "a")
+        with pytest.raises(GameError) as caught:
+            reader(f"{diagram}{assumed}\n{moves}", "a")
+        assert "assumed" not in str(caught.value)
+        assert reader(f"{diagram}{line}\n{moves}", "a").result == 2
+    checked = diagram.replace("| ・ ・ 歩 ・ ・ ・ ・ ・ ・|六", "| ・ ・ ・ ・ ・ ・ ・ ・ ・|六")
+    checked = checked.replace("|v歩v歩v歩v歩v歩v歩 ・v歩v歩|三", "|v歩v歩v歩v歩 香v歩 ・v歩v歩|三")
+    with pytest.raises(GameError, match=f"{assumed} was assumed"):  # the side that does not move is in check
+        read_start(checked)
