@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
-from search.usi.adapter import Adapter, Say
+from search.usi.adapter import Adapter, Refusal, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
 if TYPE_CHECKING:
@@ -107,11 +107,12 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         try:
             engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
         except (OSError, ValueError, MemoryError) as error:
-            self._refused.add("EvalFile")
+            place = "" if os.path.isabs(path) else f" (the current folder is {os.getcwd()})"
             kept = self._network or self._fall_back(engine)
-            say(f"EvalFile: {error}; keeping {kept}. Set EvalFile to a network file, or to default")
+            remedy = "Set EvalFile to a network file, or to default"
+            self.refusals["EvalFile"] = Refusal(f"EvalFile: {error}{place}", kept, remedy)
             return
-        self._refused.discard("EvalFile")
+        self.refusals.pop("EvalFile", None)
         self._network = path
         network = engine.network
         kind = f"{network.feature_set.name}, {network.width} lanes, {network.perspectives} perspective(s)"
