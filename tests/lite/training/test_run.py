@@ -195,7 +195,7 @@ def test_one_run_at_a_time(options, records, tmp_path):
     with pytest.raises(ValueError, match="another run is at work"):
         train_value(dataclasses.replace(run, resume=True))
     second.train()
-    with pytest.raises(OptionError, match="`output` .*: holds a run"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run"):
         train_value(run)
     assert train_value(dataclasses.replace(run, resume=True))["step"] == 6
 
@@ -235,7 +235,7 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
     run = options(records, tmp_path / "run", valid=(held_out,), epochs=1)
     train_value(run)
     before = (tmp_path / "run" / "state.safetensors").read_bytes()
-    with pytest.raises(OptionError, match="`output` .*: holds a run; add `resume` .*`overwrite`"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run; add `resume` .*`overwrite`"):
         train_value(run)
     with pytest.raises(ValueError, match="choose one"):
         train_value(dataclasses.replace(run, resume=True, overwrite=True))
@@ -243,7 +243,7 @@ def test_a_run_is_begun_anew_only_when_told_to(options, records, held_out, tmp_p
         train_value(dataclasses.replace(run, data=(tmp_path / "none.hcpe",), overwrite=True))
     assert (tmp_path / "run" / "state.safetensors").read_bytes() == before
     (tmp_path / "run" / "state.safetensors").unlink()  # the network alone is the outcome of a run, too
-    with pytest.raises(OptionError, match="`output` .*: holds a run; add `overwrite`"):
+    with pytest.raises(OptionError, match=r"`output` .*: holds a run; add `overwrite`"):
         train_value(run)
     train_value(dataclasses.replace(run, valid=(), epochs=2, overwrite=True))
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
