@@ -120,7 +120,7 @@ class Generation:
 
     def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
         held_out, goes_on = self.records(HELD_OUT), self.run.state.exists()
-        figures = train_value(
+        outcome = train_value(
             replace(
                 training,
                 data=tuple(one.records(POSITIONS) for one in (*before, self)),
@@ -133,6 +133,7 @@ class Generation:
                 overwrite=not goes_on,
             )
         )
+        figures = outcome.flat()
         return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}
 
     def weights(self, training: ValueTraining) -> Path | None:
