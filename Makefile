@@ -65,7 +65,7 @@ bench: $(INSTALLED)
 	$(BIN)/liteshogi bench planes
 	$(BIN)/liteshogi bench
 
-# From the last commit, with this Python's numba and NumPy, on a CPU with AVX-512 VNNI: docs/release.md.
+# From the last commit, with this Python's numba and NumPy, on a CPU with AVX-512 VNNI: docs/guide/release.md.
 release: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[release]'
 	$(BIN)/python -m release dist

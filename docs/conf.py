@@ -3,7 +3,7 @@
 project = "LiteShogi"
 author = "the LiteShogi maintainers"
 extensions = ["myst_parser"]
-exclude_patterns = ["first_net.ipynb"]
+exclude_patterns = ["guide/first_net.ipynb"]
 html_theme = "furo"
 html_title = "LiteShogi"
 html_show_sphinx = False

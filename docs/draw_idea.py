@@ -8,7 +8,8 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from experiments.drawing.pictures import japanese_fonts, write_figure
+from experiments.drawing.figure import write_figure
+from experiments.drawing.fonts import japanese_fonts
 from search.evaluation.network import EvalNetwork
 from search.evaluation.network_file import load_network
 from search.rules.diagram import KANJI

@@ -17,13 +17,13 @@ from experiments.drawing.pictures import draw_training
 from experiments.factory.expand import Mixture
 from experiments.factory.expansion import Expansion, expand
 from experiments.games.played_game import ending_in_english, play_game, result_in_english
-from experiments.jobs.shards import LEDGER
 from export.fold import fold_file
-from lite.datasets.description import DESCRIPTION, SHARD, read_description
-from lite.datasets.provenance import FILES, digest_of
+from lite.datasets.description import SHARD
+from lite.datasets.provenance import digest_of
 from lite.notation.game import Game
 from lite.notation.kif_writer import kif_text
 from lite.records.formats import HCPE
+from lite.run_folder import RECORD, RESULTS, RunRecord, find_run
 from lite.training.checkpoint import json_safe
 from lite.training.folder import RunFolder
 from lite.training.log import read_log
@@ -66,7 +66,7 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     )
     made = expand(expansion)
 
-    _say(f"   {made['positions']:,} positions in {positions}/")
+    _say(f"   {made.count('positions'):,} positions in {positions}/")
 
     _say("\n2. Train a (16, 4, 32) lite value network on them")
     train_value(training)
@@ -95,7 +95,7 @@ def walk_the_road(output: Path, epochs: int, nodes: int) -> dict[str, Any]:
     write_atomically(output / "game.kifu", kif_text(game).encode())
     draw_training(read_log(run / "log.jsonl"), reports, accuracy, output / "demo.png")
     return {
-        "positions": made["positions"],
+        "positions": made.count("positions"),
         "accuracy": accuracy,
         "game": _summary(game),
         "search": {"depth": analysis.depth, "nodes": analysis.nodes, "pv": list(analysis.pv)},
@@ -109,7 +109,7 @@ def _make_room(expansion: Expansion, training: ValueTraining) -> None:
 
     ValueError where other positions or another run are there, of which everything stays."""
     positions, run = expansion.output, RunFolder(training.output)
-    kept = read_description(positions)
+    kept = find_run(positions)
     for place, is_others in (
         (positions, kept is not None and not _are_demos(kept, expansion)),
         (run.path, run.files() and not _is_demos(run, training)),
@@ -119,15 +119,15 @@ def _make_room(expansion: Expansion, training: ValueTraining) -> None:
     if kept is not None:
         with FolderLock(positions):
             shards = positions.glob(f"{SHARD}*.{HCPE}*")
-            for path in (*shards, *(positions / name for name in (LEDGER, FILES, DESCRIPTION))):
+            for path in (*shards, positions / RESULTS, positions / RECORD):
                 path.unlink(missing_ok=True)
 
 
-def _are_demos(kept: dict[str, Any], expansion: Expansion) -> bool:
-    """Whether data of that description are what the expansion makes, by whatever network."""
-    sources = [source.get("sha256") for source in kept["sources"]]
-    told = json_safe(expansion.told())
-    return kept["verb"] == "expand" and kept["options"] == told and sources == [*map(digest_of, expansion.data)]
+def _are_demos(kept: RunRecord, expansion: Expansion) -> bool:
+    """Return whether a run is what the expansion makes, by whatever network."""
+    sources = [source.sha256 for source in kept.sources]
+    told = json_safe(expansion.deciding())
+    return kept.verb == "expand" and kept.options == told and sources == [*map(digest_of, expansion.data)]
 
 
 def _is_demos(run: RunFolder, training: ValueTraining) -> bool:

@@ -302,9 +302,9 @@ def _export_folded(net: str, output: Path, overwrite: bool) -> dict[str, Any]:
 
 
 def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[str, Any]:
-    """The speed of the search that plays with a network: the figures of `search.alphabeta.bench`, to a depth and of so
-    many nodes a search at most, or those of `search.puct.bench`. Raises OSError or ValueError in words for a network
-    that no engine here plays."""
+    """Measure the speed of the search that plays with a network: by `search.alphabeta.bench`, with a depth and a limit
+    of nodes per search, or by `search.puct.playout_speed`. Raises OSError, or ValueError for a network that no engine
+    here plays."""
     kind = kind_of(net)
     if kind is Kind.FOLDED:
         from search.alphabeta.bench import DEPTH, POSITIONS, signature
@@ -320,15 +320,15 @@ def bench(net: str, depth: int | None = None, nodes: int | None = None) -> dict[
             progress.show()
 
         with Progress(len(POSITIONS), measure) as progress:
-            return signature(net, DEPTH if depth is None else depth, nodes, searched)
+            return asdict(signature(net, DEPTH if depth is None else depth, nodes, searched))
     if kind is not Kind.POLICY_VALUE_ONNX:
         raise ValueError(_unplayable(net, kind))
     for name, limit in (("depth", depth), ("nodes", nodes)):
         if limit is not None:
             raise ValueError(f"{net}: PUCT searches it, whose searches have no --{name} here")
-    from search.puct.bench import measure_playouts
+    from search.puct.playout_speed import measure_playouts
 
-    return measure_playouts(Path(net))
+    return asdict(measure_playouts(Path(net)))
 
 
 def as_player(command: str) -> tuple[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The evaluation of the network @NETWORK@, as `liteshogi export` wrote it: C++17 and the standard library, nothing else.
-// Its numbers lie in @WEIGHTS@, which `Network::load` reads. What they mean is told in LiteShogi's docs/network_file.md,
-// how this goes into an engine in docs/adopt_in_cpp.md. Every kernel below gives the same integers.
+// Its numbers lie in @WEIGHTS@, which `Network::load` reads. What they mean is told in LiteShogi's docs/how/network_file.md,
+// how this goes into an engine in docs/guide/adopt_in_cpp.md. Every kernel below gives the same integers.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 """Test vectors: what a network makes of a few positions, step by step, for evaluators that others write.
 
-The file is described in docs/network_file.md, those of the shipped networks lie beside them in search/networks/.
+The file is described in docs/how/network_file.md, those of the shipped networks lie beside them in search/networks/.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ them; of the dataclasses, whose fields the command line is made from, it wants w
 them where several may be named, and a str for a network that plays.
 
 Each function returns its figures, which its docstring tells with their units, and raises OSError or ValueError with a
-line that names the file and the remedy. A notebook that goes through them is `docs/first_net.ipynb`.
+line that names the file and the remedy. A notebook that goes through them is `docs/guide/first_net.ipynb`.
 
 They are imported when first used: importing this package is free, and the engine answers a GUI before it compiles.
 """
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from experiments.elo.sprt import Sprt
     from experiments.factory.selfplay import SelfPlay, self_play
-    from experiments.matches.match import CountedMatch, play_counted_match
+    from experiments.matches.counted_match import CountedMatch, play_counted_match
     from experiments.network_kinds import judge
     from export.fold import fold_file
     from lite.datasets.convert import Conversion, convert
@@ -72,7 +72,7 @@ _HOMES = {
     "AlphaBetaEngine": "search.alphabeta.engine",
     "Analysis": "search.engine",
     "Conversion": "lite.datasets.convert",
-    "CountedMatch": "experiments.matches.match",
+    "CountedMatch": "experiments.matches.counted_match",
     "DenseConfig": "lite.networks.dense",
     "Engine": "search.engine",
     "EvalNetwork": "search.evaluation.network",
@@ -88,7 +88,7 @@ _HOMES = {
     "fold_file": "export.fold",
     "judge": "experiments.network_kinds",
     "load_network": "search.evaluation.network_file",
-    "play_counted_match": "experiments.matches.match",
+    "play_counted_match": "experiments.matches.counted_match",
     "self_play": "experiments.factory.selfplay",
     "train_value": "lite.training.train",
 }

@@ -1,1 +1,4 @@
-"""The engine: rules of shogi, the evaluated network, alpha-beta search and USI. Needs numba, numpy and safetensors."""
+"""The engine: rules of shogi, evaluation networks, alpha-beta and PUCT search, and USI.
+
+Requires numba, numpy and safetensors; policy-value networks also require onnxruntime.
+"""

@@ -1,7 +1,7 @@
-"""Compile ahead: everything the engine calls, once for all processes that start together.
+"""Compile everything that the engine calls, ahead of its first use.
 
-Numba compiles at the first call and `search.compiling.compile_cache` keeps the result. The verb `warmup` is for
-installers; `isready` does the same.
+Numba compiles a function at its first call, and `search.compiling.compile_cache` stores the result. Installers call
+this through the verb `warmup`, the engine at `isready`. Processes that start together compile once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BUSY_POSITION = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RG
 
 
 def compile_beside() -> None:
-    """Compile (or load) what a second process can: what the search comes to last, then what it never calls."""
+    """Compile or load the part for a second process: functions that the search needs last or never calls."""
     from search.evaluation.static_evaluation import evaluate_sfens
     from search.mate.solver import MateSolver
 
@@ -42,7 +42,7 @@ def compile_beside() -> None:
 
 
 def compile_as_second() -> None:
-    """The second process: it takes turns with its like alone, and ends with the one that started it."""
+    """Run as the second process: use a lock of its own, and exit when the process that started it ends."""
     threading.Thread(target=_end_with_input, daemon=True).start()
     LOCK.name = "lock-beside"
     compile_beside()
@@ -56,7 +56,7 @@ def _end_with_input() -> None:
 
 
 def _grow_a_table() -> None:
-    """As a search does that has filled what it uses: a third of a second, which a move's clock must not pay."""
+    """Compile the growing of a table, which takes a third of a second: no move's clock should pay for it."""
     from search.alphabeta.transposition import TranspositionTable
 
     table = TranspositionTable(1)
@@ -65,7 +65,7 @@ def _grow_a_table() -> None:
 
 
 def _find_mates() -> None:
-    """Ask for mates in one and in three as the search does."""
+    """Compile the search for mates in one and in three, called as the search calls them."""
     from search.alphabeta.game_end import find_mate_here
     from search.alphabeta.mate_in_three import find_mate_in_three
     from search.alphabeta.thread import SearchThread
@@ -79,7 +79,7 @@ def _find_mates() -> None:
 
 
 def _start_second() -> subprocess.Popen[bytes] | None:
-    """Start the second process, where what it compiles can be kept."""
+    """Start the second process if its compiled code can be stored."""
     if not os.access(CACHE_DIRECTORY.parent, os.W_OK):
         return None
     paths = [str(Path(__file__).parents[__name__.count(".")]), os.environ.get("PYTHONPATH", "")]
@@ -89,11 +89,11 @@ def _start_second() -> subprocess.Popen[bytes] | None:
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
     }
     code = f"from {__name__} import compile_as_second; compile_as_second()"
-    with contextlib.suppress(OSError):  # it would only have saved time
+    with contextlib.suppress(OSError):  # the second process only saves time
         return subprocess.Popen(
             [sys.executable, "-c", code],
             env=environment,
-            stdin=subprocess.PIPE,  # it reads the end of it when this process ends, however it does
+            stdin=subprocess.PIPE,  # its end tells the second process that this one has ended, for whatever reason
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -102,7 +102,7 @@ def _start_second() -> subprocess.Popen[bytes] | None:
 
 @contextlib.contextmanager
 def _second_process() -> Iterator[None]:
-    """At the first time a process beside this one compiles what it can, and the caller loads what is ready."""
+    """On a first start, run a second process that compiles its part while the caller compiles the rest."""
     name = code_name(__file__, __spec__)
     place = CACHE_DIRECTORY / name
     complete = place / "complete"
@@ -122,14 +122,14 @@ def _second_process() -> Iterator[None]:
         if second is not None:
             second.kill()
             second.communicate()
-    compile_beside()  # loads it, or compiles what is missing
+    compile_beside()  # load the result, or compile what is missing
     with contextlib.suppress(OSError):
         make_directory(place)
         complete.touch()
 
 
 def warm_up() -> float:
-    """Compile (or load) the engine; returns the seconds it took."""
+    """Compile or load the alpha-beta engine; return the seconds it took."""
     begun = time.perf_counter()
     with _second_process():
         from search.alphabeta.engine import AlphaBetaEngine
@@ -141,12 +141,12 @@ def warm_up() -> float:
 
 
 def remove_unused() -> int:
-    """Delete the compiled code of modules, of other sources or machines, that nobody has used for a month; how many."""
+    """Delete compiled code of other sources or machines that was not used for a month; return the number of modules."""
     oldest = time.time() - _UNUSED_DAYS * 86400
     removed = 0
     for kernel in KERNELS:
         for lock in CACHE_DIRECTORY.parent.glob(f"{kernel}-*/lock"):
-            with contextlib.suppress(OSError):  # another process may be removing the same
+            with contextlib.suppress(OSError):  # another process may remove the same directory
                 for module in lock.parent.glob("*-*/"):
                     if module.is_dir() and module.stat().st_mtime < oldest:
                         shutil.rmtree(module, ignore_errors=True)
@@ -157,7 +157,7 @@ def remove_unused() -> int:
 
 
 def warm_up_puct() -> float:
-    """Compile (or load) the PUCT engine; returns the seconds it took. Which network it plays with does not matter."""
+    """Compile or load the PUCT engine, which is the same for every network; return the seconds it took."""
     from search.puct.engine import PuctEngine, even_network
 
     begun = time.perf_counter()

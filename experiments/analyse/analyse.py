@@ -14,7 +14,8 @@ from experiments.analyse.annotated_kif import ENGINE, Judgement, names_of_moves,
 from experiments.analyse.chosen import Chosen, choose
 from experiments.analyse.figures import figures
 from experiments.analyse.page import as_page
-from experiments.drawing.pictures import can_be_drawn, draw_analysis, japanese_fonts
+from experiments.analyse.picture import draw_analysis
+from experiments.drawing.fonts import can_be_drawn, japanese_fonts
 from lite.notation.game import Game, GameError
 from lite.notation.kif_writer import in_columns
 from search.alphabeta.engine import AlphaBetaEngine

@@ -17,8 +17,8 @@ import cshogi
 
 from experiments.analyse.annotated_kif import LONGEST_LINE, Judgement, japanese, without_analysis
 from experiments.analyse.figures import line_figures
+from experiments.drawing.fonts import NOTATION_FONT
 from experiments.drawing.html_page import html_page, json_script
-from experiments.drawing.pictures import NOTATION_FONT
 from lite.notation.game import Game
 from lite.notation.kif import Variation, read_variations
 from lite.notation.kif_writer import sides_of

@@ -1,8 +1,8 @@
-"""How the games of a match went: the first player's win rate after so many moves, as either player saw it.
+"""The course of a match's games: the first player's win rate after so many moves, as either player saw it.
 
-A game's result is one bit, told at its end. What the players saw on the way tells with less noise, and earlier, who
-gained, and in which part of the game. A game that is over goes on counting with its result, so that no figure is of the
-longer games alone.
+A game's result is one bit at its end. The players' scores on the way show with less noise, and earlier, who gained, and
+in which part of the game. A finished game keeps counting with its result, so that no figure is of the longer games
+alone.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from pathlib import Path
 import numpy as np
 
 from experiments.arena.process import GAMES
-from experiments.arena.results import FIRST, SECOND, read_results
+from experiments.arena.results import FIRST, SECOND
+from experiments.arena.results import read_games as read_arena_games
 from search.score import win_rate
 
 EVERY = 10
 """Moves between two figures."""
 LEAST_PAIRS = 10
-"""Fewer tell nothing."""
+"""Fewest pairs that make a course: fewer say nothing."""
 MOST_OVER = 0.95
-"""Of the games; later there is nothing left to tell."""
+"""Share of games that have ended at the last figure."""
 _GAMES = """select game.id, initial_position_sfen, black.player_name
 from game join player black on black.id = black_player_id where game_result != 'PAUSED' order by game.id"""
 _SCORES = "select eval from game_move where game_id = ? and next_move != 516 order by ply"
-"""Without the row that ends a game, whose move is rsshogi's MOVE_END: a report does without that library."""
+"""Excludes the row that ends a game, whose move is rsshogi's MOVE_END: a report does not need that library."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What the games looked like after so many moves."""
+    """The state of all games after a number of moves."""
 
     moves: int
-    """Behind the opening."""
+    """Moves after the opening."""
     player: str
-    """Who saw it: FIRST or SECOND."""
+    """Player whose scores are used: FIRST or SECOND."""
     win_rate: float
-    """The first player's, by the last search of who saw it; the mean of all games."""
+    """The first player's win rate by this player's last search, mean of all games."""
     error: float
-    """Its standard error, from pairs of games."""
+    """Standard error of `win_rate`, from pairs of games."""
     over: float
     """Share of the games that have ended."""
 
 
-def read_course(directory: Path) -> list[Moment]:
-    """A match's moments, in order, as both players saw each; none of a match of few pairs. Raises OSError in words."""
+def read_course(arena: Path) -> list[Moment]:
+    """Return a match's moments in order, each as both players saw it; none for a match of few pairs. Raises OSError."""
     pairs: dict[str, list[tuple[np.ndarray, int]]] = {}
-    results = read_results(directory)
-    games = _read_games(directory) if results else []
+    results = read_arena_games(arena)
+    games = _read_games(arena) if results else []
     longest = max((len(scores) for _, scores in games), default=0)
     for result, (first_begins, scores) in zip(results, games, strict=False):  # a game may have ended between
         if result.points is not None:
@@ -72,9 +73,10 @@ def read_course(directory: Path) -> list[Moment]:
     ]
 
 
-def _read_games(directory: Path) -> list[tuple[bool, list[int | None]]]:
-    """Of each of the games of `read_results`, whether its first player begins, and the mover's score of each move."""
-    database = directory / GAMES / "game.db"
+def _read_games(arena: Path) -> list[tuple[bool, list[int | None]]]:
+    """Return, for each game of `results.read_games`, whether its first player begins, and the mover's score of each
+    move."""
+    database = arena / GAMES / "game.db"
     try:
         with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             return [
@@ -86,8 +88,8 @@ def _read_games(directory: Path) -> list[tuple[bool, list[int | None]]]:
 
 
 def _seen(scores: Sequence[int | None], first_begins: bool, points: float, longest: int) -> np.ndarray:
-    """f8 (2, longest + 1): the first player's win rate in each player's eyes after so many moves; the game's result
-    when it is over."""
+    """Return f8 (2, longest + 1): the first player's win rate by each player after so many moves; the game's result
+    once it is over."""
     seen = np.full((2, longest + 1), points)
     seen[:, 0] = 0.5
     for moves, score in enumerate(scores, 1):

@@ -8,54 +8,57 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.arena.process import GAMES, LOG
+from lite.run_folder import Line
 
 FIRST, SECOND = "first", "second"
-"""What a match's engines are called in ShogiArena's files; readers see other names."""
+"""Names of a match's engines in ShogiArena's files; readers see other names."""
 WRITING_SECONDS = 2.0
-"""ShogiArena writes its files in place while progress and reports read them: what is spoilt longer is so for good."""
+"""ShogiArena writes its files in place while they are read here: a file that is broken for longer is damaged."""
 
 
 def seat_names(engines: int) -> list[str]:
-    """What so many engines are called in ShogiArena's files."""
+    """Return the names of so many engines in ShogiArena's files."""
     return [FIRST, SECOND, *(f"player{number}" for number in range(3, engines + 1))][:engines]
 
 
 @dataclass(frozen=True)
-class Result:
-    """How a game ended."""
+class ArenaGame(Line, kind="game"):
+    """A game through ShogiArena and its result."""
 
+    game: str
+    """ShogiArena's name of the game."""
     pair: str
-    """The same for the two games from one opening with colours changed."""
+    """Key that the two games from one opening with exchanged colours share."""
     points: float | None
-    """Of the first of its players: 0, 0.5 or 1; None if the game failed."""
+    """Points of the first of its players: 0, 0.5 or 1; None if the game failed."""
     ending: str
-    """ShogiArena's word."""
+    """ShogiArena's word for the ending."""
     players: tuple[str, str] = (FIRST, SECOND)
-    """The seats of both, in the order of `seat_names`."""
+    """Seats of both players, in the order of `seat_names`."""
 
 
-def read_results(directory: Path) -> list[Result]:
-    """The results of a run's games that were played or failed, in their order; none before the first game has ended."""
-    database, schedule = directory / GAMES / "game.db", directory / GAMES / "schedule.json"
+def read_games(arena: Path) -> list[ArenaGame]:
+    """Return the games in ShogiArena's folder that were played or failed, in order; none before the first has ended."""
+    database, schedule = arena / GAMES / "game.db", arena / GAMES / "schedule.json"
     if not database.is_file() or not schedule.is_file():
         return []
     end = time.monotonic() + WRITING_SECONDS
     while True:
         try:
             pairs, seats = _read_schedule(schedule)
-            rows = _read_games(database)
+            rows = _read_database(database)
             break
         except OSError:
             if time.monotonic() > end:
                 raise
         time.sleep(0.05)
-    results = []
+    games = []
     for game, ending, black, white in rows:
         points = None
         first, second = sorted((black, white), key=seats.index)
@@ -65,12 +68,12 @@ def read_results(directory: Path) -> list[Result]:
             points = float(ending.startswith("BLACK") == (black == first))
         elif ending == "PAUSED":
             continue  # by an interrupt: it will be played
-        results.append(Result(pairs.get(game) or game, points, ending, (first, second)))
-    return results
+        games.append(ArenaGame(game, pairs.get(game) or game, points, ending, (first, second)))
+    return games
 
 
 def _read_schedule(path: Path) -> tuple[dict[str, str], list[str]]:
-    """The pair of each game by its name, and the seats in their order."""
+    """Return ({name of a game: key of its pair}, the seats in order)."""
     try:
         games = json.loads(path.read_text("utf-8"))["games"]
         pairs = {game["game_id"]: game["pair_key"] for game in games}
@@ -79,8 +82,8 @@ def _read_schedule(path: Path) -> tuple[dict[str, str], list[str]]:
         raise OSError(f"{path}: {error!r}") from error
 
 
-def _read_games(path: Path) -> list[tuple[str, str, str, str]]:
-    """Name, ending, black and white of each game."""
+def _read_database(path: Path) -> list[tuple[str, str, str, str]]:
+    """Return (name, ending, black, white) of each game."""
     question = """select game_name, game_result, black.player_name, white.player_name
     from game join player black on black.id = black_player_id join player white on white.id = white_player_id
     order by game.id"""
@@ -91,8 +94,8 @@ def _read_games(path: Path) -> list[tuple[str, str, str, str]]:
         raise OSError(f"{path}: {error!r}") from error
 
 
-def pair_results(results: list[Result]) -> list[tuple[float, int]]:
-    """(The first player's points, games) of every pair; failed games are left out."""
+def pair_results(results: Iterable[ArenaGame]) -> list[tuple[float, int]]:
+    """Return (the first player's points, games) of every pair; failed games are left out."""
     pairs: dict[str, tuple[float, int]] = {}
     for one in results:
         if one.points is not None:
@@ -101,25 +104,25 @@ def pair_results(results: list[Result]) -> list[tuple[float, int]]:
     return list(pairs.values())
 
 
-def read_failure(directory: Path) -> str:
-    """Why the first game that failed did so; a move that was late because this machine stood still is told by
-    ShogiArena's log alone."""
+def read_failure(arena: Path) -> str:
+    """Return why the first failed game failed; only ShogiArena's log has a move that was late because this machine
+    stalled."""
     try:
-        text = (directory / GAMES / "failures" / "run_failures.jsonl").read_text(encoding="utf-8")
+        text = (arena / GAMES / "failures" / "run_failures.jsonl").read_text(encoding="utf-8")
         record: dict[str, Any] = json.loads(text.splitlines()[0])
     except (OSError, ValueError, IndexError):
-        late = re.search(r"Invalidating timeout: .* reason=(explanatory-lag) .* lag_ms=(\d+)", _read_log(directory))
+        late = re.search(r"Invalidating timeout: .* reason=(explanatory-lag) .* lag_ms=(\d+)", _read_log(arena))
         if late is None:
-            return "for no reason that shogiarena tells"
-        return f"a move was late while the machine stood still for {late[2]} ms: {late[1]}"
+            return "for a reason that shogiarena does not report"
+        return f"a move was late while the machine stalled for {late[2]} ms: {late[1]}"
     return " ".join(str(record.get("short_message")).split())
 
 
-def read_mishaps(directory: Path, seats: Sequence[str]) -> dict[str, str]:
-    """What each seat's engine did that ShogiArena counts as a loss and tells its log only, in words; without it,
-    nothing."""
+def read_mishaps(arena: Path, seats: Sequence[str]) -> dict[str, str]:
+    """Return, by seat, text on crashes and illegal moves, which ShogiArena counts as losses and reports in its log
+    only."""
     kinds = {"Error during move by": "broke off", "Illegal move from": "made an illegal move"}
-    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({'|'.join(seats)}): ", _read_log(directory)))
+    found = Counter(re.findall(rf"\]: ({'|'.join(kinds)}) ({'|'.join(seats)}): ", _read_log(arena)))
     return {
         engine: " and ".join(
             f"{words} {found[kind, engine]} times" for kind, words in kinds.items() if found[kind, engine]
@@ -129,9 +132,9 @@ def read_mishaps(directory: Path, seats: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _read_log(directory: Path) -> str:
-    """All of ShogiArena's log; without one, nothing."""
+def _read_log(arena: Path) -> str:
+    """Return ShogiArena's log; empty without one."""
     try:
-        return (directory / LOG).read_text(encoding="utf-8", errors="replace")
+        return (arena / LOG).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""

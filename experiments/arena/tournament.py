@@ -1,155 +1,234 @@
-"""USI engines play from balanced openings in pairs, run by ShogiArena: every two of them, or the first against all.
+"""USI engines play pairs of games from balanced openings through ShogiArena: every two of them, or one against all.
 
-ShogiArena keeps the games and the state in the run's directory: a run that is cut goes on when the same command runs
-again. Every opening is played twice with colours changed, so that its bias cancels out. An engine that breaks off,
-makes an illegal move or says nothing in time has lost that game.
+ShogiArena keeps games and state in a folder of its own below the run's; the same command resumes an interrupted run.
+Every opening is played twice with exchanged colours, so that its bias cancels out. An engine that crashes, makes an
+illegal move or exceeds its time has lost that game.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.arena.process import GAMES, LOG, check_arena, described_run, run_arena
-from experiments.arena.results import Result, read_failure, read_mishaps, read_results, seat_names
+from experiments.arena.process import ARENA, GAMES, LOG, check_arena, run_arena, write_inputs
+from experiments.arena.results import ArenaGame, read_failure, read_games, read_mishaps, seat_names
 from experiments.games.openings import read_openings
 from experiments.jobs.progress import Progress
-from experiments.jobs.shards import LEDGER
-from experiments.usi_client.engines import Engine, ask_engine, engine_command
+from experiments.usi_client.engines import OURS, Engine, ask_engine, engine_command
 from lite.amounts import amount
+from lite.datasets.plan import plan_run
+from lite.datasets.provenance import sha256_of
+from lite.run_folder import RunPlan, RunWriter
 from search.system.bounds import MOST_AT_ONCE, check_numbers
-from search.system.files import write_atomically
+from search.system.files import make_directory, write_atomically
+from search.system.options import OptionError
 
 OPENINGS = "openings.sfen"
-"""In the folder of a run: the user's openings as ShogiArena reads them, which takes a byte order mark or a comment for
-a move and does not know equal ones."""
+"""Openings for ShogiArena, in its folder: it takes a byte order mark or a comment for a move, and keeps equal ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UsiGames:
-    """How USI engines play."""
+    """Options of games between USI engines."""
 
     games: int = 20
-    """Games of two engines; an even number plays every opening with both colours."""
+    """Games of each two engines; an even number plays every opening with both colours."""
     time: int = 0
-    """Milliseconds of a side for all its moves, where nodes and depth have no limit."""
+    """Milliseconds of each side for all its moves, where nodes and depth are unlimited."""
     increment: int = 0
-    """Milliseconds that a side gets for each of its moves, to be saved."""
+    """Milliseconds that a side gains with each of its moves and may save."""
     byoyomi: int = 100
-    """Milliseconds of each move that cannot be saved, once there is no other time."""
+    """Milliseconds per move, not to be saved, once a side has no other time."""
     nodes: int = 0
-    """A move, by `go nodes`; 0: no limit. Then nobody has a clock."""
+    """Nodes per move (`go nodes`); 0 means no limit. With a limit there is no clock."""
     depth: int = 0
-    """Likewise, by `go depth`."""
+    """Depth per move (`go depth`); 0 means no limit. With a limit there is no clock."""
     openings: Path | None = None
-    """File of positions as `read_openings` takes it; without it every game starts at the start."""
+    """File of openings, as `read_openings` takes it; without it every game begins from the start position."""
     parallel: int = 1
-    """Games at a time: two engines of one game never think at once, so one game needs one core."""
+    """Games at a time: the two engines of a game never think at once, so a game needs one core."""
     max_plies: int = 320
-    """A game of so many moves is a draw."""
+    """Length at which a game is drawn, in moves."""
     seed: int = 1
-    """Order of the openings."""
+    """Seed of the order of the openings."""
     output: Path = Path("runs/match")
-    """Directory of the run, with the games as KIF in kif/; run the same command again to go on with it."""
+    """Folder of the run, with the games as KIF in kif/; the same command resumes an interrupted run."""
+
+    def check(self) -> None:
+        """Raise OptionError for options that cannot be used."""
+        check_numbers(self, "games", "max_plies")
+        check_numbers(self, "parallel", most=MOST_AT_ONCE)
+        check_numbers(self, "nodes", "depth", "time", "increment", "byoyomi", least=0)
+        if not (self.nodes or self.depth or self.time or self.increment or self.byoyomi):
+            raise OptionError("`byoyomi` 0: must be at least 1 where there is no other time", "byoyomi")
+        if self.increment and self.byoyomi:
+            raise OptionError("`increment` and `byoyomi`: ShogiArena's clocks have one of them", "increment", "byoyomi")
+        if 0 < self.time < self.increment:
+            raise OptionError(
+                f"`time` {self.time}: less than `increment` {self.increment}, which ShogiArena subtracts from the "
+                "remaining time that it reports, so an engine's first move would have none",
+                "time",
+                "increment",
+            )
+        if self.openings is not None and not self.openings.is_file():
+            raise FileNotFoundError(f"{self.openings}: there is no such file of openings")
+        if self.openings is None and self.games > 2 and (self.nodes or self.depth):
+            raise OptionError(
+                "`openings`: required, as with `nodes` or `depth` engines repeat their games from the start position",
+                "openings",
+                "nodes",
+                "depth",
+            )
+
+
+@dataclass(frozen=True)
+class Played:
+    """All games of a run through ShogiArena."""
+
+    names: list[str]
+    """Names of the engines for readers."""
+    games: list[ArenaGame]
+    remarks: list[str]
+    """Lines for readers on what went wrong."""
 
 
 def play_engines(
     rules: UsiGames,
+    verb: str,
     players: Sequence[tuple[str, Sequence[str]]],
     call: Callable[[list[Engine]], Sequence[str]],
     total: int,
     gauntlet: bool = False,
-) -> tuple[list[str], list[Result], list[str]]:
-    """Play what is left of the games, and write all of them as KIF into `kif/` of the run.
+) -> Played:
+    """Play the remaining games, and write all of them as KIF into `kif/` of the run.
 
-    players: command and NAME=VALUE options of each. call: what readers call the engines. total: games that there will
-    be. Returns those names, the results of all games, and remarks on what went wrong. Raises OSError or ValueError in
-    words, also if no game came to an end; KeyboardInterrupt if it was stopped.
+    verb: of the run. players: command and NAME=VALUE options of each. call: returns the engines' names for readers.
+    total: number of games of the whole run. Raises OSError or ValueError, also if no game came to an end;
+    KeyboardInterrupt if it was stopped.
     """
     check_arena()
-    from experiments.arena.games import write_games  # needs what is installed with ShogiArena
+    from experiments.arena.kif_games import write_games  # needs what is installed with ShogiArena
 
     for command, _ in players:
-        engine_command(command)  # a misspelt network is no engine either: said before what engines would need
-    clock = (rules.time, rules.increment, rules.byoyomi)
-    check_numbers(rules, "games", "max_plies")
-    check_numbers(rules, "parallel", most=MOST_AT_ONCE)
-    check_numbers(rules, "nodes", "depth", "time", "increment", "byoyomi", least=0)
-    if not (rules.nodes or rules.depth or any(clock)):
-        raise ValueError("--byoyomi: must be at least 1 where there is no other time")
-    if rules.increment and rules.byoyomi:
-        raise ValueError("--increment: not with --byoyomi; ShogiArena's clocks have one of them")
-    if 0 < rules.time < rules.increment:
-        raise ValueError(
-            f"--time {rules.time}: less than --increment {rules.increment}, without which ShogiArena tells engines "
-            "what is left; a first move would be told that nothing is"
-        )
-    if rules.openings is not None and not rules.openings.is_file():
-        raise FileNotFoundError(f"{rules.openings}: there is no such file of openings")
-    if rules.openings is None and rules.games > 2 and (rules.nodes or rules.depth):
-        raise ValueError("--openings: is needed, for with --nodes or --depth engines repeat their games from the start")
-    if (rules.output / LEDGER).exists():
-        raise ValueError(f"{rules.output}: holds a match in process; use another --output")
+        engine_command(command)  # reports a misspelt network before the options that engines would require
+    rules.check()
     openings = _read_openings(rules.openings, total // rules.games * math.ceil(rules.games / 2))
     engines = dict(zip(seat_names(len(players)), (ask_engine(*one) for one in players), strict=True))
-    descriptions = {f"{seat}.yaml": engine.description(rules.parallel) for seat, engine in engines.items()}
-    files = [file for engine in engines.values() for file in engine.files()]
-    files += [rules.openings] if rules.openings else []
     names = dict(zip(engines, call(list(engines.values())), strict=True))
-    configuration = _configuration(rules, list(engines), gauntlet)
-    with described_run(rules.output, {**descriptions, "match.yaml": configuration}, files):
+    inputs = {f"{seat}.yaml": engine.description(rules.parallel) for seat, engine in engines.items()}
+    inputs["match.yaml"] = _configuration(rules, list(engines), gauntlet)
+    arena = rules.output / ARENA
+    with RunWriter(rules.output, _plan(rules, verb, engines, names, gauntlet)) as run:
+        if run.is_new and arena.exists():
+            shutil.rmtree(arena)  # games that were begun, perhaps with other options, and none has ended
+        make_directory(arena)
+        write_inputs(arena, inputs)
         if openings:
-            write_atomically(rules.output / OPENINGS, "\n".join([*openings, ""]).encode())
-        with Progress(total, lambda: _progress(rules.output, total, next(iter(names)))) as progress:
-            run_arena(rules.output, "run", "tournament", str(rules.output / "match.yaml"), watch=progress.show)
-        results = read_results(rules.output)
-        remarks = _remarks(rules.output, results, names, total)
-        remarks += write_games(rules.output / GAMES / "game.db", rules.output / "kif", names)
-    return list(names.values()), results, remarks
+            write_atomically(arena / OPENINGS, "\n".join([*openings, ""]).encode())
+        record = _Record(run, arena, total, next(iter(names)))
+        with Progress(total, record.measure) as progress:
+
+            def watch() -> None:
+                record.add_new()
+                progress.show()
+
+            try:
+                run_arena(arena, "run", "tournament", str(arena / "match.yaml"), watch=watch)
+            finally:
+                record.add_new()
+        games = read_games(arena)
+        run.update({"games": len(games)})
+        remarks = _remarks(arena, games, names, total)
+        remarks += write_games(arena / GAMES / "game.db", rules.output / "kif", names)
+    return Played(list(names.values()), games, remarks)
+
+
+def _plan(rules: UsiGames, verb: str, engines: dict[str, Engine], names: dict[str, str], gauntlet: bool) -> RunPlan:
+    """Return the plan of a run: an engine is known by its command, options, files and this project's variables."""
+    digests = {path: sha256_of(path) for engine in engines.values() for path in engine.files()}
+    identities = {
+        seat: {
+            "command": [str(engine.program), *engine.arguments],
+            "options": engine.options,
+            "environment": {name: value for name, value in engine.environment.items() if name.startswith(OURS)},
+            "files": {str(path): digests[path][:16] for path in engine.files()},
+        }
+        for seat, engine in engines.items()
+    }
+    # Without the fields of a subclass: of two players, or of a command.
+    fixed = [name for name in UsiGames.__dataclass_fields__ if name not in ("output", "openings")]
+    options = {name: value for name, value in asdict(rules).items() if name in fixed}
+    options["openings"] = None if rules.openings is None else sha256_of(rules.openings)
+    return plan_run(
+        verb,
+        options | {"gauntlet": gauntlet},
+        goal={"players": list(names.values())},
+        conditions=identities,
+        others=[*digests, *([rules.openings] if rules.openings else [])],
+    )
+
+
+class _Record:
+    """Adds the games that ShogiArena has finished to the results of the run."""
+
+    def __init__(self, run: RunWriter, arena: Path, total: int, first: str) -> None:
+        self._run, self._arena, self._total, self._first = run, arena, total, first
+        self._known = {game.game: game for game in run.lines(ArenaGame)}
+
+    def add_new(self) -> None:
+        """Add games that have ended since the last call, or that have another result since they failed."""
+        for game in read_games(self._arena):
+            if self._known.get(game.game) != game:
+                self._run.append(game)
+                self._known[game.game] = game
+
+    def measure(self) -> tuple[int, str]:
+        """Return (games that have ended, text with the first engine's points)."""
+        own = [one for one in self._known.values() if one.players[0] == self._first]
+        points = sum(one.points or 0 for one in own)
+        done = len(self._known)
+        return done, f"{done} of {self._total} games, first engine {points:g} points of {len(own)}"
 
 
 def _read_openings(path: Path | None, pairs: int) -> tuple[str, ...]:
-    """The openings of a file, each once; of no file none. OSError, or ValueError if a line is none or they are fewer
-    than the pairs, each of which takes its own."""
+    """Return the openings of a file, each once; none without a file.
+
+    Raises OSError, or ValueError if a line is no opening or there are fewer than pairs, each of which takes its own."""
     if path is None:
         return ()
     openings = tuple(dict.fromkeys(read_openings(path)))
     if len(openings) < pairs:
-        raise ValueError(
-            f"{path}: {amount(len(openings), 'opening')}, and each of {pairs} pairs of games takes one of its own; "
-            "ask for fewer games, or give more openings"
+        raise OptionError(
+            f"`openings` {path}: {amount(len(openings), 'opening')}, and each of {pairs} pairs of games takes one of "
+            "its own; reduce `games`, or give more openings",
+            "openings",
+            "games",
         )
     return openings
 
 
-def _remarks(output: Path, results: list[Result], names: dict[str, str], total: int) -> list[str]:
-    """What went wrong; ValueError if no game came to an end."""
-    count = sum(one.points is None for one in results)
-    log = output / LOG
-    failed = f"{amount(count, 'game')} failed ({read_failure(output)}), see {log}"
-    if count == len(results):
-        raise ValueError(
-            f"no game came to an end: {failed if count else f'see {log}'}; to play again, remove {output} or give "
-            "another --output"
+def _remarks(arena: Path, games: list[ArenaGame], names: dict[str, str], total: int) -> list[str]:
+    """Return lines on what went wrong. Raises ValueError if no game came to an end."""
+    count = sum(one.points is None for one in games)
+    log = arena / LOG
+    failed = f"{amount(count, 'game')} failed ({read_failure(arena)}), see {log}"
+    if count == len(games):
+        raise OptionError(
+            f"no game came to an end: {failed if count else f'see {log}'}; to play again, remove {arena.parent} or "
+            "give another `output`",
+            "output",
         )
-    mishaps = read_mishaps(output, list(names))
+    mishaps = read_mishaps(arena, list(names))
     remarks = [f"{names[one]} {what}, counted as lost, see {log}" for one, what in mishaps.items()]
     if count:
-        remarks.append(f"{failed}, counted for nobody")
-    if missing := total - len(results):
+        remarks.append(f"{failed}, not counted")
+    if missing := total - len(games):
         remarks.append(f"{amount(missing, 'game')} not played, see {log}")
     return remarks
-
-
-def _progress(output: Path, total: int, first: str) -> tuple[int, str]:
-    """Games that have ended, and how the first engine stands."""
-    results = read_results(output)
-    own = [one for one in results if one.players[0] == first]
-    points = sum(one.points or 0 for one in own)
-    return len(results), f"{len(results)} of {total} games, first engine {points:g} points of {len(own)}"
 
 
 def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[str, Any]:
@@ -164,8 +243,8 @@ def _configuration(rules: UsiGames, seats: list[str], gauntlet: bool) -> dict[st
     counted = {"node_limit": rules.nodes, "depth_limit": rules.depth}
     limits = {name: limit for name, limit in counted.items() if limit}
     per_move = {"byoyomi_ms": rules.byoyomi} if rules.byoyomi else {"increment_ms": rules.increment}
-    # A game of every meeting, then the next of each: a league that is cut has about as many for all. A gauntlet goes
-    # round by itself.
+    # A game of every meeting, then the next of each: an interrupted league has about as many of each. A gauntlet has
+    # this order by itself.
     rounds = {"game_order": "interleave"} if len(seats) > 2 and not gauntlet else {}
     return {
         "experiment_name": "match",

@@ -1,7 +1,7 @@
-"""Ratings of many players by all their games at once: the Bradley-Terry model, a draw being half a win of each.
+"""Ratings of many players from all their games together: the Bradley-Terry model, with a draw as half a win for each.
 
-Errors come from the pairs of games, as in `experiments.elo.strength`: a game and its twin from the same opening with
-colours changed are one observation.
+Errors come from pairs of games, as in `experiments.elo.strength`: the two games of one opening with colours exchanged
+are one observation.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import numpy as np
 from experiments.elo.strength import CONFIDENCE, FEWEST_PAIRS, unmet_share
 
 ELO = 400 / math.log(10)
-"""Of one unit of log-odds."""
+"""Elo per unit of log-odds."""
 _NORMAL = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-"""Standard deviations that half of an interval has."""
+"""Half an interval in standard deviations."""
 _STEPS = 200
 _CLOSE = 1e-10
 
 
 @dataclass(frozen=True)
 class Meeting:
-    """What two players have played against each other."""
+    """The games of two players against each other."""
 
     first: int
-    """Number of a player."""
+    """Index of a player."""
     second: int
     pairs: tuple[tuple[float, int], ...]
-    """(The first player's points, games) of every pair; a game without its twin is a pair of one."""
+    """(First player's points, games) of every pair; a game without its twin is a pair of one game."""
     draws: int
 
     @property
@@ -40,12 +40,12 @@ class Meeting:
 
     @property
     def points(self) -> float:
-        """The first player's."""
+        """Points of the first player."""
         return sum(points for points, _ in self.pairs)
 
     @property
     def wins(self) -> int:
-        """The first player's."""
+        """Wins of the first player."""
         return round(self.points - self.draws / 2)
 
     @property
@@ -53,43 +53,43 @@ class Meeting:
         return self.games - self.draws - self.wins
 
     def pentanomial(self) -> list[int]:
-        """Whole pairs in which the first player has had 0, 1/2, 1, 1 1/2 and 2 points."""
+        """Numbers of whole pairs in which the first player scored 0, 1/2, 1, 1 1/2 and 2 points."""
         return [sum(games == 2 and points == half / 2 for points, games in self.pairs) for half in range(5)]
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """What the players' games say of them."""
+    """Ratings of all players with their errors."""
 
     elo: np.ndarray
-    """f8 (players,): their mean is 0."""
+    """Elo, float64 (players,); the mean is 0."""
     covariance: np.ndarray
-    """f8 (players, players): of `elo`."""
+    """Covariance of `elo`, float64 (players, players)."""
     bounded: bool
-    """Whether the games bound every difference: a group that has had no point of the others, or no game with them,
-    could be any distance below. Else one draw more is thought of in every meeting."""
+    """True if the games bound every difference. A group of players that scored no point against the others, or did not
+    meet them, could be any distance below; then one virtual draw is added to each meeting."""
 
     def error(self, player: int) -> float:
-        """Half of the 95 % interval, against the mean of all."""
+        """Half of the 95 % interval of a player's rating against the mean of all players."""
         return _NORMAL * math.sqrt(max(self.covariance[player, player], 0.0))
 
     def superiority(self, one: int, other: int) -> float:
-        """Chance that one is stronger than another."""
+        """Probability that player `one` is stronger than player `other`."""
         variance = self.covariance
         deviation = math.sqrt(max(variance[one, one] + variance[other, other] - 2 * variance[one, other], 0.0))
         gap = float(self.elo[one] - self.elo[other])
-        # Whoever has played has a deviation; two who have not are equal, but for rounding.
+        # The deviation is 0, but for rounding, only of two players without games.
         return NormalDist().cdf(gap / deviation) if deviation > 1e-9 else 0.5
 
 
 def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:
-    """The likeliest ratings (R. Bradley, M. Terry, "Rank Analysis of Incomplete Block Designs", 1952) and their errors.
+    """Return the maximum-likelihood ratings and their covariance.
 
-    The likelihood is concave, so Newton's steps, halved where they go too far, end at its maximum. The covariance is
-    that of clusters, H+ S H+ with the curvature H, its pseudo-inverse H+, and the sum S over pairs of the squares of
-    what each has had beyond its expectation (H. White, "Maximum Likelihood Estimation of Misspecified Models", 1982);
-    of two players that is the pentanomial model's. Of a meeting with few pairs the binomial variance stands in for
-    their squares.
+    Model: R. Bradley, M. Terry, "Rank Analysis of Incomplete Block Designs", 1952. The likelihood is concave, so
+    Newton's steps, halved where they overshoot, reach its maximum. The covariance is the cluster-robust H+ S H+, where
+    H+ is the pseudo-inverse of the curvature H and S sums the squared residuals of the pairs (H. White, "Maximum
+    Likelihood Estimation of Misspecified Models", 1982). For two players it equals the pentanomial model's. A meeting
+    with few pairs uses the binomial variance instead of squared residuals.
     """
     bounded = _is_bounded(players, meetings)
     more = 0.0 if bounded else 1.0
@@ -125,13 +125,13 @@ def rate(players: int, meetings: Sequence[Meeting]) -> Ratings:
 
 
 def _share(gap: np.ndarray) -> np.ndarray:
-    """Points of a game that are expected at these gaps in log-odds."""
+    """Expected points per game at these gaps in log-odds."""
     expected: np.ndarray = np.exp(-np.logaddexp(0, -gap))
     return expected
 
 
 def _laplacian(players: int, first: np.ndarray, second: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The sum over meetings of weight times (e_first - e_second) (e_first - e_second)^T."""
+    """Sum over meetings of weight times (e_first - e_second) (e_first - e_second)^T."""
     matrix = np.zeros((players, players))
     np.add.at(matrix, (first, first), weights)
     np.add.at(matrix, (second, second), weights)
@@ -141,8 +141,11 @@ def _laplacian(players: int, first: np.ndarray, second: np.ndarray, weights: np.
 
 
 def _common(players: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The projector on what games say nothing of, f8 (players, players): a rise that is common to all who are linked
-    by meetings. It puts the mean of their group in the place of each."""
+    """Projector on the directions that games do not determine, float64 (players, players).
+
+    Games do not determine a rise common to all players of a group linked by meetings. The projector replaces each
+    player's value by the mean of the group.
+    """
     linked = np.eye(players, dtype=bool)
     linked[first, second] = linked[second, first] = True
     linked = _chained(linked)
@@ -150,19 +153,20 @@ def _common(players: int, first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _pseudo_inverse(laplacian: np.ndarray, null: np.ndarray) -> np.ndarray:
-    """That of a Laplacian whose null space has this projector.
+    """Pseudo-inverse of a Laplacian whose null space has the projector `null`.
 
-    Its least eigenvalues are not looked at to tell which of them are 0: rounding leaves some of those above any bound.
+    Deciding by the size of eigenvalues which ones are 0 fails: rounding leaves some above any bound.
     """
     inverse: np.ndarray = np.linalg.inv(laplacian + null) - null
     return inverse
 
 
 def _squares(meeting: Meeting, expected: float) -> float:
-    """What a meeting adds to the variance of its points.
+    """Variance that a meeting adds to its points.
 
-    As in `measure_strength`, pairs that hardly differ trust in no more than has been met: half of the interval is at
-    least as far as unmet pairs can take it, here to both sides by the geometric mean of both."""
+    As in `measure_strength`, pairs that hardly differ must not give a tiny interval: half of the interval is at least
+    the reach of results that were not seen, here the geometric mean of both sides.
+    """
     count, binomial = len(meeting.pairs), expected * (1 - expected)
     if count < FEWEST_PAIRS:
         return meeting.games * binomial
@@ -171,8 +175,8 @@ def _squares(meeting: Meeting, expected: float) -> float:
 
 
 def _is_bounded(players: int, meetings: Sequence[Meeting]) -> bool:
-    """Whether from each player to each other a way leads along points that one has had of the next (L. Ford, "Solution
-    of a Ranking Problem from Binary Comparisons", 1957)."""
+    """Whether every player reaches every other along points scored against the next player (L. Ford, "Solution of a
+    Ranking Problem from Binary Comparisons", 1957)."""
     reach = np.eye(players, dtype=bool)
     for one in meetings:
         reach[one.first, one.second] |= one.points > 0
@@ -181,7 +185,7 @@ def _is_bounded(players: int, meetings: Sequence[Meeting]) -> bool:
 
 
 def _chained(reach: np.ndarray) -> np.ndarray:
-    """Who reaches whom in any number of steps, of who does in at most one: bool (players, players)."""
+    """Transitive closure of a reflexive relation, bool (players, players)."""
     for _ in range(len(reach).bit_length()):
         reach = reach @ reach
     return reach

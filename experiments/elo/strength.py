@@ -1,8 +1,8 @@
-"""What the results of a match say of the difference in strength: Elo, and the interval in which it lies.
+"""Strength from the results of a match: the Elo difference and its 95 % interval.
 
-Two games from one opening with colours changed are no two observations: the opening's bias makes them differ, and both
-sides' strength in it makes them alike. So the pair is what is counted, as in Fishtest's and fastchess's pentanomial
-model; a game without its twin counts as a pair of one.
+The two games of one opening with colours exchanged are not independent: the opening's bias makes them differ, and the
+players' skill in it makes them alike. So pairs are counted, as in the pentanomial model of Fishtest and fastchess. A
+game without its twin is a pair of one game.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from statistics import NormalDist
 
 CONFIDENCE = 0.95
 FEWEST_PAIRS = 4
-"""Fewer say nothing of how much pairs differ."""
+"""Fewer pairs do not show how much pairs differ."""
 LOPSIDED = 1.2
-"""Times as long as the other half of an interval one may be and still be told as one error."""
+"""Largest ratio of an interval's two halves that is still printed as one error."""
 
 
 @dataclass(frozen=True)
 class Strength:
-    """An Elo difference and the ends of its 95 % interval; None stands for infinity, and for not known."""
+    """An Elo difference and the ends of its 95 % interval; None means infinite or unknown."""
 
     elo: float | None
     low: float | None
@@ -29,12 +29,12 @@ class Strength:
 
 
 def measure_strength(pairs: Sequence[tuple[float, int]]) -> Strength:
-    """The strength that (points, games) of each pair show, by the ratio of points to games.
+    """Return the strength from (points, games) of each pair, by the ratio of points to games.
 
-    The mean's variance is that of a ratio over clusters (Cochran, "Sampling Techniques", 1977, 6.4); with two games in
-    every pair it is the pentanomial one. Few pairs get Student's wider interval, which still trusts that what was met
-    is typical: four pairs that all were won show no variance. So the interval also reaches as far as pairs can take it
-    that score quite otherwise and yet were not met, one time in 20.
+    The variance is that of a ratio over clusters (Cochran, "Sampling Techniques", 1977, 6.4); with two games in every
+    pair it is the pentanomial one. Few pairs get Student's wider interval. That alone would be too narrow: four pairs
+    that were all won show no variance. So the interval also covers pairs with the opposite result that a sample of this
+    size misses one time in 20.
     """
     games = sum(games for _, games in pairs)
     if not games:
@@ -54,21 +54,20 @@ def measure_strength(pairs: Sequence[tuple[float, int]]) -> Strength:
 
 
 def unmet_share(count: int) -> float:
-    """The largest share of all pairs that may score quite otherwise than `count` pairs that were met, and yet be missed
-    by them one time in 20."""
+    """Largest share of pairs that a sample of `count` pairs misses entirely one time in 20."""
     return 1 - (1 - CONFIDENCE) ** (1 / count)
 
 
 def elo_of(score: float) -> float | None:
-    """The difference at which the stronger side is expected to score so (logistic); None where that is infinite."""
+    """Return the logistic Elo difference of an expected score; None if it is infinite."""
     return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
 
 
 def in_words(elo: float | None, low: float | None, high: float | None) -> str:
-    """`Elo +12 +- 30`, or what else can be said of a difference and its interval.
+    """Return a difference and its interval as text: `Elo +12 +- 30`.
 
-    The interval is even in points, and the further a difference is from 0, the more Elo lies in a point: one whose
-    halves differ is told by its ends, `Elo +683 (+410 to +1200)`.
+    The interval is symmetric in points, not in Elo. If its halves differ by more than `LOPSIDED`, the text gives its
+    ends: `Elo +683 (+410 to +1200)`.
     """
     if low is not None and high is not None and elo is not None:
         shorter, longer = sorted((elo - low, high - elo))
@@ -85,7 +84,7 @@ def in_words(elo: float | None, low: float | None, high: float | None) -> str:
 
 
 def student(freedom: int) -> float:
-    """Student's t at the end of the interval: exact for one degree of freedom and two, from three on to a percent.
+    """Return Student's t at the end of the interval: exact for one and two degrees of freedom, else to 1 %.
 
     Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3, 26.7.4 and 26.7.5.
     """

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.drawing.pictures import AS_TYPED, japanese_fonts, save_figure
+from experiments.drawing.figure import AS_TYPED, save_figure
+from experiments.drawing.fonts import japanese_fonts
 from experiments.explain.explain import Explained
 from search.rules.diagram import KANJI
 from search.rules.sfen import square_to_usi

@@ -1,4 +1,4 @@
-"""So many positions of record sets, evenly over all of them."""
+"""A given number of positions of record sets, spread evenly over all of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from search.system.files import write_atomically
 
 
 def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
-    """Write an hcpe file of so many positions of hcpe sets, every so-many-th of all; how many.
+    """Write an hcpe file of `positions` positions of hcpe sets, at even distances; returns their number.
 
-    Raises OSError, or ValueError where there are fewer, for a file without any, or for other formats.
+    Raises OSError, or ValueError if there are fewer, if a file has none, or for other formats.
     """
     files = record_files(sources)
     for path in files:
@@ -24,7 +24,7 @@ def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
     parts = [np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize) for path in files]
     starts = np.cumsum([0, *map(len, parts)])
     if positions > starts[-1]:
-        raise ValueError(f"{output.name}: {positions:,} positions are wanted of {starts[-1]:,} there are")
+        raise ValueError(f"{output.name}: {positions:,} positions are asked for, and there are {starts[-1]:,}")
     wanted = (np.arange(positions) * (starts[-1] / positions)).astype(np.int64)
     edges = np.searchsorted(wanted, starts)
     taken = [part[wanted[edges[n] : edges[n + 1]] - starts[n]] for n, part in enumerate(parts)]
@@ -33,7 +33,7 @@ def cut_evenly(sources: Sequence[Path], positions: int, output: Path) -> int:
 
 
 def check_formats(sources: Sequence[Path]) -> None:
-    """Raises OSError, or ValueError for formats that `cut_evenly` does not cut; folders that are not there yet pass."""
+    """Raise OSError, or ValueError for formats that `cut_evenly` does not take; missing folders pass."""
     for source in sources:
         if source.exists() or source.suffix:
             for path in record_files([source]) if source.exists() else [source]:
@@ -42,4 +42,4 @@ def check_formats(sources: Sequence[Path]) -> None:
 
 def _check_format(path: Path) -> None:
     if record_format(path) != HCPE:
-        raise ValueError(f"{path}: a part of a set is cut of hcpe alone; make one with `liteshogi convert`")
+        raise ValueError(f"{path}: only hcpe can be cut; convert it first")

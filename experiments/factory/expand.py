@@ -1,4 +1,4 @@
-"""Labelled positions of the kinds that a search asks its network about, made from recorded ones."""
+"""Labelled positions of the kinds that a search evaluates, made from recorded ones."""
 
 from __future__ import annotations
 
@@ -18,45 +18,48 @@ from lite.records.formats import NO_RESULT, hcpe_dtype
 from search.alphabeta.sampling import MAIN, SAMPLES
 from search.evaluation.network import EvalNetwork
 from search.system.bounds import check_numbers, check_used
+from search.system.options import OptionError
 
 PLAYED, RANDOM, TREE_MAIN, TREE_QUIESCENCE, LEAF, SETTLED = range(6)
 KINDS = ("played", "random moves", "tree, main search", "tree, quiescence", "leaf", "settled")
-"""Where a position comes from."""
+"""Origin of a position."""
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """How many positions of each kind are made of a recorded one, on average."""
+    """Number of positions of each kind that are made of a recorded one, on average."""
 
     played: float = 1.0
-    """The recorded position itself; once, however often the data are gone through."""
+    """Share of the recorded positions that are taken themselves, at most 1; once, however often the data are gone
+    through."""
     random: float = 3.0
-    """With random legal moves played on."""
+    """Positions per recorded one after random legal moves."""
     random_moves: int = 4
-    """So many at the most, one at the least."""
+    """Most random moves that are played; the least is one."""
     tree: float = 0.0
-    """Where a search from it asked its network."""
+    """Positions per recorded one that a search from it evaluated."""
     tree_nodes: int = 1000
-    """Nodes of that search."""
+    """Nodes of each search whose evaluated positions are taken."""
     tree_each: int = 32
-    """Positions that are taken of one search."""
+    """Positions taken per such search."""
     leaf: float = 0.0
-    """At the end of a search's principal variation."""
+    """Positions per recorded one, at most 1, at the end of a search's principal variation."""
     leaf_nodes: int = 200
-    """Nodes of that search."""
+    """Nodes of each search whose principal variation is followed."""
     settled: float = 0.0
-    """At the end of quiescence's principal variation, from the position with up to `random_moves` random moves."""
+    """Positions per recorded one at the end of quiescence's principal variation, after up to `random_moves` random
+    moves."""
 
     @property
     def varies(self) -> bool:
-        """Whether going through the data again makes other positions."""
+        """Whether another pass over the data makes other positions."""
         return self.random > 0 or self.tree > 0 or self.settled > 0
 
     def check(self) -> None:
-        """Raises ValueError in words for numbers that make no sense."""
+        """Raise OptionError for numbers that cannot be used."""
         for name in ("played", "random", "tree", "leaf", "settled"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"--{name} {getattr(self, name)}: a number from 0 on is needed")
+                raise OptionError(f"`{name}` {getattr(self, name)}: a number from 0 on is needed", name)
         check_numbers(self, "random_moves", "tree_nodes", "leaf_nodes")
         check_numbers(self, "tree_each", most=SAMPLES)
         check_used(self, "random_moves", "random", "settled")
@@ -64,18 +67,21 @@ class Mixture:
             check_used(self, name, "tree")
         check_used(self, "leaf_nodes", "leaf")
         if self.played > 1 or self.leaf > 1:
-            raise ValueError("--played and --leaf are at most 1: a recorded position gives one such")
+            raise OptionError(
+                "`played` and `leaf` are at most 1: a recorded position gives one such position", "played", "leaf"
+            )
         if not self.played + self.random + self.tree + self.leaf + self.settled:
-            raise ValueError("nothing is to be made: give --played, --random, --tree, --leaf or --settled a number")
+            kinds = ("played", "random", "tree", "leaf", "settled")
+            raise OptionError(f"no positions are asked for: set {', '.join(f'`{one}`' for one in kinds)}", *kinds)
 
 
 _Made = tuple[np.ndarray, np.ndarray | int, np.ndarray]
-"""Codes, their kind or kinds, and the place of what each was made from."""
+"""Codes, their kind or kinds, and the index of each one's source."""
 
 
 @dataclass(frozen=True)
 class ExpandJob:
-    """A stretch of recorded positions, seen for the `turn`-th time."""
+    """A block of recorded positions in the `turn`-th pass over the data, from 0 on."""
 
     number: int
     turn: int
@@ -85,25 +91,25 @@ class ExpandJob:
 
 @dataclass(frozen=True)
 class ExpandTask:
-    """What a worker needs to make and label positions."""
+    """Everything a worker needs to make and label positions."""
 
     mixture: Mixture
     labels: NetworkLabels | EngineLabels
     searched: EvalNetwork
-    """The network whose searches are sampled and whose variations are followed."""
+    """Network whose searches are sampled and whose variations are followed."""
     result_share: float
     cp_per_logit: float
     seed: int
     distinct: bool = True
-    """Each position once, in no order and none in check; else all that were recorded, in theirs."""
+    """Make each position once, shuffled, none in check; else all recorded positions in their order."""
 
     def open(self) -> ExpandWorker:
-        """The memory of one worker."""
+        """Create a worker."""
         return ExpandWorker(self)
 
 
 class ExpandWorker:
-    """Makes positions of recorded ones, labels them, and writes them as hcpe."""
+    """Makes positions of recorded ones and labels them, as hcpe records."""
 
     def __init__(self, task: ExpandTask) -> None:
         self._task = task
@@ -116,7 +122,7 @@ class ExpandWorker:
         self._studio.stop()
 
     def run(self, job: ExpandJob) -> Product:
-        """The job's positions as hcpe records. Raises Stopped."""
+        """Return the job's positions as hcpe records. Raises Stopped."""
         task = self._task
         random = np.random.default_rng((task.seed, job.number))
         self._studio.forget()
@@ -136,7 +142,7 @@ class ExpandWorker:
         records["hcp"], records["score"] = codes, scores
         played = kinds == PLAYED
         records["move"] = np.where(moves > 0, moves, np.where(played, sources["move"], 0))
-        of_game = played & (sources["padding"] != NO_RESULT)  # a source may have been made, too
+        of_game = played & (sources["padding"] != NO_RESULT)  # a source may itself be a made position
         records["result"] = np.where(of_game, sources["result"], 0)
         records["padding"] = np.where(of_game, 0, NO_RESULT)
         if task.result_share:
@@ -145,7 +151,7 @@ class ExpandWorker:
         return Product(records[kept].tobytes(), dict(counts))
 
     def _made(self, job: ExpandJob, random: np.random.Generator) -> list[_Made]:
-        """(Codes, kind, places of what each was made from) of every kind that is wanted."""
+        """Return (codes, kind, indices of the sources) for every kind that is asked for."""
         mixture, codes = self._task.mixture, job.sources["hcp"]
         made: list[_Made] = []
         if job.turn == 0 and mixture.played:
@@ -176,7 +182,7 @@ class ExpandWorker:
 
 
 def _chosen(count: int, each: float, random: np.random.Generator) -> np.ndarray:
-    """Places of `count` positions, each of them `each` times on average, in order."""
+    """Return indices of `count` positions in order, each of them `each` times on average."""
     times = int(each) + (random.random(count) < each - int(each))
     return np.repeat(np.arange(count), times)
 
@@ -191,6 +197,6 @@ def _joined(
 
 
 def _movers_result(sources: np.ndarray) -> np.ndarray:
-    """f8 (n,): the mover's result of `hcpe_dtype` records."""
+    """Return the mover's result, f8 (n,), of `hcpe_dtype` records."""
     winner, white = sources["result"] & 3, sources["hcp"][:, 0] & 1
     return np.where(winner == 0, 0.5, (winner - 1 == white).astype(np.float64))

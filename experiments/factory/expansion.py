@@ -1,10 +1,11 @@
-"""Recorded positions out to workers, labelled positions of the wanted kinds back into shards."""
+"""Relabelling and expansion: recorded positions out to workers, labelled positions back into shards."""
 
 from __future__ import annotations
 
 import math
 import sys
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,71 +13,80 @@ import numpy as np
 
 from experiments.factory.expand import ExpandTask, Mixture
 from experiments.factory.seen import Seen, code_hashes
+from experiments.factory.selfplay import check_share
 from experiments.factory.sources import Sources
-from experiments.jobs.description import Description
-from experiments.jobs.produce import produce
+from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product
 from experiments.jobs.workforce import Workforce
 from experiments.labels.labels import HOW, Label, NetworkLabels
 from experiments.labels.usi_labels import EngineLabels
 from experiments.usi_client.engines import ask_engine
+from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import why_no_score
+from lite.datasets.plan import flat, plan_run
+from lite.datasets.provenance import sha256_of
 from lite.records.file import BLOCK_POSITIONS
 from lite.records.formats import HCPE, hcpe_dtype
 from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 from search.system.bounds import check_numbers, check_used
+from search.system.options import OptionError
 
 NODES_A_JOB = 5_000_000
-"""Nodes that a job's searches take, about: a few seconds, which is what a kill costs."""
+"""Nodes that a job's searches take, about: a few seconds, which is the work that a kill loses."""
 UNLABELLED_SHARE = 0.1
-"""Of the positions that an engine is asked about; when it labels no more than the others, a warning is due."""
+"""Share of the positions that an engine may leave without a score before a warning is printed."""
 
 
 @dataclass(frozen=True)
 class Labelling:
-    """What a position is said to be worth, and by whom."""
+    """How positions are labelled with scores."""
 
     label: Label = "static"
-    """static: the network's word, of positions not in check. quiescence: after exchanges are settled. search: of
-    --nodes or to a --depth. engine: what a USI engine says, to the same limits."""
+    """Source of the scores. static: the network's evaluation, of positions not in check. quiescence: the evaluation
+    after exchanges are settled. search: a search limited by nodes or depth. engine: a USI engine's search with the same
+    limits."""
     net: str = "default"
-    """The network: a file, or `default`."""
+    """The network that labels: a file, or the name of a shipped one."""
     nodes: int = 0
-    """Of a search, 0: no limit."""
+    """Nodes of each labelling search; 0 means no limit."""
     depth: int = 0
-    """Of a search, 0: no limit."""
+    """Depth of each labelling search; 0 means no limit."""
     engine: str = ""
-    """Command of a USI engine."""
+    """Command of the USI engine that labels."""
     engine_option: tuple[str, ...] = ()
-    """NAME=VALUE options of the engine."""
+    """NAME=VALUE options of the engine that labels."""
     result_share: float = 0.0
-    """Share of the game's result in the label of a position that was played: its win rate is mixed into the score's."""
+    """Share of the game's result in the label of a played position: the label's win rate is this mixture of the
+    result and of the score's win rate."""
     cp_per_logit: float = CP_PER_LOGIT
-    """Scale of the scores where results are mixed in: a position with this score is won with probability 0.73."""
+    """Scale of the scores for mixing in results: a position with this score is won with probability 0.73."""
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise OptionError for options that cannot be used."""
         check_numbers(self, "nodes", "depth", least=0)
         searched, limited = self.label in ("search", "engine"), bool(self.nodes or self.depth)
         if searched and not limited:
-            raise ValueError(f"--label {self.label} needs --nodes or --depth")
+            raise OptionError(f"`label` {self.label}: needs `nodes` or `depth`", "label", "nodes", "depth")
         if limited and not searched:
-            raise ValueError(f"--label {self.label} has no --nodes and no --depth: add --label search")
+            raise OptionError(
+                f"`label` {self.label}: has no `nodes` and no `depth`; use `label` search", "label", "nodes", "depth"
+            )
         if (self.label == "engine") != bool(self.engine):
-            raise ValueError("--label engine and --engine COMMAND belong together")
+            raise OptionError("`label` engine and `engine` require each other", "label", "engine")
         if self.engine_option and not self.engine:
-            raise ValueError("--engine-option: is for --label engine")
+            raise OptionError("`engine_option`: requires `label` engine", "engine_option", "label")
         if self.engine and self.net != Labelling.net:
-            raise ValueError(f"--net {self.net}: --label engine asks none; leave one of them out")
-        if not 0 <= self.result_share <= 1:
-            raise ValueError(f"--result-share {self.result_share}: a share from 0 to 1 is needed")
+            raise OptionError(
+                f"`net` {self.net}: has no effect with `label` engine; leave out one of them", "net", "label"
+            )
+        check_share("result_share", self.result_share)
         if not 0 < self.cp_per_logit < math.inf:
-            raise ValueError(f"--cp-per-logit {self.cp_per_logit}: a number above 0 is needed")
+            raise OptionError(f"`cp_per_logit` {self.cp_per_logit}: a number above 0 is needed", "cp_per_logit")
         check_used(self, "cp_per_logit", "result_share")
 
     def source(self) -> NetworkLabels | EngineLabels:
-        """Who labels. Raises OSError or ValueError in words."""
+        """Return what labels positions. Raises OSError or ValueError."""
         if self.label == "engine":
             return EngineLabels(self.engine, self.engine_option, self.nodes, self.depth)
         return NetworkLabels(load_network(self.net), self.label, self.nodes, self.depth)
@@ -84,49 +94,50 @@ class Labelling:
 
 @dataclass(frozen=True)
 class Relabelling:
-    """What relabelling is told."""
+    """Options of relabelling."""
 
     data: tuple[Path, ...]
     """Records: hcpe, hcpe3 and psv files, or folders of them."""
     output: Path = Path("runs/relabelled")
-    """Folder of the shards, hcpe."""
+    """Folder of the run and its hcpe shards; the same command resumes an interrupted run."""
     labels: Labelling = field(default_factory=Labelling)
     seed: int = 1
-    """Of all that is drawn by chance."""
+    """Seed of everything random."""
     workforce: Workforce = field(default_factory=Workforce)
 
-    def told(self) -> dict[str, Any]:
-        """The options that decide what is made of the data, which the description of it keeps."""
+    def deciding(self) -> dict[str, Any]:
+        """Return the options that decide what is made of the data, by the names of their fields."""
         labels = asdict(self.labels)
         del labels["net"]  # kept by its digest
-        return {"labels": labels, "seed": self.seed}
+        return flat({"labels": labels, "seed": self.seed})
 
 
 @dataclass(frozen=True)
 class Expansion(Relabelling):
-    """What expansion is told."""
+    """Options of expansion."""
 
     output: Path = Path("runs/expanded")
-    """Folder of the shards, hcpe."""
+    """Folder of the run and its hcpe shards; the same command resumes an interrupted run."""
     mixture: Mixture = field(default_factory=Mixture)
     searched: str = "default"
-    """The network whose searches positions are taken from: a file, or `default`."""
+    """The network whose searches positions are taken from: a file, or the name of a shipped one."""
     positions: int | None = None
-    """Go through the data again and again until so many are there; without it, once."""
+    """Positions to make, going through the data as often as it takes; without it, the data are gone through once."""
 
-    def told(self) -> dict[str, Any]:
-        return super().told() | {"mixture": asdict(self.mixture)}
+    def deciding(self) -> dict[str, Any]:
+        return super().deciding() | asdict(self.mixture)
 
 
-def relabel(options: Relabelling) -> dict[str, Any]:
-    """Give every recorded position another label; the folder's totals, with records_read, refused and first_refused of
-    the data, which a line on standard error tells, too. Raises as `produce` does."""
+def relabel(options: Relabelling) -> Production:
+    """Give every recorded position another label; returns the folder's totals and the records that were refused.
+
+    A line on standard error reports refused records. Raises as `produce` does."""
     only_played = Mixture(played=1.0, random=0.0)
     return _work("relabel", options, only_played, options.labels.net, None, Seen(1))
 
 
-def expand(options: Expansion) -> dict[str, Any]:
-    """Make and label positions of the wanted kinds; what `relabel` returns. Raises as `produce` does."""
+def expand(options: Expansion) -> Production:
+    """Make and label positions of the wanted kinds; returns and raises as `relabel` does."""
     options.mixture.check()
     check_numbers(options, "positions", most=None)
     return _work("expand", options, options.mixture, options.searched, options.positions, Seen())
@@ -134,7 +145,7 @@ def expand(options: Expansion) -> dict[str, Any]:
 
 def _work(
     verb: str, options: Relabelling, mixture: Mixture, searched: str, positions: int | None, seen: Seen
-) -> dict[str, Any]:
+) -> Production:
     labels = options.labels
     labels.check()
     check_numbers(options, "seed", least=0, most=None)
@@ -147,59 +158,76 @@ def _work(
         options.seed,
         distinct=verb == "expand",
     )
-    nets = {"labels": labels.net} if labels.label in HOW else {}
+    nets: dict[str, Path | str] = {"net": labels.net} if labels.label in HOW else {}
     if verb == "expand":
         nets["searched"] = searched
     place = options.workforce.place(options.output, HCPE)
     again = positions is not None and mixture.varies
     sources = Sources(options.data, _sources_a_job(mixture, labels))
     goal = None if positions is None else ("positions", positions)
-    finish = Unmet(options.output, seen) if verb == "expand" else None
-    engine = ask_engine(labels.engine, labels.engine_option) if labels.engine else None
-    description = Description(verb, options.told(), options.data, nets, engine=engine)
+    finish = UnmetPositions(options.output, seen) if verb == "expand" else None
+    conditions, files = _engine_of(labels)
+    plan = plan_run(
+        verb,
+        options.deciding(),
+        goal={"positions": positions},
+        sources={"data": options.data},
+        nets=nets,
+        conditions=conditions,
+        others=files,
+    )
     total = None if again else len(sources)
-    report = produce(place, description, task, sources.jobs(again), goal, finish, total=total)
-    sources.tell_refused()
+    made = produce(place, plan, task, sources.jobs(again), goal, finish, total=total)
+    sources.report_refused()
     if labels.engine:
-        _tell_unlabelled(report)
-    return report | sources.refusals.figures()
+        _report_unlabelled(made)
+    return replace(made, refusals=sources.refusals)
 
 
-def _tell_unlabelled(report: dict[str, Any]) -> None:
-    """Where an engine has told no score of many positions, that they are left out, and why that may be."""
-    without = report.get("unlabelled", 0)
-    asked = without + report.get("positions", 0) + report.get("met before", 0)
+def _engine_of(labels: Labelling) -> tuple[Mapping[str, Any], list[Path]]:
+    """Return the identity of the engine that labels, as a condition of the run, and its files; nothing without one."""
+    if not labels.engine:
+        return {}, []
+    engine = ask_engine(labels.engine, labels.engine_option)
+    files = engine.files()
+    return {"engine": identity_of(engine, {path: sha256_of(path) for path in files})}, files
+
+
+def _report_unlabelled(made: Production) -> None:
+    """Print a warning where an engine has given no score for many positions, which are left out."""
+    without = made.count("unlabelled")
+    asked = without + made.count("positions") + made.count("met before")
     if without > UNLABELLED_SHARE * asked:
         print(
-            f"{report['folder']}: the engine told no score of {without:,} of {asked:,} positions, which are left out "
-            f"({why_no_score('--engine-option')})",
+            f"{made.folder}: the engine gave no score for {without:,} of {asked:,} positions, which are left out "
+            f"({why_no_score('engine_option')})",
             file=sys.stderr,
         )
 
 
 def _sources_a_job(mixture: Mixture, labels: Labelling) -> int:
-    """Recorded positions of a job whose searches take about NODES_A_JOB."""
+    """Return the recorded positions per job with which its searches take about NODES_A_JOB."""
     made = mixture.played + mixture.random + mixture.tree + mixture.leaf + mixture.settled
     each = made * (labels.nodes or (100_000 if labels.depth else 20))
     each += mixture.tree / mixture.tree_each * mixture.tree_nodes + mixture.leaf * mixture.leaf_nodes
     return int(min(max(NODES_A_JOB / each, 100), BLOCK_POSITIONS))
 
 
-class Unmet:
-    """Leaves out the positions that were made before."""
+class UnmetPositions:
+    """Leaves out positions that were made before."""
 
     def __init__(self, folder: Path, seen: Seen) -> None:
         self._folder, self._seen = folder, seen
 
     def recall(self) -> None:
-        """Remember what the folder holds."""
+        """Remember the positions of the folder."""
         for path in sorted(self._folder.glob(f"shard_*.{HCPE}*")):
             records = np.memmap(path, hcpe_dtype, "r", shape=path.stat().st_size // hcpe_dtype.itemsize)
             for start in range(0, len(records), 1 << 20):
                 self._seen.add(code_hashes(records["hcp"][start : start + (1 << 20)]))
 
     def __call__(self, product: Product) -> Product:
-        """What of a product was not met."""
+        """Return a product without the positions that are known."""
         records = np.frombuffer(product.content, hcpe_dtype)
         fresh = self._seen.add(code_hashes(records["hcp"]))
         met = {"positions": int(fresh.sum()), "met before": int((~fresh).sum())}

@@ -1,4 +1,4 @@
-"""Which positions were met lately, in memory that does not grow."""
+"""Recently seen positions, in memory that does not grow."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from search.compiling.jit import jit
 from search.primitives.memory import sparse_zeros
 
 MEGABYTES = 256
-"""For 33 million positions. Of the last 10 million it knows all but one in 2,000, of 16 million all but one in 150, of
-all 33 million all but one in eight."""
+"""Room for 33 million positions. Of the last 10 million it knows all but one in 2,000, of 16 million all but one in
+150, of all 33 million all but one in eight."""
 BUCKET = 8
-"""Hashes of a bucket, a line of the CPU's cache."""
+"""Hashes of a bucket, which fills a cache line."""
 
 
 @jit
@@ -24,22 +24,22 @@ def _enter(slots, hashes, first):
         while place < start + BUCKET - 1 and slots[place] != key:
             place += 1
         first[index] = slots[place] != key
-        while place > start:  # the last one met stands first, and the one met longest ago makes room
+        while place > start:  # the newest comes first, and the oldest is dropped
             slots[place] = slots[place - 1]
             place -= 1
         slots[start] = key
 
 
 class Seen:
-    """A table of hashes in which a later one takes the place of the one that was met longest ago among eight: it
-    forgets, and never errs otherwise."""
+    """A table of hashes in which a new one replaces the oldest of its bucket of eight: it forgets, and has no other
+    errors."""
 
     def __init__(self, megabytes: int = MEGABYTES) -> None:
         """`megabytes` is a power of two."""
         self._slots = sparse_zeros(megabytes << 17, np.uint64)
 
     def add(self, hashes: np.ndarray) -> np.ndarray:
-        """Enter hashes u8 (n,), none of them 0; bool (n,): not met before."""
+        """Enter hashes u8 (n,), none of them 0; returns bool (n,): not seen before."""
         first = np.zeros(len(hashes), np.bool_)
         _enter(self._slots, np.ascontiguousarray(hashes), first)
         return first
@@ -57,7 +57,9 @@ def _hash(words, hashes):
 
 
 def code_hashes(codes: np.ndarray) -> np.ndarray:
-    """u8 (n,) of hcp codes u1 (n, 32); never 0. A position has one code (splitmix64's finaliser over its words)."""
+    """Return hashes u8 (n,), never 0, of hcp codes u1 (n, 32), by splitmix64's finaliser over their words.
+
+    A position has one code."""
     hashes = np.zeros(len(codes), np.uint64)
     _hash(np.ascontiguousarray(codes).view(np.uint64).reshape(len(codes), 4), hashes)
     return hashes

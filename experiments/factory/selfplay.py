@@ -1,4 +1,4 @@
-"""Self-play: a network plays itself, and its games become records with the scores of its searches."""
+"""Self-play by alpha-beta: games of a network against itself, as records with the scores of its searches."""
 
 from __future__ import annotations
 
@@ -8,75 +8,74 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from experiments.factory.seen import Seen
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, Player, Variety
-from experiments.jobs.description import Description
-from experiments.jobs.produce import produce
+from experiments.jobs.produce import Production, produce
 from experiments.jobs.protocol import Product, Stopped
 from experiments.jobs.workforce import Workforce
+from lite.datasets.plan import flat, plan_run
 from lite.records.decode import labelled_dtype, scan_games
 from lite.records.encode import copy_games, position_hashes
 from lite.records.file import BLOCK_POSITIONS, DecodedGames, Refusals, decode_games
 from lite.records.formats import HCPE3
 from search.evaluation.network_file import load_network
 from search.system.bounds import check_numbers
+from search.system.options import OptionError
 from search.system.paths import take_paths
 
 NODES_A_JOB = 3_000_000
-"""Nodes that the moves of a job take at most, about: a few seconds, which is what a kill costs."""
+"""Most nodes that the moves of a job take, about: a few seconds, which is the work that a kill loses."""
 PLIES = 120
-"""Of a game, about."""
+"""Length of a game, about."""
 GROWTH = 8
-"""Jobs after which those that follow are a game longer."""
+"""Every so many jobs, the following ones have a game more."""
 
 
 @dataclass(frozen=True)
 class SelfPlay:
-    """What self-play is told."""
+    """Options of self-play by alpha-beta."""
 
     net: str = "default"
-    """The network that plays: a file, or `default`."""
+    """The network that plays: a file, or the name of a shipped one."""
     output: Path = Path("runs/selfplay")
-    """Folder of the shards."""
+    """Folder of the run and its shards; the same command resumes an interrupted run."""
     positions: int = 1_000_000
-    """Go on until so many are there."""
+    """Positions to generate, counting those of earlier calls."""
     nodes: int = 1000
-    """A move; 0: no limit. A search finishes its first iteration however few they are: of less than 500 nodes some take
-    a few hundred more."""
+    """Nodes per move; 0 means no limit. A search always finishes its first iteration, which may take a few hundred
+    nodes more than a limit below 500."""
     depth: int = 0
-    """A move; 0: no limit."""
+    """Depth per move; 0 means no limit."""
     openings: Path | None = None
-    """File of positions to begin from, an SFEN or `startpos moves ...` a line; without it, the start position."""
+    """File of openings, one per line as an SFEN or `startpos moves ...`; without it, games begin from the start
+    position."""
     random_plies: tuple[int, int] = (2, 12)
-    """Random legal moves that are played on from there: at least, at most."""
+    """Random legal moves played after the opening: least and most."""
     variety: Variety = field(default_factory=lambda: Variety(soft_plies=16))
     ending: Ending = field(default_factory=lambda: Ending(win_score=2500))
     played_out: float = 0.05
-    """Share of the games that the scores would end that are played to their end, to see how often the scores err."""
+    """Share of the games adjudicated by score that are played to their end instead, to measure how often the scores are
+    wrong."""
     hash_mb: int = 8
-    """Megabytes of each worker's table."""
+    """Megabytes of each worker's transposition table."""
     seed: int = 1
-    """Of the random moves, and of those that are drawn."""
+    """Seed of the random moves and of the moves that are drawn."""
     workforce: Workforce = field(default_factory=Workforce)
 
     def __post_init__(self) -> None:
         take_paths(self)
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
-        least, most = self.random_plies
-        if not 0 <= least <= most:
-            raise ValueError(f"--random-plies {least} {most}: two numbers from 0 on are needed, the smaller first")
+        """Raise OptionError for options that cannot be used."""
+        check_random_plies(self.random_plies)
         check_numbers(self, "nodes", "depth", least=0)
         if not self.nodes + self.depth:
-            raise ValueError("--nodes or --depth: a move needs a limit")
-        if not 0 <= self.played_out <= 1:
-            raise ValueError(f"--played-out {self.played_out}: a share from 0 to 1 is needed")
+            raise OptionError("`nodes` or `depth`: a move needs a limit", "nodes", "depth")
+        check_share("played_out", self.played_out)
         check_numbers(self, "positions", most=None)
         check_numbers(self, "seed", least=0, most=None)
         check_numbers(self, "hash_mb")
@@ -85,19 +84,17 @@ class SelfPlay:
         self.variety.check()
 
     def games_a_job(self) -> int:
-        """Games of one job at the most."""
+        """Return the most games of one job."""
         return max(1, min(200, NODES_A_JOB // (PLIES * (self.nodes or 20_000))))
 
 
-def self_play(options: SelfPlay) -> dict[str, Any]:
-    """Play until there are so many positions; the folder's totals, over all calls for it. Raises OSError or ValueError
-    in words.
+def self_play(options: SelfPlay) -> Production:
+    """Play until there are so many positions; returns the folder's totals over all calls. Raises as `produce` does.
 
-    folder: its path. games, positions, jobs, bytes: how many its records have. met before: positions that were left out
-    since earlier games have them; games met before: games of which that is true throughout. nodes: of all searches.
-    ended by mate and the like: games that ended so, those met before among them. called and played out: games that the
-    scores would have ended, played to their end instead; called wrongly: those of them that
-    ended otherwise. ended: `goal` where the positions are there.
+    The totals: games, positions, jobs, bytes of the records. met before: positions left out because earlier games have
+    them; games met before: games left out whole. nodes: nodes of all searches. ended by mate and so on: games by their
+    ending, including games met before. called and played out: games adjudicated by score but played to their end;
+    called wrongly: those of them that ended otherwise.
     """
     options.check()
     lines = ("startpos",) if options.openings is None else read_openings(options.openings)
@@ -110,37 +107,52 @@ def self_play(options: SelfPlay) -> dict[str, Any]:
         options.games_a_job(),
         options.seed,
     )
-    # Not those of a command that asks for it, as how its figures are printed.
+    # Without the fields of a subclass, such as a command's.
     fixed = {option.name for option in fields(SelfPlay)} - {"output", "positions", "workforce", "net"}
-    told = {name: value for name, value in asdict(options).items() if name in fixed}
+    told = flat({name: value for name, value in asdict(options).items() if name in fixed})
     told["openings"] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    description = Description("selfplay", told, (), {"player": options.net})
+    plan = plan_run("selfplay", told, goal={"positions": options.positions}, nets={"net": options.net})
     return produce(
         options.workforce.place(options.output, HCPE3),
-        description,
+        plan,
         task,
         numbered(),
         ("positions", options.positions),
-        Unmet(options.output),
+        UnmetGames(options.output),
     )
 
 
+def check_random_plies(plies: tuple[int, int]) -> None:
+    """Raise OptionError unless `random_plies` are two numbers from 0 on, the smaller first."""
+    least, most = plies
+    if not 0 <= least <= most:
+        raise OptionError(
+            f"`random_plies` {least} {most}: two numbers from 0 on are needed, the smaller first", "random_plies"
+        )
+
+
+def check_share(name: str, share: float) -> None:
+    """Raise OptionError unless the value of field `name` is from 0 to 1."""
+    if not 0 <= share <= 1:
+        raise OptionError(f"`{name}` {share}: a share from 0 to 1 is needed", name)
+
+
 def numbered() -> Iterator[tuple[int, int]]:
-    """Jobs that are told apart by their numbers alone, without end."""
+    """Yield jobs without end, each of which is its number."""
     return ((number, number) for number in count())
 
 
-class Unmet:
-    """Marks the positions that were met in earlier games, so that they are learnt from once."""
+class UnmetGames:
+    """Leaves out positions that earlier games have, so that they are learnt from once."""
 
     def __init__(self, folder: Path) -> None:
         self._seen = Seen()
         self._folder = folder
 
     def recall(self) -> None:
-        """Remember what the folder holds."""
-        for path in sorted(self._folder.glob(f"shard_*.{HCPE3}*")):  # the one under way, too
-            # Numba compiles anew for what may not be written to; nothing is, and the file would not see it.
+        """Remember the positions of the folder's games."""
+        for path in sorted(self._folder.glob(f"shard_*.{HCPE3}*")):  # including the shard under way
+            # Numba would compile again for a read-only array; nothing is written, and the file would not change.
             raw, at = np.memmap(path, np.uint8, "c"), 0
             while at < len(raw):
                 stop, games, positions, *_ = scan_games(raw, np.int64(at), np.int64(BLOCK_POSITIONS))
@@ -148,7 +160,8 @@ class Unmet:
                 at = int(stop)
 
     def __call__(self, product: Product) -> Product:
-        """The games of a product without candidates where a position was met, and without games that were met whole."""
+        """Return a product without the candidates of known positions, and without games whose positions all are
+        known."""
         raw = np.frombuffer(product.content, np.uint8).copy()  # as in `recall`
         games = int(product.counts["games"])
         decoded = _decoded(raw, games, int(product.counts["positions"]))
@@ -168,7 +181,7 @@ def _decoded(raw: np.ndarray, games: int, positions: int) -> DecodedGames:
 
 @dataclass(frozen=True)
 class SelfPlayTask:
-    """What a worker needs to play games."""
+    """Everything a worker needs to play games."""
 
     player: Player
     openings: Openings
@@ -176,19 +189,19 @@ class SelfPlayTask:
     variety: Variety
     played_out: float
     games: int
-    """Of a job at the most."""
+    """Most games of a job."""
     seed: int
 
     def open(self) -> SelfPlayWorker:
-        """The memory of one worker."""
+        """Create a worker."""
         return SelfPlayWorker(self)
 
 
 class SelfPlayWorker:
-    """Plays the games of jobs, which are told apart by their numbers alone.
+    """Plays the games of jobs, which are numbers.
 
-    The first jobs are of one game each, and later ones of more: however few positions are asked for, the job with which
-    they are reached has no more than a part of them, and those of a long run cost little beside their games."""
+    The first jobs are of one game each, and later ones of more: a small run overshoots its goal by little, and a long
+    run spends little on each job beside its games."""
 
     def __init__(self, task: SelfPlayTask) -> None:
         self._task = task
@@ -199,7 +212,7 @@ class SelfPlayWorker:
         self._duel.stop()
 
     def run(self, number: int) -> Product:
-        """The games of a job as hcpe3. Raises Stopped."""
+        """Return the games of a job as hcpe3. Raises Stopped."""
         task = self._task
         random = np.random.default_rng((task.seed, number))
         self._duel.forget()

@@ -1,4 +1,4 @@
-"""Recorded positions, read in stretches for jobs to work on."""
+"""Recorded positions, read in blocks for jobs to work on."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from search.rules.huffman import HCP
 
 
 class Sources:
-    """The positions of record files, `positions` of them a job, in their order. OSError or RecordError in words where
-    a file is none."""
+    """The positions of record files in order, `positions` of them per job. Raises OSError or RecordError for a file
+    that holds no records."""
 
     def __init__(self, data: Sequence[Path], positions: int) -> None:
-        # Moves are not judged: positions may have been replaced since their search.
+        # Moves are not checked: positions may have been replaced since their search.
         self._files = [RecordFile(path, check_moves=False, block_positions=positions) for path in record_files(data)]
         self.refusals = Refusals()
-        """What could not be read so far, each record once."""
+        """Records that could not be read so far, each counted once."""
         for file in self._files:
             self.refusals.add(file.lost)
 
     def __len__(self) -> int:
-        """How many jobs going through them once makes."""
+        """Return the number of jobs of one pass over the positions."""
         return sum(len(file.blocks) for file in self._files)
 
     def jobs(self, again: bool = False, every: int = 1) -> Iterator[tuple[int, ExpandJob]]:
-        """Numbered jobs, `again` and again or once, every so-many-th of a stretch's positions taken. RecordError where
-        a file turns out to be mostly unreadable."""
+        """Yield numbered jobs, in one pass or (`again`) in endless passes, each with every `every`-th position of its
+        block. Raises RecordError where a file turns out to be mostly unreadable."""
         number = 0
         for turn in count() if again else range(1):
             for file in self._files:
@@ -47,7 +47,7 @@ class Sources:
                     number += 1
                 file.judge(of_file)
 
-    def tell_refused(self) -> None:
-        """A line on standard error where something was refused, as `train` says it."""
+    def report_refused(self) -> None:
+        """Print a line on standard error if records were refused."""
         if self.refusals.refused:
             print(f"left out: {self.refusals}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Positions beside a game's: a few random legal moves played on; and the codes of positions in other forms."""
+"""Positions a few random legal moves away from recorded ones, and the codes of a search's samples."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from search.rules.shogi import HAND_KINDS, SQUARES
 
 @jit
 def _walk(codes, least, most, state, pos, study, moves, found, steps, sources):
-    """Play from `least` to `most` random moves on each code; what is in check or has no move is left out. Returns how
-    many were written."""
+    """Play from `least` to `most` random moves from each code; positions in check or without a move are left out.
+    Returns the number of positions written."""
     count = np.int64(0)
     for index in range(codes.shape[0]):
         if not place_code(codes[index], pos, study):
@@ -25,7 +25,8 @@ def _walk(codes, least, most, state, pos, study, moves, found, steps, sources):
         state = next_state(state)
         left, taken = least + below(state, most - least + 1), np.int64(0)
         while left:
-            # How many moves and which come from states of their own: of one, some moves would never follow some counts.
+            # The number of moves and the moves come from different states: from one, some moves would never follow some
+            # numbers.
             state = next_state(state)
             legal = legal_moves(pos, moves)
             if legal == 0:
@@ -42,10 +43,10 @@ def _walk(codes, least, most, state, pos, study, moves, found, steps, sources):
 
 
 def walk(codes: np.ndarray, least: int, most: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hcp codes u1 (n, 32) with `least` to `most` random legal moves played on: (codes u1 (k, 32), moves played i2
-    (k,), place i8 (k,) of what each was made from).
+    """Play `least` to `most` random legal moves from hcp codes u1 (n, 32); returns (codes u1 (k, 32), moves played i2
+    (k,), index i8 (k,) of each one's source).
 
-    Positions in check are left out: networks are not asked about them."""
+    Positions in check are left out: networks do not evaluate them."""
     codes = np.ascontiguousarray(codes)
     found, steps, sources = np.zeros_like(codes), np.zeros(len(codes), np.int16), np.zeros(len(codes), np.int64)
     state = first_state(seed)
@@ -70,7 +71,7 @@ def _encode_samples(placements, codes):
 
 
 def sample_codes(samples: np.ndarray) -> np.ndarray:
-    """The hcp codes u1 (n, 32) of samples (`sample_dtype`)."""
+    """Return the hcp codes u1 (n, 32) of samples (`sample_dtype`)."""
     assert samples.dtype == sample_dtype
     placements = np.ascontiguousarray(samples["placement"]).view(np.uint8).reshape(len(samples), 8 * PLACEMENT_WORDS)
     codes = np.zeros((len(samples), 32), np.uint8)

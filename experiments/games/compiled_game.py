@@ -1,6 +1,6 @@
-"""A whole game in compiled code: two searches move in turn until the rules, a limit or their scores end it.
+"""A whole game in compiled code: two searches move alternately until the rules, a limit or their scores end it.
 
-Nothing of it holds Python's lock, so a thread for each core plays a game of its own.
+Compiled code releases the GIL, so each core can play a game in a thread of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from search.rules.repetition import DRAW, LOSS, WIN, fourfold
 from search.score import MATE_BOUND
 
 LONGEST = 1024
-"""Moves that a game may have."""
+"""Maximum number of moves of a game."""
 LINES = 8
-"""Most moves that a soft choice is made among."""
+"""Maximum number of moves among which a soft choice is made."""
 UNSCORED = -32768
-"""In place of a score: the search was cut before it had looked at a move."""
+"""Score of a move whose search was stopped before it had any."""
 
 UNFINISHED, MATE, DECLARATION, SENNICHITE, PERPETUAL_CHECK, MOVE_LIMIT, WON_BY_SCORE, DRAWN_BY_SCORE = range(8)
 ENDINGS = (
@@ -36,44 +36,44 @@ ENDINGS = (
     "won by score",
     "drawn by score",
 )
-"""How a game ended, by number."""
+"""Names of the endings, by number."""
 NOBODY = 2
-"""The winner of a draw; else 0 black, 1 white."""
+"""Winner of a drawn game; 0 is black, 1 white."""
 
 game_dtype = np.dtype(
     [
-        # what is asked
-        ("first_colour", np.int32),  # the colour that the first player has
-        ("nodes", np.int64, 2),  # a move of each player, 0: no limit
-        ("depth", np.int32, 2),  # likewise
+        # settings
+        ("first_colour", np.int32),  # colour of the first player
+        ("nodes", np.int64, 2),  # nodes per move of each player, 0: no limit
+        ("depth", np.int32, 2),  # depth per move of each player, 0: no limit
         ("max_moves", np.int32),  # the game is drawn after the move of this number, unless it mates
-        ("declaration", np.int32),  # the rule, see search.rules.declaration
-        ("win_score", np.int32),  # both players say so for `win_plies` plies on end: won; 0: never
+        ("declaration", np.int32),  # rule of declaration, see search.rules.declaration
+        ("win_score", np.int32),  # won when both players' scores reach it for `win_plies` plies; 0: never
         ("win_plies", np.int32),
-        ("draw_score", np.int32),  # no score is further from 0 for `draw_plies`, from move `draw_from` on: drawn
+        ("draw_score", np.int32),  # drawn when no score exceeds it for `draw_plies` plies from move `draw_from`
         ("draw_plies", np.int32),
         ("draw_from", np.int32),
-        ("plies", np.int32),  # the game is broken off after so many, unfinished; 0: never
-        ("play_out", np.uint8),  # note how the scores would have ended it, but play on
-        ("soft_plies", np.int32),  # for so many plies choose among the best moves at random
-        ("soft_lines", np.int32),  # the best of which are so many, at most LINES
-        ("soft_margin", np.int32),  # and none is worse than the best by more, centipawns
-        ("soft_temperature", np.float64),  # a move that is worse by so much is chosen 1 / e times as often
+        ("plies", np.int32),  # the game stops unfinished after this many plies; 0: never
+        ("play_out", np.uint8),  # record how the scores would have ended the game, but play on
+        ("soft_plies", np.int32),  # plies from the start in which moves are drawn at random among the best
+        ("soft_lines", np.int32),  # number of best moves to draw from, at most LINES
+        ("soft_margin", np.int32),  # largest loss of a drawn move against the best, centipawns
+        ("soft_temperature", np.float64),  # a move that loses this many centipawns is drawn 1 / e times as often
         ("random_state", np.uint64),
-        ("cancelled", np.uint8),  # set by anyone: the game ends unfinished
-        # what came of it
+        ("cancelled", np.uint8),  # set from another thread: the game ends unfinished
+        # result
         ("count", np.int32),
         ("moves", np.uint16, LONGEST),
-        ("scores", np.int16, LONGEST),  # the mover's, of the best move, or UNSCORED
+        ("scores", np.int16, LONGEST),  # score of the best move for the mover, or UNSCORED
         ("searched", np.int64, 2),  # nodes of each player
         ("ending", np.int32),
         ("winner", np.int32),
-        ("called_ending", np.int32),  # what the scores said when they would have ended it; UNFINISHED: never
+        ("called_ending", np.int32),  # ending by the scores of a game that was played out; UNFINISHED: none
         ("called_winner", np.int32),
-        ("called_at", np.int32),  # count of moves then
-        # on the way
-        ("clear", np.int32),  # plies on end that the scores were one side's: black's above 0, white's below
-        ("level", np.int32),  # plies on end that they were nobody's
+        ("called_at", np.int32),  # number of moves at that time
+        # state
+        ("clear", np.int32),  # consecutive plies with winning scores: above 0 for black, below 0 for white
+        ("level", np.int32),  # consecutive plies with drawn scores
     ],
     align=True,
 )
@@ -81,7 +81,7 @@ game_dtype = np.dtype(
 
 @jit
 def begin_game(game):
-    """Forget the game that was played last."""
+    """Reset the record for another game."""
     game.count = game.called_at = game.clear = game.level = 0
     game.called_ending, game.called_winner = UNFINISHED, NOBODY
     game.searched[0] = game.searched[1] = 0
@@ -89,7 +89,7 @@ def begin_game(game):
 
 @jit
 def rules_end(pos, game):
-    """(Ending, winner) of a game that the rules end before this move; UNFINISHED if they do not."""
+    """Return (ending, winner) if the rules end the game before this move, else UNFINISHED."""
     us = np.int64(pos.turn)
     verdict = fourfold(pos)
     if verdict == DRAW:
@@ -99,7 +99,7 @@ def rules_end(pos, game):
     if verdict == LOSS:
         return PERPETUAL_CHECK, 1 - us
     if pos.game_ply > game.max_moves or game.count >= LONGEST:
-        # The last move that is allowed may mate; a declaration would be one move more.
+        # The last allowed move may mate; a declaration would need one move more.
         if is_mated(pos):
             return MATE, 1 - us
         return MOVE_LIMIT, NOBODY
@@ -111,7 +111,7 @@ def rules_end(pos, game):
 
 @jit
 def _soft_move(pos, game, thread, accumulators, network, nodes, best, best_score):
-    """One of the best moves (int64), drawn by a softmax over their scores: the others are searched as the best was."""
+    """Draw one of the best moves (int64) by a softmax over scores; the others are searched as deep as the best."""
     moves, scores = np.zeros(LINES, np.int64), np.zeros(LINES, np.int64)
     moves[0], scores[0] = best, best_score
     found = np.int64(1)
@@ -141,7 +141,7 @@ def _soft_move(pos, game, thread, accumulators, network, nodes, best, best_score
 
 @jit
 def _choose(pos, game, thread, accumulators, network, player):
-    """(Move, score or UNSCORED) of a player, int64; the move is 0 where there is none."""
+    """Return (move, score or UNSCORED) of a player, int64; the move is 0 if there is none."""
     thread.max_moves, thread.declaration_rule = game.max_moves, game.declaration
     nodes = np.int64(game.nodes[player])
     move, score = search_once(pos, thread, accumulators, network, nodes, np.int64(game.depth[player]))
@@ -155,9 +155,9 @@ def _choose(pos, game, thread, accumulators, network, player):
 
 @jit
 def enter_move(pos, game, move, score):
-    """Play a move that its player gives this score (or UNSCORED), if the scores do not end the game before it.
+    """Play a move with its score (or UNSCORED), unless the scores end the game first.
 
-    (Ending, winner): UNFINISHED where the move was played.
+    Returns (ending, winner); UNFINISHED if the move was played.
     """
     us = np.int64(pos.turn)
     blacks = score if us == 0 else -score
@@ -187,15 +187,15 @@ def enter_move(pos, game, move, score):
 
 @jit
 def play_game(pos, game, first, first_sums, first_network, second, second_sums, second_network):
-    """Play from the position that was set to the end; the answers are in `game`, the moves done in `pos`.
+    """Play from position `pos` to the end; writes the result to `game` and plays the moves in `pos`.
 
-    Each player is a thread's record, its accumulators and its network; both may be the same ones.
+    Each player is a thread's record, its accumulators and its network; both players may share them.
     """
     begin_game(game)
     while True:
         ending, winner = rules_end(pos, game)
         broken_off = game.plies and game.count >= game.plies
-        if ending == UNFINISHED and broken_off and is_mated(pos):  # the last of its plies has ended it
+        if ending == UNFINISHED and broken_off and is_mated(pos):  # the last ply has mated
             ending, winner = np.int64(MATE), 1 - np.int64(pos.turn)
         if ending == UNFINISHED and not broken_off and not game.cancelled:
             us = np.int64(pos.turn)

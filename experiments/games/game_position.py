@@ -1,4 +1,4 @@
-"""A position and the moves that led to it, as files of positions and the USI protocol write it."""
+"""A position with the moves that led to it, as in the USI protocol and in files of positions."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from search.rules.position import new_position
 
 @dataclass(frozen=True)
 class GamePosition:
-    """Where a game stood."""
+    """A position of a game: a start and the moves played from it."""
 
     start: str
     """`startpos` or `sfen SFEN`."""
     moves: tuple[str, ...] = ()
-    """USI moves played from there."""
+    """Moves from the start, in USI."""
 
     @classmethod
     def parse(cls, line: str) -> GamePosition:
-        """`startpos` or an SFEN, perhaps behind `sfen`, and perhaps `moves ...`."""
+        """Parse `startpos` or `[sfen] SFEN`, with `moves ...` or without."""
         start, moves = split_moves(line)
         return cls(start if start == "startpos" or start.startswith("sfen ") else f"sfen {start}", moves)
 
     @property
     def text(self) -> str:
-        """What USI writes behind `position`."""
+        """The arguments of USI's `position` command."""
         return " ".join([self.start, *(["moves", *self.moves] if self.moves else [])])
 
     def after(self, move: str) -> GamePosition:
-        """The position behind a move."""
+        """Return the position after a move."""
         return GamePosition(self.start, (*self.moves, move))
 
     def own_turns_before(self, count: int) -> Iterator[GamePosition]:
-        """The last `count` positions before this one that its mover had to move in, or as many as there are."""
+        """Yield the last `count` earlier positions with the same side to move, or fewer if there are fewer."""
         for back in range(2 * count, 0, -2):
             if back <= len(self.moves):
                 yield GamePosition(self.start, self.moves[: len(self.moves) - back])
 
     def set_up(self) -> np.void:
-        """A record of `position_dtype`."""
+        """Return the position as a record of `position_dtype`."""
         pos = new_position()
         set_game(pos, self.start.removeprefix("sfen "), self.moves)
         return pos
 
 
 def read_positions(path: Path, most: int | None = None) -> list[GamePosition]:
-    """The first positions of a file, as `read_openings` reads it; `most` None: all. Raises OSError or ValueError."""
+    """Return the first `most` positions of a file, without duplicates; None means all. Raises as `read_openings`."""
     return [GamePosition.parse(line) for line in dict.fromkeys(read_openings(path))][:most]

@@ -1,4 +1,4 @@
-"""Where games begin: lines of a file or the start position, perhaps with random moves played on."""
+"""Openings of games: lines of a file or the start position, with random moves after them if asked for."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from search.rules.position import do_move, new_position
 from search.rules.sfen import move_to_usi
 
 TRIES = 1000
-"""Random openings that are thrown away before it is said that none fits."""
+"""Random openings to try before giving up."""
 
 
 @dataclass(frozen=True)
 class Openings:
-    """Positions that games begin from."""
+    """Positions from which games begin."""
 
     lines: tuple[str, ...] = ("startpos",)
-    """Each `startpos` or an SFEN, perhaps with `moves ...`."""
+    """Each `startpos` or an SFEN, with `moves ...` or without."""
     least: int = 0
-    """Random moves that are played on, at the least."""
+    """Minimum number of random moves after a line."""
     most: int = 0
-    """And at the most."""
+    """Maximum number of random moves after a line."""
 
     def draw(self, random: np.random.Generator, fits: Callable[[str], bool] | None = None) -> str:
-        """An opening, drawn until it `fits`. ValueError if none does."""
+        """Draw openings until one `fits`, and return it. ValueError if none does."""
         for _ in range(TRIES):
             opening = self.play_on(self.lines[int(random.integers(len(self.lines)))], random)
             if opening is not None and (fits is None or fits(opening)):
                 return opening
-        raise ValueError(f"of {TRIES} random openings none can be played from; allow fewer random moves")
+        raise ValueError(f"none of {TRIES} random openings can be played; allow fewer random moves")
 
     def play_on(self, line: str, random: np.random.Generator) -> str | None:
-        """The line with random moves played on, its own still before them: repetitions count from where it began.
-        None if there is no move then."""
+        """Return the line with random moves appended; its own moves stay, as they count for repetitions.
+
+        Returns None if the result has no legal move.
+        """
         left = int(random.integers(self.least, self.most + 1))
         pos = new_position()
         start, played = split_moves(line)
@@ -56,10 +58,11 @@ class Openings:
 
 
 def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
-    """The openings of a file, one a line: `startpos moves ...`, `sfen SFEN moves ...` or an SFEN, perhaps behind
-    `position`; empty lines and those that begin with # say nothing.
+    """Read the openings of a file, one per line: `[position] startpos moves ...`, `sfen SFEN moves ...` or an SFEN.
 
-    With an `ending`, games with it are to be played from every one. OSError, or ValueError that names the line."""
+    Empty lines and lines that begin with # are ignored. With an `ending`, an opening from which no game with it can be
+    played is refused. Raises OSError, and ValueError that names the file and line.
+    """
     lines, pos, game = [], new_position(), np.zeros(1, game_dtype)[0]
     if ending is not None:
         ending.write(game)
@@ -72,14 +75,14 @@ def read_openings(path: Path, ending: Ending | None = None) -> tuple[str, ...]:
         except ValueError as error:
             raise ValueError(f"{path} line {number}: {error}") from None
         if ending is not None and (over := _over(pos, game)) != UNFINISHED:
-            raise ValueError(f"{path} line {number}: no move is left to be played ({ENDINGS[over]}); leave it out")
+            raise ValueError(f"{path} line {number}: the game is over ({ENDINGS[over]}); remove the line")
         lines.append(line)
     if not lines:
-        raise ValueError(f"{path}: holds no opening; write one SFEN or `startpos moves ...` a line")
+        raise ValueError(f"{path}: no opening; write one SFEN or `startpos moves ...` per line")
     return tuple(lines)
 
 
 def _over(pos: np.void, game: np.void) -> int:
-    """How a game is over before its first move; UNFINISHED if it is not."""
+    """Return the ending of a game that is over before its first move; UNFINISHED otherwise."""
     ending = int(rules_end(pos, game)[0])
     return MATE if ending == UNFINISHED and not list_moves(pos) else ending

@@ -46,7 +46,7 @@ def play_game(
     start: str = START_SFEN,
     progress: Callable[[int, str, str], None] | None = None,
 ) -> Game:
-    """Play a game, `nodes` a move, until mate, resignation, declaration, fourfold repetition or the move limit."""
+    """Play a game at `nodes` per move until mate, resignation, declaration, fourfold repetition or the move limit."""
     builder, moves = GameBuilder(f"{names[0]} against {names[1]}", start), list[str]()
     builder.names = list(names)
     builder.headers["開始日時"] = f"{datetime.now():%Y/%m/%d %H:%M:%S}"
@@ -60,7 +60,7 @@ def play_game(
         moves.append(analysis.best_move)
         builder.play(move_from_usi(analysis.best_move))
         builder.time_of_last(analysis.milliseconds)
-        if analysis.depth:  # else the search was cut before it had found a score
+        if analysis.depth:  # a search that was stopped before depth 1 has no score
             score = analysis.score if black else -analysis.score
             builder.score_of_last(score)
             builder.comment(score_comment(score, PLAYER))
@@ -70,7 +70,7 @@ def play_game(
 
 
 def _over(builder: GameBuilder) -> tuple[str, int] | None:
-    """The game's ending in KIF's words, and what it means, if the position as it stands is one."""
+    """Return the ending in KIF's words and its meaning, if the position is one where the game ends."""
     verdict = fourfold(builder.pos)
     if verdict in (WIN, LOSS):
         word = "反則勝ち" if verdict == WIN else "反則負け"
@@ -83,12 +83,12 @@ def _over(builder: GameBuilder) -> tuple[str, int] | None:
 
 
 def ending_in_english(game: Game) -> str:
-    """Why the game was over."""
+    """Return the reason why the game ended, in English."""
     return _IN_ENGLISH[game.ending]
 
 
 def result_in_english(game: Game) -> str:
-    """Who won, by name and side."""
+    """Return the winner's name and side, in English."""
     winner = game.result & WINNER_MASK
     if winner == DRAW:
         return "a draw"

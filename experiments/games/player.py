@@ -1,4 +1,4 @@
-"""Two players and the memory they search with: one game at a time, many such tables beside each other."""
+"""Two players with the memory that they search with; one `Duel` plays one game at a time."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ from search.rules.position import new_position
 from search.rules.shogi import BLACK, WHITE
 from search.score import draw_value
 from search.system.bounds import check_numbers, check_used
+from search.system.options import OptionError
 
 _KIND_BITS = {
     SENNICHITE: formats.SENNICHITE,
@@ -48,131 +49,137 @@ _KIND_BITS = {
 
 @dataclass(frozen=True)
 class Player:
-    """Who plays: a network in this search, and how far it looks at each move."""
+    """An alpha-beta player: a network, limits per move and settings of the search."""
 
     network: EvalNetwork
     nodes: int = 0
-    """A move; 0: no limit."""
+    """Nodes per move; 0 means no limit."""
     depth: int = 0
-    """Likewise."""
+    """Depth per move; 0 means no limit."""
     parameters: Mapping[str, int] = field(default_factory=dict)
-    """Changes of the search's parameters, by name."""
+    """Search parameters that differ from their defaults, by name."""
     steps: int = EVERY_STEP
+    """Bit set of the search's steps that are on."""
     hash_mb: int = 16
-    """Megabytes of its table."""
+    """Size of the transposition table, megabytes."""
     draw_rates: tuple[float, float] = (0.5, 0.5)
-    """What a draw is worth to it (0..1) as black and as white; half to one that plays itself."""
+    """Value of a draw (0 to 1) as black and as white; one half in games against itself."""
 
 
 @dataclass(frozen=True)
 class PuctPlayer:
-    """Who plays by PUCT: a policy-value network, and how far it looks at each move."""
+    """A PUCT player: a policy-value network and a limit per move."""
 
     network: bytes
-    """The content of an ONNX file of dlshogi's format."""
+    """Content of an ONNX file of dlshogi's format."""
     nodes: int
-    """Visits of the root that end a move's search."""
+    """Playouts per move."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """When a game is over although the rules let it go on."""
+    """Conditions that end a game although the rules would continue it."""
 
     max_moves: int = 320
-    """A game of more moves, those of its opening with them, is drawn."""
+    """Move limit, opening included; a longer game is a draw."""
     declaration: int = RULE_27
-    """Of entered kings: 0 none, 1 by 24 points, 2 by 27, 3 the try rule, 4 and 5 as 1 and 2 with handicaps."""
+    """Rule of declaration: 0 none, 1 24 points, 2 27 points, 3 try rule, 4 and 5 as 1 and 2 with handicaps counted."""
     win_score: int = 0
-    """Won when the scores of both players have said so for `win_plies` plies on end, centipawns; 0: never."""
+    """Adjudicate a win when both players' scores reach this for `win_plies` plies, centipawns; 0 means never."""
     win_plies: int = 8
-    """Plies for which they must have said so."""
+    """Consecutive plies with a winning score that adjudicate a win."""
     draw_score: int = 5
-    """Drawn when no score was further from 0 for `draw_plies` plies on end, centipawns."""
+    """Adjudicate a draw when all scores stay within this for `draw_plies` plies, centipawns."""
     draw_plies: int = 0
-    """0: never."""
+    """Consecutive plies with a drawn score that adjudicate a draw; 0 means never."""
     draw_from: int = 160
-    """The move number from which on those plies count."""
+    """First move number that counts for adjudicating a draw."""
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise OptionError for values that are out of bounds or have no effect."""
         check_numbers(self, "max_moves", "win_plies")
         check_numbers(self, "win_score", "draw_score", "draw_plies", "draw_from", least=0)
         check_used(self, "win_plies", "win_score")
         for name in ("draw_score", "draw_from"):
             check_used(self, name, "draw_plies")
         if not NO_RULE <= self.declaration <= RULE_27_HANDICAP:
-            raise ValueError(f"--declaration {self.declaration}: choose {NO_RULE} to {RULE_27_HANDICAP}")
+            raise OptionError(
+                f"`declaration` {self.declaration}: must be {NO_RULE} to {RULE_27_HANDICAP}", "declaration"
+            )
 
     def check_played_out(self, options: Any) -> None:
-        """Raises ValueError in words where a share of the games that scores end is to be `played_out`, and scores end
-        none."""
+        """Raise OptionError if `options.played_out` was set and scores end no game."""
         given = options.played_out != type(options).played_out
         if given and not self.win_score and not self.draw_plies:
-            raise ValueError(f"--played-out {options.played_out}: does nothing without --win-score or --draw-plies")
+            raise OptionError(
+                f"`played_out` {options.played_out}: has no effect without `win_score` or `draw_plies`",
+                *("played_out", "win_score", "draw_plies"),
+            )
 
     def write(self, game: np.void) -> None:
-        """Ask it of a game's record."""
+        """Write the conditions to a game's record."""
         for name, value in asdict(self).items():
             game[name] = value
 
 
 @dataclass(frozen=True)
 class Variety:
-    """Moves drawn by a softmax over the best ones' scores, so that games differ."""
+    """Moves drawn by a softmax over the scores of the best moves, so that games differ."""
 
     soft_plies: int = 0
-    """So many at the start of each game."""
+    """Plies from the start of a game in which moves are drawn at random."""
     soft_lines: int = 4
-    """Of so many best moves, 8 at most."""
+    """Number of best moves to draw from, at most 8."""
     soft_margin: int = 60
-    """None is worse than the best by more, centipawns."""
+    """Largest loss of a drawn move against the best, centipawns."""
     soft_temperature: float = 30.0
-    """A move that is worse by so many centipawns is played 1 / e times as often."""
+    """Temperature of the softmax: a move that loses this many centipawns is drawn 1 / e times as often."""
 
     def check(self) -> None:
-        """Raises ValueError in words for options that make no sense."""
+        """Raise OptionError for values that are out of bounds or have no effect."""
         check_numbers(self, "soft_lines", most=LINES)
         check_numbers(self, "soft_plies", "soft_margin", least=0)
         for name in ("soft_lines", "soft_margin", "soft_temperature"):
             check_used(self, name, "soft_plies")
         if not 0 < self.soft_temperature < float("inf"):
-            raise ValueError(f"--soft-temperature {self.soft_temperature}: must be more than 0")
+            raise OptionError(f"`soft_temperature` {self.soft_temperature}: must be more than 0", "soft_temperature")
 
 
 @dataclass(frozen=True)
 class PlayedGame:
-    """A game that came to its end."""
+    """A finished game."""
 
     start: bytes
-    """The first position, 32 bytes of hcp."""
+    """First position, an hcp code of 32 bytes."""
     moves: np.ndarray
-    """u2 (plies,): 16-bit moves as in hcpe."""
+    """Moves of 16 bits as in hcpe, uint16 (plies,)."""
     scores: np.ndarray
-    """i2 (plies,): centipawns of the mover, UNSCORED where its search was cut before it had found any."""
+    """Scores in centipawns for the mover, int16 (plies,); UNSCORED where a search was stopped before it had one."""
     winner: int
     """0 black, 1 white, 2 nobody."""
     ending: int
-    """See `experiments.games.compiled_game.ENDINGS`."""
+    """Index in `experiments.games.compiled_game.ENDINGS`."""
     called: tuple[int, int, int] | None
-    """(Ending, winner, count of moves) where the scores would have ended a game that was played out."""
+    """(Ending, winner, number of moves) at the time when scores would have ended a game that was played out."""
     first_colour: int
+    """Colour of the first player."""
     nodes: tuple[int, int]
-    """Of each player."""
+    """Nodes of the first and the second player."""
     visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
-    """For each ply, moves u2 (n,) and how often a search of playouts visited them u2 (n,)."""
+    """For each ply of a PUCT search, moves uint16 (n,) and their visits uint16 (n,)."""
 
     @property
     def points(self) -> float:
-        """The first player's."""
+        """Points of the first player."""
         return 0.5 if self.winner == NOBODY else float(self.winner == self.first_colour)
 
     @property
     def ended(self) -> str:
-        """How, in words."""
+        """Name of the ending."""
         return ENDINGS[self.ending]
 
     def counts(self) -> dict[str, int]:
-        """What it adds to the counts of many games."""
+        """Return the counts that this game adds to the totals of many games."""
         counts = {"games": 1, "positions": len(self.moves), "nodes": sum(self.nodes), f"ended by {self.ended}": 1}
         if self.called is not None:
             counts["called and played out"] = 1
@@ -180,12 +187,12 @@ class PlayedGame:
         return counts
 
     def result(self) -> int:
-        """The result byte of hcpe3."""
+        """Return the result byte of hcpe3."""
         winner = {BLACK: formats.BLACK_WINS, WHITE: formats.WHITE_WINS, NOBODY: formats.DRAW}[self.winner]
         return winner | _KIND_BITS.get(self.ending, 0)
 
     def hcpe3(self) -> bytes:
-        """The game as hcpe3: all its positions are to be learnt from."""
+        """Return the game as an hcpe3 record in which every position counts for training."""
         scored = self.scores != UNSCORED
         return encode_game(self.start, self.result(), self.moves, self.scores, self.visits, scored)
 
@@ -193,7 +200,7 @@ class PlayedGame:
 def finished_game(
     game: np.void, start: bytes, visits: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
 ) -> PlayedGame:
-    """What a game's record holds at its end; `start` is the code of its first position."""
+    """Read a finished game from its record; `start` is the code of its first position."""
     count = int(game["count"])
     called = None
     if game["play_out"] and game["called_ending"] != UNFINISHED:
@@ -212,11 +219,11 @@ def finished_game(
 
 
 class Cancelled(Exception):
-    """A game was cut short from another thread."""
+    """A game was stopped from another thread."""
 
 
 class Duel:
-    """The memory in which two players play each other, or one plays itself; one game at a time."""
+    """Two players, or one against itself, with their memory; plays one game at a time."""
 
     def __init__(
         self,
@@ -226,8 +233,10 @@ class Duel:
         variety: Variety | None = None,
         plies: int = 0,
     ) -> None:
-        """Without a second player the first has both colours and one memory for both. A game is broken off after so
-        many `plies` of its own, unfinished and nobody's; 0: never. MemoryError if there is no room.
+        """Create the players' memory; raises MemoryError if it cannot be allocated.
+
+        Without a second player the first plays both colours with one memory. A game stops unfinished after `plies`
+        plies; 0 means never.
         """
         seats = [_seat(first)]
         seats.append(_seat(second) if second is not None else seats[0])
@@ -246,38 +255,38 @@ class Duel:
             game[name] = value
 
     def forget(self) -> None:
-        """Forget everything learnt in earlier games."""
+        """Clear the players' memory."""
         for seat in {id(seat): seat for seat in self._seats}.values():
             seat.forget()
 
     def set_parameters(self, *changes: Mapping[str, int]) -> None:
-        """Change each player's parameters of the search, by name, all others at their defaults."""
+        """Set each player's search parameters by name; all others take their defaults."""
         for seat, changed in zip(self._seats, changes, strict=True):
             seat.record["numbers"] = make_numbers(changed)
 
     def set_steps(self, *steps: int) -> None:
-        """Change which steps of the search each player has, see `Player.steps`."""
+        """Set the steps of each player's search, see `Player.steps`."""
         for seat, bits in zip(self._seats, steps, strict=True):
             seat.record["steps"] = bits
 
     def stop(self) -> None:
-        """End the game under way soon, from any thread: `play` raises Cancelled, then and ever after."""
+        """Stop the running game soon; may be called from any thread. `play` raises Cancelled from then on."""
         self._cancelled = True
         self._game["cancelled"] = 1
         for seat in self._seats:
             seat.record["stop"] = 1
 
     def is_over(self, start: str) -> bool:
-        """Whether the rules end a game before its first move; `start` as `play` takes it. ValueError likewise."""
+        """Return whether the rules end a game at its `start`, which is as in `play`. ValueError if it is invalid."""
         set_game(self._position, *split_moves(start))
         self._game["count"] = 0
         return bool(rules_end(self._position, self._game)[0] != UNFINISHED)
 
     def play(self, start: str, first_colour: int = BLACK, seed: int = 1, play_out: bool = False) -> PlayedGame:
-        """A game from `startpos` or an SFEN, perhaps with `moves ...`, which are not part of it.
+        """Play a game from `startpos` or an SFEN, with `moves ...` or without; those are not part of the game.
 
-        `seed` is of its soft choices; `play_out` plays on where the scores would end it, and notes it. Raises
-        ValueError for a position that is none, or a game that is over before it begins.
+        `seed` is for soft choices. With `play_out` the game continues when the scores would end it, and records that.
+        Raises ValueError for an invalid position and for a game that is over before it begins.
         """
         pos, game = self._position, self._game
         set_game(pos, *split_moves(start))
@@ -296,7 +305,7 @@ class Duel:
 
 
 def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
-    """Weigh draws as the player does with this colour; of others, scores and what was learnt of them are of no use."""
+    """Set the value of draws for the player's colour; if it changes, scores in memory are invalid and are cleared."""
     before = seat.record["draw_value"].copy()
     seat.set_draw_value(draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit))
     if (seat.record["draw_value"] != before).any():
@@ -306,7 +315,7 @@ def _weigh_draws(seat: SearchThread, player: Player, colour: int) -> None:
 
 def _seat(player: Player) -> SearchThread:
     if not player.nodes and not player.depth:
-        raise ValueError("a player needs a number of nodes or a depth for each move")
+        raise ValueError("a player needs a limit of nodes or depth per move")
     thread = share_search(SearchThread(player.network, TranspositionTable(player.hash_mb)))
     thread.record["steps"], thread.record["numbers"] = player.steps, make_numbers(player.parameters)
     return thread

@@ -1,7 +1,8 @@
-"""Jobs on a Ray cluster: each asks for one CPU, and those of a node that is lost are done again on another.
+"""Jobs on a Ray cluster: each takes one CPU, and jobs of a lost node are done again on another.
 
-The machines need nothing but Ray and this program, with the same sources as here, which each of them compares; the task
-goes to each once, and its worker stays open between jobs. Products come back to this machine, which alone writes.
+The machines need nothing but Ray and this program, with the same sources as this machine, which each of them checks.
+The task is sent to each once, and its worker stays open between jobs. Products come back to this machine, which alone
+writes files.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ from typing import Any
 
 import ray
 
-from experiments.jobs.protocol import Failure, Product, Task, Worker, error_in_words
+from experiments.jobs.protocol import Failure, Product, Task, Worker, failure_line
 from search.compiling.source_digest import program_digest
 
 LOSSES = 20
-"""A job whose process or node is lost so often is lost by its own fault."""
+"""Times that a job may lose its process or node before the job itself is taken for the cause."""
 _ASK_SECONDS = 5.0
 _opened: dict[str, Worker] = {}
-"""In a process of the cluster: the worker of the task that it works on."""
+"""In a process of the cluster: the open worker, by its task."""
 
 
 class Cluster:
-    """The CPUs of the cluster at an address. ConnectionError if none answers there."""
+    """The CPUs of the cluster at an address. Raises ConnectionError if none answers there."""
 
     def __init__(self, task: Task, address: str) -> None:
         self._joined = ExitStack()
-        # Ray tells of lost nodes on stdout, where figures go.
+        # Ray reports lost nodes on stdout, where figures go.
         self._joined.enter_context(redirect_stdout(sys.stderr))
         before = signal.getsignal(signal.SIGTERM)
-        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # those of jobs that nobody waits for any more
+        os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # errors of jobs that are no longer awaited
         try:
             _knock(address)
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
@@ -47,12 +48,12 @@ class Cluster:
             self._joined.close()
             why = str(error).strip().partition("\n")[0]
             raise ConnectionError(
-                f"--ray {address}: no cluster answers there ({why}); start one: ray start --head"
+                f"Ray at {address}: no cluster answers there ({why}); start one with `ray start --head`"
             ) from None
         self._joined.callback(ray.shutdown)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)  # Ray has put one of its own there
-        # Within a tuple, for what is passed by itself is sent along with every job.
+            signal.signal(signal.SIGTERM, before)  # Ray has replaced the handler
+        # In a tuple: an object that is passed by itself is sent along with every job.
         self._task = (ray.put(task),)
         self._here = _Site()
         self._do = ray.remote(num_cpus=1, max_retries=LOSSES)(_do)
@@ -61,7 +62,7 @@ class Cluster:
         self._capacity, self._asked = 0, float("-inf")
 
     def capacity(self) -> int:
-        """Two for each CPU; machines come and go, so it is asked for again."""
+        """Return two for each CPU; asked for again now and then, as machines come and go."""
         if time.monotonic() - self._asked >= _ASK_SECONDS:
             self._asked = time.monotonic()
             self._capacity = 2 * max(1, int(ray.cluster_resources().get("CPU", 0)))
@@ -84,7 +85,7 @@ class Cluster:
             self._joined.close()
 
     def _fetch(self, seconds: float) -> None:
-        """Get all that is done, or wait so long for one."""
+        """Get all jobs that are done, after waiting at most `seconds` for the first."""
         waiting = list(self._numbers)
         if not waiting or not ray.wait(waiting, num_returns=1, timeout=seconds)[0]:
             return
@@ -93,12 +94,12 @@ class Cluster:
             try:
                 self._back.append((number, ray.get(reference)))
             except ray.exceptions.RayError as error:
-                self._back.append((number, Failure(_in_words(error))))
+                self._back.append((number, Failure(_line_of(error))))
 
 
-def _in_words(error: ray.exceptions.RayError) -> str:
-    """A line of what Ray says in many. What a job raises comes back as a Failure: a traceback tells of a process that
-    cannot even read the job."""
+def _line_of(error: ray.exceptions.RayError) -> str:
+    """Return one line of Ray's message. Errors of a job come back as a Failure; a traceback is of a process that cannot
+    even read the job."""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines() or [type(error).__name__]
     if not isinstance(error, ray.exceptions.RayTaskError):
         return lines[0]
@@ -107,7 +108,7 @@ def _in_words(error: ray.exceptions.RayError) -> str:
 
 
 def _knock(address: str) -> None:
-    """OSError if nobody is at `host:port`, which Ray takes two minutes to find out."""
+    """Raise OSError if nothing listens at `host:port`, which Ray takes two minutes to find out."""
     host, _, port = address.rpartition(":")
     if port.isdigit() and "//" not in address:
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -115,7 +116,7 @@ def _knock(address: str) -> None:
 
 @dataclass(frozen=True)
 class _Site:
-    """Where a process works: with other sources of this program it might make other records without a word."""
+    """A process's machine and program: other sources of the program could silently make other records."""
 
     host: str = field(default_factory=socket.gethostname)
     digest: str = field(default_factory=program_digest)
@@ -131,10 +132,10 @@ def _do(task: tuple[Any], asked: _Site, job: Any) -> Product | Failure:
             if here.digest != asked.digest:
                 words = f"{here.host} has other sources of LiteShogi than {asked.host}: install the same on both"
                 return Failure(words)
-            with suppress(OSError):  # where machines see the same files, they have the same names
+            with suppress(OSError):  # machines that share files have them under the same names
                 os.chdir(asked.directory)
             _opened.clear()
             _opened[key] = ray.get(task[0]).open()
         return _opened[key].run(job)
     except Exception as error:
-        return Failure(error_in_words(error))
+        return Failure(failure_line(error))

@@ -1,4 +1,4 @@
-"""A set of whole numbers that come nearly in order: as large as its gaps are many, not as its numbers."""
+"""A set of whole numbers that arrive nearly in order: its size in memory depends on its gaps, not on its numbers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 
 class IntervalSet:
-    """Numbers from 0 on, kept as stretches without a gap."""
+    """Numbers from 0 on, kept as intervals."""
 
     def __init__(self) -> None:
-        # Stretch i holds starts[i] to before stops[i]; both rise, and stops[i] < starts[i + 1].
+        # Interval i holds starts[i] to before stops[i]; both rise, and stops[i] < starts[i + 1].
         self._starts: list[int] = []
         self._stops: list[int] = []
         self._size = 0
 
     def add(self, number: int) -> bool:
-        """Take a number in; False if it is in already. ValueError if it is below 0."""
+        """Add a number; returns False if it is in the set already. Raises ValueError if it is below 0."""
         if number < 0:
             raise ValueError(f"{number}: a number from 0 on is needed")
         if number in self:
@@ -45,5 +45,5 @@ class IntervalSet:
         return self._size
 
     def intervals(self) -> Iterator[tuple[int, int]]:
-        """(First number, number behind the last) of every stretch, in order."""
+        """Yield (first number, number after the last) of every interval, in order."""
         yield from zip(self._starts, self._stops, strict=True)

@@ -19,12 +19,13 @@ def run_jobs(
     ray: str | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Generator[tuple[int, Product], None, None]:
-    """(A job's number, its product) in the order in which they come back.
+    """Yield (number, product) of jobs in the order in which they come back.
 
-    Done by `workers` threads here, or, where `ray` is the address of a Ray cluster (or `auto`), by its CPUs. `jobs` may
-    be endless: about two a worker are drawn ahead. When `stop` becomes true, or the generator is closed, the jobs under
-    way are ended, and in the first case what has come back still comes. Raises JobError that names the job, after what
-    came back before it; ConnectionError for a cluster that does not answer; ModuleNotFoundError without Ray.
+    `workers` threads of this machine do them, or, where `ray` is the address of a Ray cluster (or `auto`), its CPUs.
+    `jobs` may be endless: about two per worker are drawn ahead. When `stop` returns True, or the generator is closed,
+    the jobs under way are ended; in the first case products that have come back are still yielded. Raises JobError
+    that names the job, after the products that came back before it; ConnectionError if the cluster does not answer;
+    ModuleNotFoundError without Ray.
     """
     waiting = iter(jobs)
     runner = _runner(task, workers, ray)

@@ -1,102 +1,127 @@
-"""A data factory's main loop: jobs out, products into shards, and the same command goes on wherever it was cut."""
+"""The main loop of long work: jobs out, products into a run folder; the same call resumes an interrupted run."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from experiments.jobs.description import Description
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.ledger import Counts
 from experiments.jobs.progress import Progress
-from experiments.jobs.protocol import Product, Task
-from experiments.jobs.shards import LEDGER, SHARD_BYTES, Shards
+from experiments.jobs.protocol import JobLine, Product, Task
+from experiments.jobs.shards import SHARD_BYTES, Shards
 from lite.amounts import amount
+from lite.records.file import Refusals
+from lite.run_folder import RESULTS, Line, RunPlan, RunWriter
 from search.system.interrupt import interrupt_flag
 
-DESCRIBE_SECONDS = 10.0
-"""Between two updates of the description, whose hours of work a kill cuts to the last."""
+UPDATE_SECONDS = 10.0
+"""Time between two updates of run.json."""
 BARREN_JOBS, BARREN_SHARE = 20, 0.01
-"""A goal is given up when of so many jobs on end no larger share of what they have made counts toward it: where all was
-made before, that much may seem not to have been, see `Seen`."""
+"""A goal is given up when in so many jobs in a row no larger share of their products counts toward it: even where all
+was made before, `Seen` may take so much for new."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where data are made, and by whom."""
+    """The folder of the work, and the workers."""
 
     folder: Path
     form: str
-    """hcpe, hcpe3 or psv: what the products hold."""
+    """Format of the products: hcpe, hcpe3 or psv."""
     workers: int = 1
     """Threads of this machine."""
     ray: str | None = None
-    """The address of a Ray cluster whose CPUs work instead, or `auto`."""
+    """Address of a Ray cluster whose CPUs work instead, or `auto`."""
     shard_bytes: int = SHARD_BYTES
     max_bytes: int | None = None
-    """Of all records: jobs whose products would go beyond do not land."""
+    """Limit for all records: jobs whose products would exceed it do not land."""
     in_order: bool = False
-    """Products land in the order of their jobs, and none once the work has ended: however many work and however often
-    they are cut, the files are the same."""
+    """Products land in the order of their jobs, and none once the work has ended, so the files do not depend on the
+    number of workers or on interruptions."""
+
+
+@dataclass(frozen=True)
+class Production:
+    """The state of a folder after a call."""
+
+    folder: Path
+    totals: dict[str, int | float]
+    """Sums of all jobs' counts, with `jobs` and `bytes`."""
+    ended: str
+    """Why the work ended: `goal`, `referee`, `max_bytes`, or `jobs` where none is left."""
+    refusals: Refusals | None = None
+    """Records of the sources that could not be read."""
+
+    def count(self, name: str) -> int:
+        """Return one of the totals; 0 where no job has counted it."""
+        return int(self.totals.get(name, 0))
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything as one JSON object."""
+        refused = {} if self.refusals is None else self.refusals.figures()
+        return {"folder": str(self.folder), **self.totals, "ended": self.ended, **refused}
 
 
 class Finish(Protocol):
-    """What is done to each product where they all come together, as leaving out what was made before."""
+    """Changes each product before it lands, in the one place that sees all: leaves out what was made before."""
 
     def recall(self) -> None:
-        """Remember what lies in the folder already."""
+        """Remember the records that are in the folder already."""
 
     def __call__(self, product: Product) -> Product:
-        """The product as it is to land."""
+        """Return the product as it is to land."""
 
 
 class Referee(Protocol):
-    """Watches what comes of each job, and may have seen enough before all are done."""
+    """Watches the counts of each job, and may end the work before all jobs are done."""
 
     total: int | None
-    """How much there is to do, as `measure` counts it; None where that is not known."""
+    """Amount of work, in the unit of `measure`; None where it is not known."""
 
     def see(self, number: int, counts: Counts) -> None:
-        """A job has landed, now or in an earlier run: those come first."""
+        """Take note of a job that has landed; those of earlier calls come first."""
 
     def has_enough(self) -> bool:
-        """Whether the work ends here."""
+        """Return whether the work ends here."""
 
     def measure(self) -> tuple[int, str]:
-        """For the progress line: how much is done, and the words."""
+        """Return (amount done, text) for the progress line."""
 
 
 def produce(
     place: Place,
-    description: Description,
+    plan: RunPlan,
     task: Task,
     jobs: Iterable[tuple[int, Any]],
     goal: tuple[str, int] | None = None,
     finish: Finish | None = None,
     referee: Referee | None = None,
     total: int | None = None,
-) -> dict[str, Any]:
-    """Do the jobs whose products are not in the folder yet; {folder, jobs, bytes, the sums of their counts, ended}.
+    keep: Callable[[Line], None] | None = None,
+) -> Production:
+    """Do the jobs whose products are not in the folder yet, and land their records in shards.
 
-    `goal` is a count (`jobs`, `bytes` or one of the products') and an amount: with it the work ends, and what is whole
-    by then still lands; `jobs` may be endless. `finish` has the last word on each product before it lands.
-    `referee` may end the work by what has come of it, and says how far it is. `total` is how many jobs there are, where
-    that is known; where it is not, a goal that they no longer come nearer to is given up. `ended` is `goal`, `referee`,
-    `max_bytes`, or `jobs` where none is left. Raises OSError, ValueError (a goal that is given up, too) or JobError in
-    words, KeyboardInterrupt at Ctrl-C, SIGTERM or SIGHUP: what has landed stays, and the same call goes on.
+    goal: (`jobs`, `bytes` or one of the products' counts, amount) at which the work ends; products that are whole by
+    then still land; `jobs` may be endless. finish: changes each product before it lands. referee: may end the work by
+    the counts of the jobs, and measures progress. total: number of jobs, where it is known; where it is not, a goal
+    that jobs no longer come nearer to is given up. keep: takes the products' `answers`.
+
+    Raises OSError, ValueError (also for a goal that is given up) or JobError, and KeyboardInterrupt at Ctrl-C, SIGTERM
+    or SIGHUP: jobs that have landed stay, and the same call resumes.
     """
     with (
-        Shards(place.folder, place.form, place.shard_bytes, place.in_order) as shards,
-        interrupt_flag() as interrupted,
+        RunWriter(place.folder, plan) as run,
+        Shards(run, place.form, place.shard_bytes, place.in_order) as shards,
+        _resumable(place.folder) as interrupted,
     ):
-        work = _Work(place, shards, description, goal, referee, endless=total is None)
-        description.begin(place.folder, empty=not shards.done)
+        work = _ShardWork(place, run, shards, goal, referee, endless=total is None)
         if finish is not None and shards.done:
             finish.recall()
         if referee is not None:
@@ -104,37 +129,89 @@ def produce(
         drawn = _Drawn(job for job in jobs if job[0] not in shards.done)
         coming = run_jobs(task, drawn, place.workers, place.ray, lambda: interrupted() or bool(work.ended()))
         landing = drawn.in_order(coming) if place.in_order else coming
+        wanted, measure = (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
         try:
-            wanted, measure = (
-                (referee.total, referee.measure) if referee else (goal[1] if goal else total, work.measure)
-            )
             with closing(landing), Progress(wanted, measure) as progress:
                 for number, product in landing:
+                    _keep(product, keep)
                     if place.in_order and work.ended():
                         break
                     work.land(number, product, finish(product) if finish else product)
                     progress.show()
-        except BaseException:
-            with suppress(OSError):  # the disk may be full; the description waits for the next start
-                description.update(work.totals())
-            print(_how_to_go_on(place.folder), file=sys.stderr)
-            raise
-        description.update(work.totals())
+        finally:
+            with suppress(OSError):  # the disk may be full; run.json waits for the next call
+                run.update(work.totals())
         if interrupted():
-            print(_how_to_go_on(place.folder), file=sys.stderr)
             raise KeyboardInterrupt
-    return {"folder": str(place.folder), **work.totals(), "ended": work.ended() or "jobs"}
+        return Production(place.folder, work.totals(), work.ended() or "jobs")
+
+
+AnyJobLine = TypeVar("AnyJobLine", bound=JobLine)
+
+
+def gather(
+    place: Place,
+    plan: RunPlan,
+    task: Task,
+    jobs: Iterable[tuple[int, Any]],
+    kinds: tuple[type[AnyJobLine], ...],
+    total: int,
+    noun: str,
+    enough: Callable[[dict[int, AnyJobLine]], int] | None = None,
+    keep: Callable[[Line], None] | None = None,
+) -> list[AnyJobLine]:
+    """Do the jobs whose lines are not in the folder yet; returns the lines of all jobs in the order of their numbers.
+
+    kinds: the classes of the products' lines. total: number of jobs, or of what `enough` counts among the lines (by
+    job), at which the work ends. noun: what is counted, for the progress line. keep: takes the products' `answers`.
+    Raises as `produce` does.
+    """
+    with RunWriter(place.folder, plan) as run, _resumable(place.folder) as interrupted:
+        found = {line.job: line for line in run.lines(*kinds)}
+
+        def done() -> int:
+            return len(found) if enough is None else enough(found)
+
+        waiting = (job for job in jobs if job[0] not in found)
+        coming = run_jobs(task, waiting, place.workers, place.ray, lambda: interrupted() or done() >= total)
+        with closing(coming), Progress(total, lambda: (done(), f"{done():,} of {total:,} {noun}")) as progress:
+            for number, product in coming:
+                _keep(product, keep)
+                assert isinstance(product.line, kinds)
+                found[number] = replace(product.line, job=number)
+                run.append(found[number])
+                progress.show()
+        run.update({noun: done()})
+        if interrupted() and done() < total:
+            raise KeyboardInterrupt
+    return [found[number] for number in sorted(found)]
+
+
+@contextmanager
+def _resumable(folder: Path) -> Iterator[Callable[[], bool]]:
+    """Turn requests to end into a flag, and say how to resume where the block ends in an exception."""
+    with interrupt_flag() as interrupted:
+        try:
+            yield interrupted
+        except BaseException:
+            print(f"{folder}: finished jobs are kept; run the same command again to resume", file=sys.stderr)
+            raise
+
+
+def _keep(product: Product, keep: Callable[[Line], None] | None) -> None:
+    for answer in product.answers if keep is not None else ():
+        keep(answer)  # type: ignore[misc]
 
 
 def _recall(referee: Referee, shards: Shards) -> None:
-    """Show it what has landed in earlier runs. ValueError that names a job whose counts are none of this work's."""
-    for number, counts in shards.landed() if shards.done else ():
+    """Show the referee the jobs of earlier calls. Raises ValueError that names a job whose counts do not fit."""
+    for line in shards.landed() if shards.done else ():
         try:
-            referee.see(number, counts)
+            referee.see(line.job, line.counts)
         except (LookupError, TypeError, ValueError, ArithmeticError):
             raise ValueError(
-                f"{shards.folder / LEDGER}: job {number}: its counts are none of such work; restore it from a copy, or "
-                "begin in another folder"
+                f"{shards.folder / RESULTS}: job {line.job}: its counts do not fit this work; restore it from a copy, "
+                "or choose another folder"
             ) from None
 
 
@@ -142,7 +219,7 @@ _Landing = Generator[tuple[int, Product], None, None]
 
 
 class _Drawn:
-    """Jobs as they are drawn, to put what comes of them into the same order."""
+    """Jobs as they are drawn, to put their products into the same order."""
 
     def __init__(self, jobs: Iterator[tuple[int, Any]]) -> None:
         self._jobs = jobs
@@ -154,7 +231,8 @@ class _Drawn:
             yield number, job
 
     def in_order(self, coming: _Landing) -> _Landing:
-        """Each product when those of all jobs drawn before have come; what waits at the end for others is dropped."""
+        """Yield each product when those of all jobs drawn before it have come; products that still wait at the end are
+        dropped."""
         early: dict[int, Product] = {}
         with closing(coming):
             for number, product in coming:
@@ -164,56 +242,57 @@ class _Drawn:
                     yield first, early.pop(first)
 
 
-class _Work:
-    """How far the work in a folder is."""
+class _ShardWork:
+    """Progress of the work in a folder of shards."""
 
     def __init__(
         self,
         place: Place,
+        run: RunWriter,
         shards: Shards,
-        description: Description,
         goal: tuple[str, int] | None,
         referee: Referee | None,
         endless: bool,
     ) -> None:
-        self._shards, self._description, self._goal, self._referee = shards, description, goal, referee
+        self._run, self._shards, self._goal, self._referee = run, shards, goal, referee
         self._max_bytes = place.max_bytes
         self._is_full, self._endless = False, endless
         self._barren = 0
-        self._begun = self._described = time.monotonic()
+        self._begun = self._updated = time.monotonic()
         self._before = self.totals()
 
     def totals(self) -> dict[str, int | float]:
         return {**self._shards.totals, "jobs": len(self._shards.done), "bytes": self._shards.bytes}
 
     def land(self, number: int, made: Product, product: Product) -> None:
-        """Keep a product, if there is room for it; `made` is what its job has made, before what was there was left out.
-        ValueError where that would go on for ever."""
+        """Keep a product if there is room for it; `made` is the product before repetitions were left out.
+
+        Raises ValueError where the work would never end."""
         if self._max_bytes is not None and self._shards.bytes + len(product.content) > self._max_bytes:
             self._is_full = True
             return
         before = self._reached()
         if self._shards.append(number, product) and self._referee is not None:
             self._referee.see(number, product.counts)
-        if time.monotonic() - self._described >= DESCRIBE_SECONDS:
-            self._described = time.monotonic()
-            self._description.update(self.totals())
+        if time.monotonic() - self._updated >= UPDATE_SECONDS:
+            self._updated = time.monotonic()
+            self._run.update(self.totals())
         if self._goal is not None and self._endless:
             name, amount = self._goal
             is_barren = self._reached() - before <= BARREN_SHARE * made.counts.get(name, 0)
             self._barren = self._barren + 1 if is_barren else 0
             if self._barren == BARREN_JOBS:
                 raise ValueError(
-                    f"{self._shards.folder}: the last {BARREN_JOBS} jobs have made next to nothing that was not there, "
-                    f"so there will not be {amount:,} {name}; ask for fewer, or for what differs more"
+                    f"{self._shards.folder}: the last {BARREN_JOBS} jobs have made next to nothing new, so {amount:,} "
+                    f"{name} will not be reached; ask for fewer, or for more variety"
                 )
 
     def _reached(self) -> int | float:
-        """How much of the goal, if there is one."""
+        """Return the amount of the goal that is reached; 0 without a goal."""
         return 0 if self._goal is None else self.totals().get(self._goal[0], 0)
 
     def ended(self) -> str:
-        """Why nothing more is to be done; empty if it is not so."""
+        """Return why the work has ended; empty while it has not."""
         if self._goal is not None and self._reached() >= self._goal[1]:
             return "goal"
         if self._referee is not None and self._referee.has_enough():
@@ -221,7 +300,7 @@ class _Work:
         return "max_bytes" if self._is_full else ""
 
     def measure(self) -> tuple[int, str]:
-        """For the progress line: how much of the goal is reached, or how many jobs are done, and the words."""
+        """Return (amount of the goal or number of jobs, text) for the progress line."""
         totals, seconds = self.totals(), max(time.monotonic() - self._begun, 1e-9)
         words = [amount(int(totals["jobs"]), "job")]
         for name in ("games", "positions"):
@@ -230,7 +309,3 @@ class _Work:
         if "positions" in totals:
             words.append(f"{(totals['positions'] - self._before.get('positions', 0)) / seconds:,.0f} positions/s")
         return int(totals.get(self._goal[0] if self._goal else "jobs", 0)), ", ".join(words)
-
-
-def _how_to_go_on(folder: Path) -> str:
-    return f"{folder}: what has landed is kept; the same command goes on"

@@ -1,4 +1,4 @@
-"""The line that tells how far games or jobs have come: redrawn on a terminal, now and then a line elsewhere."""
+"""The progress line: redrawn on a terminal, printed now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ PLAIN_SECONDS = 30.0
 
 
 class Progress:
-    """Shows what `measure` returns: how many are done, and the words for it; without a total no time is left."""
+    """Shows the (amount done, text) that `measure` returns; a context manager."""
 
     def __init__(self, total: int | None, measure: Callable[[], tuple[int, str]]) -> None:
+        """`total`: amount of all work; None: the remaining time is not shown."""
         self._total, self._measure = total, measure
         self._begun = self._shown = time.monotonic()
         self._before, self._line = measure()
@@ -27,7 +28,7 @@ class Progress:
         return self
 
     def show(self) -> None:
-        """Draw the line if it is time to."""
+        """Draw the line if enough time has passed since the last."""
         now = time.monotonic()
         if now - self._shown < (TERMINAL_SECONDS if self._terminal else PLAIN_SECONDS):
             return

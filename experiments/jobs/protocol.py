@@ -1,4 +1,4 @@
-"""What a job is: a task opens workers, a worker turns jobs into products, a runner has them done.
+"""The vocabulary of jobs: a task opens workers, a worker turns jobs into products, a runner has jobs done.
 
 A job's product depends on the job alone, so it does not matter where and when it is done, or whether it is done twice.
 """
@@ -7,41 +7,61 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from lite.run_folder import Line
 
 
 class Stopped(Exception):
-    """What a worker's `run` raises when it was told to stop: there is no product."""
+    """Raised by a worker's `run` after a request to stop: there is no product."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobLine(Line):
+    """A line of a run's results that says what a job has found; its job is done."""
+
+    job: int
+    """Number of the job."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.job < 1 << 63:
+            raise ValueError("job must be a whole number from 0 on, no larger than a file may be")
 
 
 @dataclass(frozen=True)
 class Product:
-    """What a job has made."""
+    """The product of a job: records for a shard with their counts, or a line for the results."""
 
-    content: bytes
-    """Records, for a shard."""
-    counts: Mapping[str, int | float]
-    """What is summed over jobs: positions, games, nodes, seconds."""
+    content: bytes = b""
+    """Records."""
+    counts: Mapping[str, int | float] = field(default_factory=dict)
+    """Figures that are summed over jobs: positions, games, nodes, seconds."""
+    line: JobLine | None = None
+    """What the job has found, where it makes no records; its `job` is set when it lands."""
+    answers: tuple[Line, ...] = ()
+    """Lines for another folder: a judge's answers that were found on another machine."""
 
 
 class Worker(Protocol):
-    """Who does jobs, one after another."""
+    """Does jobs one after another in one thread or process."""
 
     def run(self, job: Any) -> Product:
-        """Do a job; what comes of it must depend on the job alone, never on what ran before. Raises Stopped."""
+        """Do a job; the product must depend on the job alone, never on earlier jobs. Raises Stopped."""
 
     def stop(self) -> None:
-        """End the job under way soon. Called from another thread, perhaps again and again and where none is under way,
-        until `run` has come back."""
+        """End the job under way soon. Called from another thread, perhaps repeatedly and between jobs, until `run`
+        returns."""
 
 
 class Task(Protocol):
-    """What there is to do, for jobs that differ in little: picklable, with everything in it that a worker on another
-    machine needs (networks as bytes), nothing by its path."""
+    """The common part of jobs that differ in little.
+
+    Picklable, with everything in it that a worker on another machine needs (networks as bytes), nothing by its path.
+    """
 
     def open(self) -> Worker:
-        """A worker, once for each thread or process: makes its memory, loads networks, compiles."""
+        """Create a worker, once for each thread or process: allocates memory, loads networks, compiles."""
 
 
 class JobError(ValueError):
@@ -50,29 +70,29 @@ class JobError(ValueError):
 
 @dataclass(frozen=True)
 class Failure:
-    """In place of a product: why there is none, in words."""
+    """Takes the place of a product; `words` says in one line why there is none."""
 
     words: str
 
 
 class Runner(Protocol):
-    """Where jobs are done."""
+    """Threads or machines that do jobs."""
 
     def capacity(self) -> int:
-        """How many should be under way or waiting there, that nobody idles."""
+        """Return how many jobs should be under way or waiting, so that no worker is idle."""
 
     def submit(self, number: int, job: Any) -> None:
         """Have a job done."""
 
     def take(self, seconds: float) -> tuple[int, Product | Failure] | None:
-        """The next that has come back, waited for at most so long."""
+        """Return the next job that has come back, after at most `seconds` of waiting; None if none has."""
 
     def stop(self) -> None:
-        """End the jobs under way and drop those that wait; what has come back can still be taken."""
+        """End the jobs under way and drop those that wait; jobs that have come back can still be taken."""
 
 
-def error_in_words(error: BaseException) -> str:
-    """One line of an exception that nobody expected: what, and where it was raised."""
+def failure_line(error: BaseException) -> str:
+    """Return one line on an unexpected exception: its class, its text, and where it was raised."""
     text = " ".join(str(error).split())
     place = traceback.extract_tb(error.__traceback__)[-1:]
     where = "".join(f" ({frame.filename}, line {frame.lineno})" for frame in place)

@@ -1,23 +1,23 @@
-"""What the factory has made, in words."""
+"""The totals of a data factory's folder as text."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from experiments.jobs.produce import Production
 from lite.amounts import amount
 from lite.records.file import Refusals
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """The totals of a folder for a reader."""
-    told = ("folder", "jobs", "bytes", "ended", "positions", *Refusals().figures())
+def as_text(made: Production) -> str:
+    """Return the totals of a folder for a reader."""
+    totals = made.totals
+    shown = ("jobs", "bytes", "positions", *Refusals().figures())
     lines = [
-        f"{report['folder']}: {amount(report.get('positions', 0), 'position')} of {amount(report['jobs'], 'job')}, "
-        f"{amount(report['bytes'], 'byte')}"
+        f"{made.folder}: {amount(made.count('positions'), 'position')} of {amount(made.count('jobs'), 'job')}, "
+        f"{amount(made.count('bytes'), 'byte')}"
     ]
-    lines += [f"  {name}: {count:,}" for name, count in sorted(report.items()) if name not in told]
-    if called := report.get("called and played out"):
-        wrong = report["called wrongly"] / called
+    lines += [f"  {name}: {count:,}" for name, count in sorted(totals.items()) if name not in shown]
+    if called := totals.get("called and played out"):
+        wrong = totals["called wrongly"] / called
         error = (wrong * (1 - wrong) / called) ** 0.5
         lines.append(f"  of games that the scores would have ended, {wrong:.2%} +- {error:.2%} ended otherwise")
     return "\n".join(lines)

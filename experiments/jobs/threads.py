@@ -7,14 +7,14 @@ import threading
 import time
 from typing import Any
 
-from experiments.jobs.protocol import Failure, Product, Stopped, Task, Worker, error_in_words
+from experiments.jobs.protocol import Failure, Product, Stopped, Task, Worker, failure_line
 
 PATIENCE_SECONDS = 20.0
 """Time that workers have to end after a request to stop: one that compiles cannot be interrupted."""
 
 
 class Threads:
-    """Workers in threads of this process: for jobs that spend their time in compiled code, without the GIL."""
+    """Workers in threads of this process."""
 
     def __init__(self, task: Task, workers: int) -> None:
         if workers < 1:
@@ -24,7 +24,7 @@ class Threads:
         self._back: queue.SimpleQueue[tuple[int, Product | Failure]] = queue.SimpleQueue()
         self._opened: list[Worker] = []
         self._stopping = threading.Event()
-        # Daemons, so that one that does not end holds up nobody for ever.
+        # Daemons, so that a thread that does not end cannot block the end of the process.
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
@@ -48,7 +48,7 @@ class Threads:
         end = time.monotonic() + PATIENCE_SECONDS
         while any(thread.is_alive() for thread in self._threads) and time.monotonic() < end:
             for worker in list(self._opened):
-                worker.stop()  # anew each time: the first may have come between two jobs
+                worker.stop()  # again each time: the first request may have come between two jobs
             for thread in self._threads:
                 thread.join(0.01)
 
@@ -64,5 +64,5 @@ class Threads:
             except BaseException as error:
                 if isinstance(error, Stopped) and self._stopping.is_set():
                     return
-                self._back.put((number, Failure(error_in_words(error))))
+                self._back.put((number, Failure(failure_line(error))))
                 return

@@ -1,4 +1,4 @@
-"""Who does the work, and how much of a disk it may fill: what every verb of the factory asks."""
+"""The workers of a data factory and its limit on disk space."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from pathlib import Path
 from experiments.jobs.produce import Place
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.cores import usable_cores
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
 class Workforce:
-    """What the work is done by, which makes no difference to what is made."""
+    """The workers of a run, which make no difference to its results."""
 
     workers: int = field(default_factory=usable_cores)
     """Threads of this machine."""
     ray: str | None = None
-    """Address of a Ray cluster whose CPUs work instead, or `auto`; they need LiteShogi installed."""
+    """Address of a Ray cluster whose CPUs work instead, or `auto`. Its machines need LiteShogi installed."""
     max_gb: float | None = None
-    """Stop when the shards are so large, GB."""
+    """Stop when the shards have so many GB."""
     in_order: bool = False
-    """Make the same files however many work and however often they are cut: what jobs have made lands in their order,
-    and waits for those before it."""
+    """Make the same files regardless of the number of workers and of interruptions: products land in the order of
+    their jobs."""
 
     def place(self, folder: Path, form: str) -> Place:
-        """Where that work goes. ValueError in words for numbers that make no sense."""
+        """Return where the work is done. Raises OptionError for numbers out of bounds."""
         check_numbers(self, "workers", most=MOST_AT_ONCE)
         if self.max_gb is not None and not 0 < self.max_gb < float("inf"):
-            raise ValueError(f"--max-gb {self.max_gb}: must be more than 0")
+            raise OptionError(f"`max_gb` {self.max_gb}: must be above 0", "max_gb")
         max_bytes = None if self.max_gb is None else int(self.max_gb * 1e9)
         return Place(folder, form, self.workers, self.ray, max_bytes=max_bytes, in_order=self.in_order)

@@ -1,54 +1,57 @@
-"""Whose moves are judged: this engine in process, as it is and with each step left out, or any USI engine."""
+"""Players whose moves are judged: this engine in process, whole or without one of its steps, or any USI engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from experiments.games.game_position import GamePosition
 from experiments.games.player import Player
 from experiments.jobs.protocol import Stopped
-from experiments.matches.options import read_player
+from experiments.matches.named_player import read_player
 from experiments.network_kinds import as_player
 from experiments.usi_client.engines import Engine, ask_engine
+from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import Searcher, why_no_score
+from lite.datasets.provenance import sha256_of
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import STEPS, make_numbers
 from search.engine import Rules
 from search.score import draw_value
+from search.system.options import OptionError
 
 AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a player's search found."""
+    """The result of a player's search."""
 
     move: str
-    """USI, or `resign` or `win`."""
+    """USI move, or `resign` or `win`."""
     score: int
-    """The mover's."""
+    """The mover's score."""
     trace: list[tuple[int, int, int]]
-    """(Depth, nodes so far, score), the depths rising; another engine may pass over some."""
+    """(Depth, nodes so far, score) with rising depths; another engine may omit some."""
 
 
 class Chooser(Protocol):
     """One thread's player."""
 
     def forget(self, variant: int) -> None:
-        """Go on as a variant, a place among `Judged.variants`, that knows nothing."""
+        """Become the variant of this index in `Judged.variants`, with empty memory."""
 
     def search(self, position: GamePosition, nodes: int) -> Choice:
-        """A search that knows what those since `forget` have left behind. Raises Stopped."""
+        """Search with the memory of all searches since `forget`. Raises Stopped."""
 
     def stop(self) -> None:
         """End the search under way, from any thread."""
 
 
 def choose_in_game(chooser: Chooser, position: GamePosition, nodes: int, earlier: int, variant: int) -> Choice:
-    """What a player chooses who has searched its `earlier` turns before in order, and knows nothing else."""
+    """Return the choice of a player that has searched its `earlier` turns before in order, and nothing else."""
     chooser.forget(variant)
     for before in position.own_turns_before(earlier):
         chooser.search(before, nodes)
@@ -56,7 +59,7 @@ def choose_in_game(chooser: Chooser, position: GamePosition, nodes: int, earlier
 
 
 def rules_of(player: Player, position: GamePosition) -> Rules:
-    """Those of a player's search, to whom a draw is worth what it is with the colour that is to move."""
+    """Return the rules of a player's search, with the value of a draw for the colour to move."""
     colour = int(position.set_up()["turn"])
     return Rules(draw_value=draw_value(player.draw_rates[colour], colour, player.network.cp_per_logit))
 
@@ -66,36 +69,47 @@ class Judged(Protocol):
 
     @property
     def name(self) -> str:
-        """For readers."""
+        """Name for readers."""
 
     @property
     def nodes(self) -> int:
-        """Of each of its searches."""
+        """Nodes of each of its searches."""
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The player as it is, and what else is made of it."""
+        """Names of the player as it is, and of its variants."""
 
     def open(self) -> Chooser:
-        """One thread's."""
+        """Create the player of one thread."""
 
-    def files(self) -> Sequence[Path | str]:
-        """Those that make it what it is."""
+    @property
+    def nets(self) -> Mapping[str, str]:
+        """Networks of a run with this player."""
+
+    @property
+    def conditions(self) -> Mapping[str, Any]:
+        """Conditions of a run with this player."""
+
+    def files(self) -> Sequence[Path]:
+        """Return other files that decide its moves."""
 
 
 def read_judged(command: str, options: Sequence[str], nodes: int, each_step: bool) -> Judged:
-    """A network's file or `default`, played in process, or the command of a USI engine; with NAME=VALUE options.
+    """Return the player of a network's file or shipped name, in process, or of a USI engine's command.
 
-    Raises OSError or ValueError in words.
+    `options`: NAME=VALUE. Raises OSError or ValueError.
     """
     program, settings = as_player(command)
     if program == "liteshogi":
-        named = read_player(command, options, nodes, 0, "--option")
-        return OwnPlayer(named.name(False), named.by_alphabeta, named.net, each_step)
+        named = read_player(command, options, nodes, 0, "option")
+        return OwnPlayer(named.name(False), named.by_alphabeta, named.net, each_step, named.conditions)
     if each_step:
-        raise ValueError(f"--each-step: {command} is another engine, whose steps cannot be left out from here")
+        raise OptionError(f"`each_step`: {command} is another engine, whose steps cannot be left out", "each_step")
     engine = ask_engine(program, (*settings, *options))
-    return UsiPlayer(f"{engine.id_name} ({', '.join([f'{nodes} nodes', *engine.chosen])})", engine, nodes)
+    identity = identity_of(engine, {path: sha256_of(path) for path in engine.files()})
+    conditions = {"engine": {**identity, "arguments": engine.arguments, "options": engine.options}}
+    name = f"{engine.id_name} ({', '.join([f'{nodes} nodes', *engine.chosen])})"
+    return UsiPlayer(name, engine, nodes, conditions=conditions)
 
 
 @dataclass(frozen=True)
@@ -105,9 +119,10 @@ class OwnPlayer:
     name: str
     player: Player
     net: str
-    """File of its network, or `default`."""
+    """Path of its network, or the name of a shipped one."""
     each_step: bool = False
     """Whether there is a variant without each step."""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def nodes(self) -> int:
@@ -120,8 +135,12 @@ class OwnPlayer:
     def open(self) -> OwnChooser:
         return OwnChooser(self.player)
 
-    def files(self) -> list[Path | str]:
-        return [self.net]
+    @property
+    def nets(self) -> dict[str, str]:
+        return {"engine": self.net}
+
+    def files(self) -> list[Path]:
+        return []
 
 
 class OwnChooser:
@@ -164,6 +183,8 @@ class UsiPlayer:
     engine: Engine
     nodes: int
     variants: tuple[str, ...] = (AS_IT_IS,)
+    nets: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     def open(self) -> UsiChooser:
         return UsiChooser(self.engine)
@@ -173,7 +194,7 @@ class UsiPlayer:
 
 
 class UsiChooser:
-    """A process of it."""
+    """A process of a USI engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._searcher = Searcher(engine)
@@ -187,7 +208,7 @@ class UsiChooser:
         if self._stopped:
             raise Stopped
         if answer.score is None:
-            raise ValueError(f"the engine told no score of {position.text} ({why_no_score('--option')})")
+            raise ValueError(f"the engine gave no score of {position.text} ({why_no_score('option')})")
         return Choice(answer.move, answer.score, answer.trace())
 
     def stop(self) -> None:

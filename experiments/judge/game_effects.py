@@ -1,141 +1,178 @@
-"""What changes of the search are worth in games, all of them tried at once.
+"""The effect of changes of the search in judged games, all tried at once.
 
-In each pair of games chance gives each change to the first player or to the second. The games are broken off and judged
-(`experiments.judge.match`); over hundreds of pairs each change's part stands out as clearly as if all pairs had been
-played for it alone (a two-level design; Box, Hunter and Hunter, "Statistics for Experimenters", 2005).
+In each pair of games each change is given at random to the first or to the second player. The games are broken off and
+judged (`experiments.judge.judged_match`); over hundreds of pairs each change's part stands out as clearly as if all
+pairs had tried it alone (a two-level design; Box, Hunter and Hunter, "Statistics for Experimenters", 2005).
 
 A change may be several numbers and steps together, against the search as it is. Without any, every number of the search
-is asked about, a few steps up against as many down. That tells which side of a number is the worse one far off, and not
-how far to go to the other: what it says wants to be asked again as changes.
+is measured, a few steps up against as many down. That shows which side of a number is the worse one far from its value,
+and not how far to go to the other: its findings should be measured again as changes.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.games.player import Player
-from experiments.jobs.description import Description
 from experiments.jobs.ledger import Counts
-from experiments.jobs.produce import Place, produce
+from experiments.jobs.produce import produce
 from experiments.jobs.protocol import Product
-from experiments.judge.effects import Design, effects
 from experiments.judge.judge import Judging
-from experiments.judge.match import JudgedTask, JudgedWorker, share_of
-from experiments.matches.counted import CountedGames
-from experiments.matches.options import NamedPlayer, read_player
+from experiments.judge.judged_match import JudgedTask, JudgedWorker, share_of
+from experiments.judge.parameter_effects import Design, check_reach, effects
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import NamedPlayer, read_player
 from experiments.tuning.tune import chosen_parameters
-from lite.records.formats import HCPE
+from lite.datasets.plan import plan_run
 from search.system.bounds import check_numbers
+from search.system.options import OptionError
+
+VERB = "judge effects"
 
 
 @dataclass(frozen=True)
 class GameEffectOptions:
-    """Which changes are measured, and how the games are played."""
+    """Options of measuring changes of the search in games."""
 
     net: str
     """The network of both players: a file, or the name of a shipped one."""
     openings: Path
+    """File of balanced openings, one per line as an SFEN or `startpos moves ...`."""
     nodes: int = 100_000
-    """Of a move."""
+    """Nodes per move."""
     plies: int = 50
-    """After which a game is broken off and judged."""
+    """Plies after which a game is broken off and judged."""
     pairs: int = 1000
-    """Of games, both with one opening. A run that was cut tells what it knows if no more are asked for."""
+    """Pairs of games, each from one opening. An interrupted run reports its pairs if no more are asked for."""
     change: tuple[str, ...] = ()
-    """What one side has by chance, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
+    """Changes to measure, each in quotes: "futility_base=31 futility_margin=78" "skip_probcut=true"."""
     names: tuple[str, ...] = ()
     """Without a change, the parameters to measure, see search/alphabeta/parameters.py; without names all."""
     option: tuple[str, ...] = ()
-    """NAME=VALUE options of both sides."""
+    """NAME=VALUE options of both players."""
     reach: float = 4.0
-    """Steps that each of the parameters is moved by, up and down; depths and counts, whose step is one, by one."""
+    """Steps by which each parameter is moved up and down; depths and counts, whose step is one, are moved by one."""
     seed: int = 1
-    """Order of the openings, and who has which change."""
+    """Seed of the order of the openings and of the players that have each change."""
     output: Path = Path("runs/effects")
-    """Folder of what is found: called again, it goes on."""
+    """Folder of the run; the same command resumes an interrupted run."""
 
 
-def measure_game_effects(options: GameEffectOptions, judging: Judging) -> dict[str, Any]:
-    """{player, judge, judge_nodes, nodes, plies, pairs, effects}; goes on where it was cut.
+@dataclass(frozen=True)
+class ChangeEffect:
+    """Effect of a change on the share of win rate, in hundredths."""
 
-    `pairs` are those that have been played. `effects` is a list of {less, more, worth, worth_error}: what `more` adds
-    to the share of win rate beside a search that has `less`, in hundredths, with its standard error. Raises OSError or
-    ValueError in words, KeyboardInterrupt.
-    """
+    less: str
+    """Search without the change."""
+    more: str
+    """Search with the change."""
+    worth: float
+    worth_error: float
+    """Standard error of `worth`."""
+
+
+@dataclass(frozen=True)
+class GameEffectsReport:
+    """Effects of changes of the search in games."""
+
+    player: str
+    judge: str
+    judge_nodes: int
+    nodes: int
+    plies: int
+    pairs: int
+    """Pairs that have been played."""
+    effects: tuple[ChangeEffect, ...]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the report as one JSON object."""
+        return asdict(self)
+
+
+def measure_game_effects(options: GameEffectOptions, judging: Judging) -> GameEffectsReport:
+    """Measure changes of the search in judged games; the same call resumes. Raises as `produce` does."""
     check_numbers(options, "plies", "pairs")
-    if not 0 < options.reach < math.inf:
-        raise ValueError(f"--reach {options.reach}: must be above 0")
+    check_reach(options.reach)
     if options.change and options.names:
-        raise ValueError("--change and --names: a change names its own numbers; leave one of them out")
+        raise OptionError(
+            "`change` and `names`: a change names its own numbers; leave out one of them", "change", "names"
+        )
     if options.change and options.reach != GameEffectOptions.reach:
-        raise ValueError(f"--reach {options.reach}: a change says itself how far; leave it out")
+        raise OptionError(f"`reach` {options.reach}: has no effect with `change`; leave it out", "reach", "change")
     named = _player(options, ())
     both = named.by_alphabeta
     factors = [_factor_of(options, change) for change in options.change] or _moved(options, both.parameters)
     if options.pairs < 2 * len(factors):
-        raise ValueError(f"--pairs {options.pairs}: too few for {len(factors)} changes")
+        raise OptionError(f"`pairs` {options.pairs}: too few for {len(factors)} changes", "pairs")
     games = 2 * options.pairs
     counted = CountedGames(
         nodes=options.nodes, games=games, openings=options.openings, seed=options.seed, output=options.output
     )
     counted.check()
     lines = counted.lines()
-    judge = judging.open()
     design = GameDesign(tuple(factors), options.seed)
     results = PairResults(options.pairs)
-    told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
-    told |= {"option": options.option, "reach": options.reach, "seed": options.seed}
-    told |= {"judge": judge.identity, "judge_nodes": judge.nodes}
-    description = Description("judge effects", told, (options.openings,), {"net": named.net}, signature=named.signature)
-    task = GameEffectTask(both, both, judge, lines, options.plies, options.seed, design=design)
-    place = Place(options.output, HCPE, judging.workers)
-    produce(place, description, task, ((number, number) for number in range(options.pairs)), referee=results)
-    return {
-        "player": named.name(False),
-        "judge": judge.engine.id_name,
-        "judge_nodes": judge.nodes,
-        "nodes": options.nodes,
-        "plies": options.plies,
-        "pairs": results.measure()[0],
-        "effects": results.report(design),
-    }
+    with judging.open() as judge:
+        told = {"nodes": options.nodes, "plies": options.plies, "effects": [one.more for one in factors]}
+        told |= {"option": options.option, "reach": options.reach, "seed": options.seed, "judge_nodes": judge.nodes}
+        plan = plan_run(
+            VERB,
+            told,
+            goal={"pairs": options.pairs},
+            sources={"openings": [options.openings]},
+            nets={"net": named.net},
+            conditions={**named.conditions, **judge.conditions},
+            others=judge.engine.files(),
+        )
+        task = GameEffectTask(both, both, judge, lines, options.plies, options.seed, design=design)
+        jobs = ((number, number) for number in range(options.pairs))
+        produce(judging.place(options.output), plan, task, jobs, referee=results, keep=judge.keep)
+    return GameEffectsReport(
+        named.name(False),
+        judge.engine.id_name,
+        judge.nodes,
+        options.nodes,
+        options.plies,
+        results.measure()[0],
+        tuple(results.report(design)),
+    )
 
 
 @dataclass(frozen=True)
 class Factor:
-    """Two levels of something, of which one side has the one and the other side the other."""
+    """Two levels of something; one player has one level and the other player the other."""
 
     less: str
-    """For readers."""
+    """Name of the first level for readers."""
     more: str
+    """Name of the second level for readers."""
     parameters: tuple[Mapping[str, int], Mapping[str, int]]
-    """Changes of the search's parameters, of either level."""
+    """Changes of the search's parameters by level."""
     toggled: int = 0
-    """Bits of the steps that `more` lacks and `less` has, or the other way round."""
+    """Bits of the steps in which the levels differ."""
 
 
 def _player(options: GameEffectOptions, change: Sequence[str]) -> NamedPlayer:
-    return read_player(options.net, (*options.option, *change), options.nodes, 0, "--change" if change else "--option")
+    return read_player(options.net, (*options.option, *change), options.nodes, 0, "change" if change else "option")
 
 
 def _factor_of(options: GameEffectOptions, change: str) -> Factor:
-    """ValueError in words for a change that is none."""
+    """Return the factor of a change. Raises OptionError for one that changes nothing."""
     both, changed = _player(options, ()).by_alphabeta, _player(options, change.split()).by_alphabeta
     if (both.parameters, both.steps) == (changed.parameters, changed.steps):
-        raise ValueError(f"--change {change}: changes no number and no step of the search")
-    # What `--option` has set and this change leaves alone may be another change's.
+        raise OptionError(f"`change` {change}: changes no number and no step of the search", "change")
+    # Values that `option` has set and this change leaves alone may belong to another change.
     own = {name: value for name, value in changed.parameters.items() if both.parameters.get(name) != value}
     return Factor("as it is", change, ({}, own), both.steps ^ changed.steps)
 
 
 def _moved(options: GameEffectOptions, changes: Mapping[str, int]) -> list[Factor]:
-    """A factor for each of the parameters: moved down, and up."""
+    """Return a factor for each of the parameters: moved down, and up."""
     design = Design(chosen_parameters(options.names, options.nodes), changes, options.reach, options.seed)
     ones = np.ones(len(design.parameters), np.int64)
     low, high = design.values(-ones), design.values(ones)
@@ -147,17 +184,17 @@ def _moved(options: GameEffectOptions, changes: Mapping[str, int]) -> list[Facto
 
 @dataclass(frozen=True)
 class GameDesign:
-    """Who has which of the changes, by the number of a pair."""
+    """The assignment of changes to players by the number of a pair."""
 
     factors: tuple[Factor, ...]
     seed: int
 
     def signs(self, pair: int) -> np.ndarray:
-        """i8 (factors,): 1 where the first player has more of it, else -1."""
+        """Return i8 (factors,): 1 where the first player has the level `more`, else -1."""
         return np.random.default_rng((self.seed, pair, 0)).integers(0, 2, len(self.factors)) * 2 - 1
 
     def searches(self, pair: int, both: Player) -> Iterator[tuple[dict[str, int], int]]:
-        """The parameters and the steps of either player."""
+        """Yield the parameters and the steps of both players."""
         signs = self.signs(pair)
         for side in (signs, -signs):
             parameters, toggled = dict(both.parameters), 0
@@ -168,39 +205,37 @@ class GameDesign:
 
 
 class PairResults:
-    """What has come of the pairs; the referee of the work."""
+    """The shares of the pairs; the referee of the work."""
 
     def __init__(self, pairs: int) -> None:
         self.total: int | None = pairs
         self._shares: dict[int, float] = {}
 
     def see(self, number: int, counts: Counts) -> None:
-        """A pair has been played."""
+        """Take note of a pair."""
         self._shares[number] = share_of(counts)
 
     def has_enough(self) -> bool:
-        """Never: as many are played as were asked for."""
+        """Return False: all pairs are played."""
         return False
 
     def measure(self) -> tuple[int, str]:
-        """For the progress line."""
+        """Return (pairs, text) for the progress line."""
         return len(self._shares), f"{len(self._shares):,} of {self.total:,} pairs of games"
 
-    def report(self, design: GameDesign) -> list[dict[str, Any]]:
-        """See `measure_game_effects`."""
+    def report(self, design: GameDesign) -> Iterator[ChangeEffect]:
+        """Yield the effect of each change."""
         pairs = sorted(self._shares)
         signs = np.array([design.signs(pair) for pair in pairs], float)
         more = np.array([self._shares[pair] - 0.5 for pair in pairs]) * 100
         found, errors = effects(signs, more, np.arange(len(pairs)))
-        return [
-            {"less": one.less, "more": one.more, "worth": round(worth, 2), "worth_error": round(error, 2)}
-            for one, worth, error in zip(design.factors, found.tolist(), errors.tolist(), strict=True)
-        ]
+        for one, worth, error in zip(design.factors, found.tolist(), errors.tolist(), strict=True):
+            yield ChangeEffect(one.less, one.more, round(worth, 2), round(error, 2))
 
 
 @dataclass(frozen=True)
 class GameEffectTask(JudgedTask):
-    """Pairs to be played with changes."""
+    """Everything a worker needs to play and judge pairs with changes."""
 
     design: GameDesign = field(kw_only=True)
 
@@ -216,7 +251,7 @@ class GameEffectWorker(JudgedWorker):
         self._design, self._player = task.design, task.first
 
     def run(self, number: int) -> Product:
-        """As that of a match."""
+        """Play and judge a pair, as `JudgedWorker.run`, with its changes."""
         parameters, steps = zip(*self._design.searches(number, self._player), strict=True)
         self.duel.set_parameters(*parameters)
         self.duel.set_steps(*steps)

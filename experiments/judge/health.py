@@ -1,71 +1,187 @@
-"""How sound a search's own word is: on quiet balanced positions against a teacher's, and searched again.
+"""The soundness of a search's scores: on quiet balanced positions against a teacher's, and searched again.
 
-A search that prunes what answers its moves thinks too well of itself: its scores stand above a teacher's where neither
-side is better. One whose depths disagree by their parity sees what it wants to see. And what is said of a mate, or of a
-draw, must still be said by the next search that finds it in the table.
+A search that prunes replies to its moves is too optimistic: its scores are above a teacher's where neither side is
+better. Scores that alternate with the depth's parity are another fault. And a mate, or a draw, must still be found by
+the next search, which has the first one's table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.games.game_position import GamePosition
-from experiments.jobs.crew import product_of, work_through
-from experiments.jobs.protocol import Product
+from experiments.jobs.produce import Place, gather
+from experiments.jobs.protocol import JobLine, Product
 from experiments.judge.choosers import Choice, Judged, choose_in_game, read_judged
 from experiments.judge.losses import clipped, mean_and_error
 from experiments.judge.selection import LEAD, RecordedGame, position_at, read_recorded
+from lite.datasets.plan import plan_run
+from lite.records.formats import HCPE
 from search.rules.position import in_check
 from search.rules.shogi import EMPTY, PROMOTE
 from search.score import is_mate
 from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.options import OptionError
 
+VERB = "judge health"
 LATE = 24
 """Moves before a game's end from which on its positions are searched again."""
 FROM_DEPTH = 4
-"""The least depth whose step from the one before it is told: the first ones are hardly searches."""
+"""Least depth whose step from the depth before is reported: the first depths are hardly searches."""
 
 
 @dataclass(frozen=True)
 class HealthOptions:
-    """Which search is examined, on what."""
+    """Options of examining a search."""
 
     engine: str
+    """A network's file or shipped name, which searches in process, or the command of a USI engine."""
     games: tuple[Path, ...]
-    """hcpe3 files or game files with scores, or directories of them: the teacher's word."""
+    """hcpe3 files or game files with scores, the teacher's, or folders of them."""
     nodes: tuple[int, ...] = (1_000, 4_000, 40_000)
-    """Of the searches that are compared with it, rising."""
+    """Nodes of the searches that are compared with the teacher, rising."""
     long_nodes: int = 400_000
-    """Of the search whose moves those are compared with."""
+    """Nodes of the search whose moves the others are compared with."""
     count: int = 200
-    """Positions, one of a game, and as many that are searched again."""
+    """Positions, one per game, and as many that are searched again."""
     balance: int = 600
-    """Centipawns of the teacher's score at most."""
+    """Largest teacher's score for either side, centipawns."""
     option: tuple[str, ...] = ()
-    """NAME=VALUE options of the engine, as `judge moves` takes them."""
+    """NAME=VALUE options of the engine."""
     each_step: bool = False
-    """Compare also the search with each of its steps left out; in process."""
+    """Examine also the search with each of its steps left out; in process."""
     seed: int = 1
-    """Another seed takes other games, and other positions of a game."""
+    """Seed of the choice of games and of positions in a game."""
     workers: int = 1
-    """Positions at a time."""
+    """Positions at a time on this machine."""
+    ray: str | None = None
+    """Address of a Ray cluster whose CPUs search instead, or `auto`. Its machines need LiteShogi installed."""
+    output: Path = Path("runs/judge/health")
+    """Folder of the run; the same command resumes an interrupted run."""
 
 
-def examine(options: HealthOptions) -> dict[str, Any]:
-    """{engine, positions, teacher, long_nodes, variants, steps, again}; raises OSError or ValueError in words.
+@dataclass(frozen=True, kw_only=True)
+class QuietSearches(JobLine, kind="quiet position"):
+    """Searches of a quiet position."""
 
-    `variants` is a list of {name, nodes}, and that one of {nodes, mean, error, positive, sign_accuracy, rmse, as_long}:
-    of the scores of quiet positions, as `teacher` is of the labels; rmse is the root of the mean squared difference
-    from those. `steps` tells by {to_depth, mean, error, size} what the score does from depth to depth, `again` what
-    became of what was said near games' ends. Scores in centipawns, cut at `losses.CLIP`.
-    """
+    found: tuple[tuple[tuple[int, str], ...], ...]
+    """(Score, move) by variant and nodes."""
+    long_move: str
+    """Move of the long search."""
+    depths: tuple[tuple[int, int], ...]
+    """(Depth, score) of each depth of the long search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchedAgain(JobLine, kind="searched again"):
+    """A search, the same with the table that it left, and a long one with an empty table."""
+
+    position: str
+    first: int
+    """Score of the first search."""
+    move: str
+    again: int
+    """Score of the second search."""
+    again_move: str
+    afresh: int
+    """Score of the long search; that of the first where it found no mate."""
+
+
+@dataclass(frozen=True)
+class ScoreLevel:
+    """Level of scores, centipawns."""
+
+    mean: float
+    error: float
+    positive: float
+    """Share of scores above 0."""
+
+
+@dataclass(frozen=True)
+class SearchHealth:
+    """Scores of quiet positions by searches of so many nodes, against the teacher's."""
+
+    nodes: int
+    mean: float
+    error: float
+    positive: float
+    """Share of scores above 0."""
+    sign_accuracy: float
+    """Share of scores with the teacher's sign."""
+    rmse: float
+    """Root of the mean squared difference from the teacher's scores."""
+    as_long: float
+    """Share of moves that equal the long search's."""
+
+
+@dataclass(frozen=True)
+class VariantHealth:
+    """The searches of a variant of the engine."""
+
+    name: str
+    nodes: tuple[SearchHealth, ...]
+
+
+@dataclass(frozen=True)
+class DepthStep:
+    """Change of the score from a depth to the next, centipawns."""
+
+    to_depth: int
+    mean: float
+    error: float
+    size: float
+    """Mean absolute change."""
+
+
+@dataclass(frozen=True)
+class AgainCounts:
+    """What the first searches found near games' ends, and what later ones confirmed."""
+
+    mates: int
+    mates_kept: int
+    mates_not_longer: int
+    mates_found_afresh: int
+    """Mates that the long search with an empty table finds."""
+    lost: tuple[SearchedAgain, ...]
+    """Mates that a later search does not find."""
+    draws: int
+    draws_kept: int
+    others: int
+    moves_kept: int
+    """Of the others, those whose move stays."""
+    change: tuple[float, float] | None
+    """Mean absolute change of the others' scores and its error; None without others."""
+
+
+@dataclass(frozen=True)
+class HealthReport:
+    """The soundness of a search."""
+
+    engine: str
+    positions: int
+    teacher: ScoreLevel
+    long_nodes: int
+    variants: tuple[VariantHealth, ...]
+    steps: tuple[DepthStep, ...]
+    again: AgainCounts
+
+    def figures(self) -> dict[str, Any]:
+        """Return the report as one JSON object."""
+        found = asdict(self)
+        for row in found["again"]["lost"]:
+            del row["job"]
+        return found
+
+
+def examine(options: HealthOptions) -> HealthReport:
+    """Examine a search; the same call resumes. Raises OSError or ValueError, KeyboardInterrupt."""
     if not options.nodes:
-        raise ValueError("--nodes: name at least one number")
+        raise OptionError("`nodes`: at least one number is needed", "nodes")
     check_numbers(options, "nodes", "long_nodes", "count")
     check_numbers(options, "balance", least=0)
     check_numbers(options, "workers", most=MOST_AT_ONCE)
@@ -76,25 +192,36 @@ def examine(options: HealthOptions) -> dict[str, Any]:
     quiet = _first(options.count, (_quiet(games[place], options) for place in order))
     late = _first(options.count, (_late(games[place], options) for place in order))
     if not quiet:
-        raise ValueError(f"{options.games[0]}: no quiet position that a score calls balanced")
+        raise ValueError(f"{options.games[0]}: no quiet position with a balanced score")
     task = HealthTask(judged, options.nodes, options.long_nodes)
     jobs = [*(("quiet", position) for position, _ in quiet), *(("again", position) for position, _ in late)]
-    made = work_through(task, jobs, len(jobs), options.workers, "positions", goes_on=False)
+    names = ("nodes", "long_nodes", "count", "balance", "option", "each_step", "seed")
+    plan = plan_run(
+        VERB,
+        {name: getattr(options, name) for name in names},
+        games={"games": options.games},
+        nets=judged.nets,
+        conditions=judged.conditions,
+        others=judged.files(),
+    )
+    place = Place(options.output, HCPE, options.workers, options.ray)
+    kinds: tuple[type[JobLine], ...] = (QuietSearches, SearchedAgain)
+    lines = gather(place, plan, task, enumerate(jobs), kinds, len(jobs), "positions")
     labels = np.array([label for _, label in quiet], float)
-    made, again = made[: len(quiet)], made[len(quiet) :]
-    variants = [
-        {"name": name, "nodes": _by_nodes(options.nodes, [row["found"][place] for row in made], made, labels)}
-        for place, name in enumerate(judged.variants)
-    ]
-    return {
-        "engine": judged.name,
-        "positions": len(quiet),
-        "teacher": _level(labels),
-        "long_nodes": options.long_nodes,
-        "variants": variants,
-        "steps": _steps([row["depths"] for row in made]),
-        "again": _again(again),
-    }
+    made = [line for line in lines if isinstance(line, QuietSearches)]
+    again = [line for line in lines if isinstance(line, SearchedAgain)]
+    return HealthReport(
+        judged.name,
+        len(quiet),
+        _level(labels),
+        options.long_nodes,
+        tuple(
+            VariantHealth(name, tuple(_by_nodes(options.nodes, [row.found[variant] for row in made], made, labels)))
+            for variant, name in enumerate(judged.variants)
+        ),
+        tuple(_steps([row.depths for row in made])),
+        _again(again),
+    )
 
 
 _Labelled = tuple[GamePosition, int]
@@ -129,63 +256,59 @@ def _late(game: RecordedGame, options: HealthOptions) -> _Labelled | None:
     return (position_at(game, ply), 0) if ply >= LEAD else None
 
 
-def _level(scores: np.ndarray) -> dict[str, float]:
-    mean, error = mean_and_error(scores)
-    return {"mean": mean, "error": error, "positive": round(float((scores > 0).mean()), 4)}
+def _level(scores: np.ndarray) -> ScoreLevel:
+    return ScoreLevel(*mean_and_error(scores), round(float((scores > 0).mean()), 4))
 
 
 def _by_nodes(
-    nodes: Sequence[int], found: list[list[Any]], made: list[dict[str, Any]], labels: np.ndarray
-) -> list[dict[str, Any]]:
-    """`found` holds for each position [score, move] by nodes."""
-    rows = []
+    nodes: Sequence[int],
+    found: Sequence[Sequence[tuple[int, str]]],
+    made: Sequence[QuietSearches],
+    labels: np.ndarray,
+) -> Iterator[SearchHealth]:
+    """Yield a row for each number of nodes; `found` holds (score, move) by position and nodes."""
     for place, limit in enumerate(nodes):
         scores = np.array([clipped(one[place][0]) for one in found], float)
-        agreed = [one[place][1] == row["long_move"] for one, row in zip(found, made, strict=True)]
-        rows.append(
-            {
-                "nodes": limit,
-                **_level(scores),
-                "sign_accuracy": round(float((np.sign(scores) == np.sign(labels)).mean()), 4),
-                "rmse": round(float(np.sqrt(((scores - labels) ** 2).mean())), 1),
-                "as_long": round(float(np.mean(agreed)), 4),
-            }
+        agreed = [one[place][1] == row.long_move for one, row in zip(found, made, strict=True)]
+        yield SearchHealth(
+            limit,
+            **vars(_level(scores)),
+            sign_accuracy=round(float((np.sign(scores) == np.sign(labels)).mean()), 4),
+            rmse=round(float(np.sqrt(((scores - labels) ** 2).mean())), 1),
+            as_long=round(float(np.mean(agreed)), 4),
         )
-    return rows
 
 
-def _steps(traces: list[list[tuple[int, int]]]) -> list[dict[str, Any]]:
-    """What the score does from a depth to the next, where at least half of the positions have scores of both; the
+def _steps(traces: Sequence[Sequence[tuple[int, int]]]) -> Iterator[DepthStep]:
+    """Yield the change of the score from depth to depth, where at least half of the positions have scores of both; the
     traces hold (depth, score)."""
-    rows, scores = [], [dict(trace) for trace in traces]
+    scores = [dict(trace) for trace in traces]
     for depth in range(FROM_DEPTH, 1 + max((depth for found in scores for depth in found), default=0)):
         pairs = [(found[depth - 1], found[depth]) for found in scores if {depth - 1, depth} <= found.keys()]
         if 2 * len(pairs) < len(traces):
             continue
         changes = np.array([clipped(after) - clipped(before) for before, after in pairs], float)
-        mean, error = mean_and_error(changes)
-        rows.append({"to_depth": depth, "mean": mean, "error": error, "size": round(float(np.abs(changes).mean()), 1)})
-    return rows
+        yield DepthStep(depth, *mean_and_error(changes), round(float(np.abs(changes).mean()), 1))
 
 
-def _again(made: list[dict[str, Any]]) -> dict[str, Any]:
-    """Counts of what the first search said, and of how much of it the second one, and a longer one afresh, held to."""
-    mates = [row for row in made if is_mate(row["first"])]
-    draws = [row for row in made if row["first"] == 0]
-    rest = [row for row in made if not is_mate(row["first"]) and row["first"] != 0]
-    changes = [abs(clipped(row["again"]) - clipped(row["first"])) for row in rest]
-    return {
-        "mates": len(mates),
-        "mates_kept": sum(_same_mate(row["first"], row["again"]) for row in mates),
-        "mates_not_longer": sum(abs(row["again"]) >= abs(row["first"]) for row in mates),
-        "mates_found_afresh": sum(_same_mate(row["first"], row["afresh"]) for row in mates),
-        "lost": [row for row in mates if not all(_same_mate(row["first"], row[one]) for one in ("again", "afresh"))],
-        "draws": len(draws),
-        "draws_kept": sum(row["again"] == 0 for row in draws),
-        "others": len(rest),
-        "moves_kept": sum(row["move"] == row["again_move"] for row in rest),
-        "change": mean_and_error(changes) if changes else None,
-    }
+def _again(made: Sequence[SearchedAgain]) -> AgainCounts:
+    """Count what the first searches found, and what the second ones and the long ones confirmed."""
+    mates = [row for row in made if is_mate(row.first)]
+    draws = [row for row in made if row.first == 0]
+    rest = [row for row in made if not is_mate(row.first) and row.first != 0]
+    changes = [abs(clipped(row.again) - clipped(row.first)) for row in rest]
+    return AgainCounts(
+        mates=len(mates),
+        mates_kept=sum(_same_mate(row.first, row.again) for row in mates),
+        mates_not_longer=sum(abs(row.again) >= abs(row.first) for row in mates),
+        mates_found_afresh=sum(_same_mate(row.first, row.afresh) for row in mates),
+        lost=tuple(row for row in mates if not all(_same_mate(row.first, one) for one in (row.again, row.afresh))),
+        draws=len(draws),
+        draws_kept=sum(row.again == 0 for row in draws),
+        others=len(rest),
+        moves_kept=sum(row.move == row.again_move for row in rest),
+        change=mean_and_error(changes) if changes else None,
+    )
 
 
 def _same_mate(first: int, other: int) -> bool:
@@ -194,7 +317,7 @@ def _same_mate(first: int, other: int) -> bool:
 
 @dataclass(frozen=True)
 class HealthTask:
-    """Positions to be searched by one player."""
+    """Everything a worker needs to search positions; a job is (`quiet` or `again`, position)."""
 
     judged: Judged
     nodes: tuple[int, ...]
@@ -215,35 +338,37 @@ class HealthWorker:
         self._chooser.stop()
 
     def run(self, job: tuple[str, GamePosition]) -> Product:
+        """Return the searches of a position. Raises Stopped."""
         kind, position = job
-        return product_of(self._examine(position) if kind == "quiet" else self._search_again(position))
+        return Product(line=self._examine(position) if kind == "quiet" else self._search_again(position))
 
     def _afresh(self, position: GamePosition, nodes: int, variant: int = 0) -> Choice:
         return choose_in_game(self._chooser, position, nodes, 0, variant)
 
-    def _examine(self, position: GamePosition) -> dict[str, Any]:
-        """{found, long_move, depths}: by variants and nodes [score, move]; of the long search its move, and (depth,
-        score) of each depth."""
+    def _examine(self, position: GamePosition) -> QuietSearches:
         long = self._afresh(position, self._task.long_nodes)
         found = [
             [self._afresh(position, nodes, place) for nodes in self._task.nodes]
             for place in range(len(self._task.judged.variants))
         ]
-        told = [[(choice.score, choice.move) for choice in choices] for choices in found]
-        return {"found": told, "long_move": long.move, "depths": [(depth, score) for depth, _, score in long.trace]}
+        return QuietSearches(
+            job=0,
+            found=tuple(tuple((choice.score, choice.move) for choice in choices) for choices in found),
+            long_move=long.move,
+            depths=tuple((depth, score) for depth, _, score in long.trace),
+        )
 
-    def _search_again(self, position: GamePosition) -> dict[str, Any]:
-        """{position, first, move, again, again_move, afresh}: a search, the same with the table that it left, and a
-        long one without."""
+    def _search_again(self, position: GamePosition) -> SearchedAgain:
         nodes = self._task.nodes[-1]
         first = self._afresh(position, nodes)
         again = self._chooser.search(position, nodes)
         afresh = self._afresh(position, self._task.long_nodes).score if is_mate(first.score) else first.score
-        return {
-            "position": position.text,
-            "first": first.score,
-            "move": first.move,
-            "again": again.score,
-            "again_move": again.move,
-            "afresh": afresh,
-        }
+        return SearchedAgain(
+            job=0,
+            position=position.text,
+            first=first.score,
+            move=first.move,
+            again=again.score,
+            again_move=again.move,
+            afresh=afresh,
+        )

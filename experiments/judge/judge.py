@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from experiments.games.game_position import GamePosition
+from experiments.jobs.produce import Place
 from experiments.jobs.protocol import Stopped
-from experiments.judge.ledger import Ledger, Opinion
+from experiments.judge.answers import Answer, Answers, Opinion
 from experiments.usi_client.engines import Engine, ask_engine
 from experiments.usi_client.identity import identity_of
 from experiments.usi_client.searcher import Searcher, why_no_score
 from lite.datasets.provenance import sha256_of
+from lite.records.formats import HCPE
+from lite.run_folder import Line
 from search.rules.movegen import list_moves
 from search.score import MATE
 from search.system.bounds import MOST_AT_ONCE, check_numbers
@@ -21,42 +24,71 @@ from search.system.cores import usable_cores
 
 @dataclass(frozen=True)
 class Judging:
-    """Who judges, and how long."""
+    """The judge and its effort."""
 
     judge: str
-    """Command of a USI engine."""
+    """Command of the USI engine that judges."""
     judge_option: tuple[str, ...] = ()
-    """NAME=VALUE options of it; one thread is best: there are `workers` of it."""
+    """NAME=VALUE options of the judge; one thread is best, as `workers` of it run at a time."""
     judge_nodes: int = 500_000
-    """Nodes of each of its searches."""
-    ledger: Path = Path("runs/judge/ledger.jsonl")
-    """File of its answers: what is there is not asked again."""
+    """Nodes of each of the judge's searches."""
+    answers: Path = Path("runs/judge/answers")
+    """Folder of the judge's answers, which are not asked for again."""
     workers: int = field(default_factory=usable_cores)
-    """Positions at a time."""
+    """Threads of this machine, each with a judge of its own."""
+    ray: str | None = None
+    """Address of a Ray cluster whose CPUs work instead, or `auto`. Its machines need LiteShogi and the judge installed
+    at the same places."""
 
     def open(self) -> Judge:
-        """Ask the engine who it is, and read what it has said. Raises OSError or ValueError in words."""
+        """Start the judge to learn its identity, and read its answers. Raises OSError or ValueError."""
         check_numbers(self, "judge_nodes")
         check_numbers(self, "workers", most=MOST_AT_ONCE)
-        return Judge(ask_engine(self.judge, self.judge_option), self.judge_nodes, self.ledger)
+        return Judge(ask_engine(self.judge, self.judge_option), self.judge_nodes, self.answers)
+
+    def place(self, folder: Path) -> Place:
+        """Return where judged work is done and kept."""
+        return Place(folder, HCPE, self.workers, self.ray)
 
 
 class Judge:
-    """An engine and its answers; `seat` gives each thread a process of it."""
+    """An engine and its answers; `seat` gives each thread a process of it. A context manager."""
 
-    def __init__(self, engine: Engine, nodes: int, ledger: Path) -> None:
+    def __init__(self, engine: Engine, nodes: int, answers: Path) -> None:
         self.engine, self.nodes = engine, nodes
         self.identity = _identity(engine)
-        """{name, arguments, options, files}, and `signature` of this project's own: what makes its answers its own."""
-        self.ledger = Ledger(ledger, self.identity)
+        """{name, arguments, options, files}, for this project's own engine also `signature`: what decides its
+        answers."""
+        self.answers = Answers(answers, self.identity)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.answers.close()
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Conditions of a run that asks this judge."""
+        return {"judge": self.identity}
 
     def seat(self) -> Seat:
-        """For one thread."""
+        """Return a seat for one thread."""
         return Seat(self)
+
+    def keep(self, line: Line) -> None:
+        """Keep an answer that another machine has found."""
+        if isinstance(line, Answer):
+            self.answers.enter(line)
+
+    def fresh(self) -> tuple[Answer, ...]:
+        """Take the answers that this copy of the judge has no folder for."""
+        found, self.answers.fresh = self.answers.fresh, []
+        return tuple(found)
 
 
 class Seat:
-    """Answers from the ledger, or else from a process that is started when it is first needed."""
+    """Known answers, or else those of a process that is started when it is first needed."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -69,10 +101,14 @@ class Seat:
         if self._searcher is not None:
             self._searcher.stop()
 
+    def fresh(self) -> tuple[Answer, ...]:
+        """Take the answers that have no folder here, for the product of a job."""
+        return self._judge.fresh()
+
     def ask(self, position: GamePosition) -> Opinion:
-        """What a search of the judge's nodes with nothing in its table finds; a mated mover is told without one."""
-        nodes, ledger = self._judge.nodes, self._judge.ledger
-        if (known := ledger.find(position.text, nodes)) is not None:
+        """Return the result of a search of the judge's nodes with an empty table; a mated mover needs none."""
+        nodes, answers = self._judge.nodes, self._judge.answers
+        if (known := answers.find(position.text, nodes)) is not None:
             return known
         if self._stopped:
             raise Stopped
@@ -83,15 +119,14 @@ class Seat:
         self._searcher.forget()
         answer = self._searcher.search(position.text, f"nodes {nodes}")
         if self._stopped:
-            raise Stopped  # what was cut is no answer
+            raise Stopped  # an interrupted search is no answer
         if answer.score is None:
-            raise ValueError(f"the judge told no score of {position.text} ({why_no_score('--judge-option')})")
-        opinion = Opinion(answer.move, answer.score)
-        ledger.enter(position.text, nodes, opinion)
-        return opinion
+            raise ValueError(f"the judge gave no score of {position.text} ({why_no_score('judge_option')})")
+        answers.enter(Answer(position.text, nodes, answer.move, answer.score))
+        return Opinion(answer.move, answer.score)
 
     def value(self, position: GamePosition, move: str) -> tuple[int, str]:
-        """What a move is worth to its player by a search of what it leads to, and the answer found there."""
+        """Return (a move's score for its player by a search of the position after it, the reply found there)."""
         if move in ("resign", "win"):
             return (-MATE if move == "resign" else MATE), ""
         found = self.ask(position.after(move))

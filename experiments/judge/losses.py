@@ -1,110 +1,192 @@
-"""Loss a move: what an engine's choice loses against a stronger engine's, by that one's long searches.
+"""Loss per move: how much worse an engine's choices are than a stronger engine's, by the latter's long searches.
 
-Positions come one a game, so that the moves judged are independent of each other. The judge searches the position, then
-what its own move and what the judged one lead to, each with the same nodes and an empty table; the loss is the
-difference of the two scores, so a choice that the judge comes to like better than its own has a loss below zero, and
-noise of its scores cancels on average. Scores are cut at CLIP, beyond which a game is decided.
-
-The judge's answers are kept, the choices are not: they take little of the time, another version of the search is to
-choose anew, and one thread that is told nodes chooses the same again, so that a run goes on to the figures of a whole
-one.
+Positions come one per game, so that the judged moves are independent of each other. The judge searches the position,
+then the positions after its own move and after the judged one, each with the same nodes and an empty table. The loss is
+the difference of the two scores. A choice that the judge comes to like better than its own has a negative loss, and
+noise of the scores cancels on average. Scores are limited to CLIP, beyond which a game is decided.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.games.game_position import GamePosition, read_positions
-from experiments.jobs.crew import product_of, work_through
-from experiments.jobs.protocol import Product
+from experiments.jobs.produce import gather
+from experiments.jobs.protocol import JobLine, Product
 from experiments.judge.choosers import Judged, choose_in_game, read_judged
 from experiments.judge.judge import Judge, Judging
-from lite.datasets.provenance import digests_of, program
+from lite.datasets.plan import plan_run
+from lite.run_folder import RunPlan
 from search.rules.sfen import get_sfen
 from search.system.bounds import check_numbers
 
+VERB = "judge moves"
 CLIP = 1500
-"""Centipawns."""
+"""Limit of the scores, centipawns."""
 OVER = (100, 200, 400)
-"""Losses whose share is told, centipawns."""
+"""Losses whose share is reported, centipawns."""
 WORST = 20
-"""Losses that are shown."""
+"""Number of the greatest losses that are shown."""
 
 
 @dataclass(frozen=True)
 class LossOptions:
-    """Whose moves are judged, and where."""
+    """Options of judging an engine's moves."""
 
     engine: str
+    """A network's file or shipped name, which plays in process, or the command of a USI engine."""
     positions: Path
+    """File of positions."""
     nodes: int = 5000
     """Nodes of the judged engine's searches."""
     option: tuple[str, ...] = ()
     """NAME=VALUE options of the judged engine; in process USI_Hash, FV_SCALE, Draw_Value_Black and _White, the search's
-    parameters, and its steps to be left out, as skip_null_move=true."""
+    parameters, and steps to leave out, as in skip_null_move=true."""
     earlier: int = 0
-    """The judged engine searches this many of its turns before in the game first, so that its table and histories are
-    those of a game; 0: they are empty."""
+    """Number of its earlier turns in the game that the judged engine searches first, so that its table and histories
+    are those of a game; 0: they are empty."""
     each_step: bool = False
-    """Judge also what is chosen with each step of the search left out; in process."""
+    """Judge also the choices with each step of the search left out; in process."""
     count: int | None = None
-    """Judge only the first of the positions."""
+    """Judge only the first so many positions; without it, all."""
+    output: Path = Path("runs/judge/moves")
+    """Folder of the run; the same command resumes an interrupted run."""
 
 
-def measure_losses(options: LossOptions, judging: Judging) -> dict[str, Any]:
-    """The report: {engine, judge, judge_nodes, clip, variants, worst, positions, made_by, files}. Raises OSError or
-    ValueError.
+@dataclass(frozen=True, kw_only=True)
+class JudgedPosition(JobLine, kind="judged position"):
+    """A position, the choices of the judged engine's variants, and the judge's scores."""
 
-    `variants` is a list of {name, loss, error, over_100, over_200, over_400, as_judge}, and of all but the first with
-    {difference, difference_error} from the first; losses in centipawns. `positions` holds for each one what was chosen
-    and the judge's scores and replies, `worst` those of the first variant's greatest losses; `files` are the digests of
-    players, judge and positions.
-    """
+    position: str
+    sfen: str
+    best_move: str
+    """The judge's move."""
+    best: int
+    """Score of the judge's move, by a search of the position after it."""
+    moves: tuple[str, ...]
+    """Choices by variant."""
+    scores: tuple[int, ...]
+    """Scores of the choices, likewise by searches of the positions after them."""
+    replies: tuple[str, ...]
+    """The judge's replies to the choices."""
+    losses: tuple[int, ...]
+    """Losses of the choices, centipawns."""
+
+
+@dataclass(frozen=True)
+class VariantLoss:
+    """Loss per move of a variant of the judged engine, centipawns with standard errors."""
+
+    name: str
+    loss: float
+    error: float
+    over_100: float
+    """Share of losses above 100."""
+    over_200: float
+    """Share of losses above 200."""
+    over_400: float
+    """Share of losses above 400."""
+    as_judge: float
+    """Share of the choices that are the judge's move."""
+    difference: float | None = None
+    """Difference of the loss from the first variant's; None for the first."""
+    difference_error: float | None = None
+
+
+@dataclass(frozen=True)
+class LossReport:
+    """The losses of an engine's moves."""
+
+    engine: str
+    judge: str
+    judge_nodes: int
+    earlier: int
+    clip: int
+    variants: tuple[VariantLoss, ...]
+    positions: tuple[JudgedPosition, ...]
+
+    @property
+    def worst(self) -> list[JudgedPosition]:
+        """Positions with the greatest losses of the first variant."""
+        return worst_of(self.positions)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the report as one JSON object."""
+        variants = [{name: value for name, value in asdict(one).items() if value is not None} for one in self.variants]
+        rows = {"worst": [_row(one) for one in self.worst], "positions": [_row(one) for one in self.positions]}
+        told = {name: value for name, value in vars(self).items() if name not in ("variants", "positions")}
+        return {**told, "variants": variants, **rows}
+
+
+def measure_losses(options: LossOptions, judging: Judging) -> LossReport:
+    """Judge an engine's choices in positions; the same call resumes. Raises as `gather` does."""
     check_numbers(options, "nodes", "count")
     check_numbers(options, "earlier", least=0)
     positions = read_positions(options.positions, options.count)
     judged = read_judged(options.engine, options.option, options.nodes, options.each_step)
-    judge = judging.open()
-    task = LossTask(judged, judge, options.earlier)
-    rows = work_through(task, positions, len(positions), judging.workers, "positions", goes_on=True)
-    losses = np.array([row["losses"] for row in rows], float).T
-    agreed = np.array([[move == row["best_move"] for move in row["moves"]] for row in rows]).T
-    worst = sorted(rows, key=lambda row: -row["losses"][0])[:WORST]
-    return {
-        "engine": judged.name,
-        "judge": judge.engine.id_name,
-        "judge_nodes": judge.nodes,
-        "earlier": options.earlier,
-        "clip": CLIP,
-        "variants": [
-            _figures(name, losses[place], losses[0] if place else None, agreed[place])
-            for place, name in enumerate(judged.variants)
-        ],
-        "worst": [row for row in worst if row["losses"][0] > 0],
-        "positions": rows,
-        "made_by": program(),
-        "files": digests_of((*judged.files(), *judge.engine.files(), options.positions)),
-    }
+    with judging.open() as judge:
+        rows = gather(
+            judging.place(options.output),
+            _plan(options, judged, judge),
+            LossTask(judged, judge, options.earlier),
+            enumerate(positions),
+            (JudgedPosition,),
+            len(positions),
+            "positions",
+            keep=judge.keep,
+        )
+    kept = tuple(row for row in rows if row.job < len(positions))
+    variants = variant_losses(judged.variants, kept)
+    return LossReport(judged.name, judge.engine.id_name, judge.nodes, options.earlier, CLIP, variants, kept)
 
 
-def _figures(name: str, losses: np.ndarray, first: np.ndarray | None, agreed: np.ndarray) -> dict[str, Any]:
-    mean, error = mean_and_error(losses)
-    figures = {"name": name, "loss": mean, "error": error}
-    figures |= {f"over_{limit}": round(float((losses > limit).mean()), 4) for limit in OVER}
-    figures["as_judge"] = round(float(agreed.mean()), 4)
-    if first is not None:
-        figures["difference"], figures["difference_error"] = mean_and_error(losses - first)
-    return figures
+def _plan(options: LossOptions, judged: Judged, judge: Judge) -> RunPlan:
+    told = {name: getattr(options, name) for name in ("nodes", "option", "earlier", "each_step")}
+    return plan_run(
+        VERB,
+        told | {"judge_nodes": judge.nodes},
+        goal={"count": options.count, "engine": judged.name, "variants": judged.variants},
+        sources={"positions": [options.positions]},
+        nets=judged.nets,
+        conditions={**judged.conditions, **judge.conditions},
+        others=[*judged.files(), *judge.engine.files()],
+    )
+
+
+def variant_losses(names: Sequence[str], rows: Sequence[JudgedPosition]) -> tuple[VariantLoss, ...]:
+    """Return the losses per move by variant."""
+    losses = np.array([row.losses for row in rows], float).T
+    agreed = np.array([[move == row.best_move for move in row.moves] for row in rows]).T
+    return tuple(
+        _variant(name, losses[place], losses[0] if place else None, agreed[place]) for place, name in enumerate(names)
+    )
+
+
+def _variant(name: str, losses: np.ndarray, first: np.ndarray | None, agreed: np.ndarray) -> VariantLoss:
+    over_100, over_200, over_400 = (round(float((losses > limit).mean()), 4) for limit in OVER)
+    difference = (None, None) if first is None else mean_and_error(losses - first)
+    as_judge = round(float(agreed.mean()), 4)
+    return VariantLoss(name, *mean_and_error(losses), over_100, over_200, over_400, as_judge, *difference)
+
+
+def worst_of(rows: Sequence[JudgedPosition]) -> list[JudgedPosition]:
+    """Return the positions with the greatest losses of the first variant, at most WORST, all above 0."""
+    worst = sorted(rows, key=lambda row: -row.losses[0])[:WORST]
+    return [row for row in worst if row.losses[0] > 0]
+
+
+def _row(row: JudgedPosition) -> dict[str, Any]:
+    return {name: value for name, value in vars(row).items() if name != "job"}
 
 
 def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """The mean and its standard error, rounded to a tenth."""
+    """Return the mean and its standard error, rounded to a tenth."""
     found = np.asarray(values, float)
     error = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else 0.0
     return round(float(found.mean()), 1), round(float(error), 1)
@@ -112,7 +194,7 @@ def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class LossTask:
-    """Positions to have moves chosen in, and judged."""
+    """Everything a worker needs to judge a player's choices; a job is a position."""
 
     judged: Judged
     judge: Judge
@@ -135,29 +217,29 @@ class LossWorker:
         self._seat.stop()
 
     def run(self, job: GamePosition) -> Product:
-        """{position, sfen, best_move, best, moves, scores, replies, losses}, the last four by the player's variants."""
+        """Return the position's choices with their losses. Raises Stopped."""
         task = self._task
         best_move = self._seat.ask(job).move
-        moves = [
+        moves = tuple(
             choose_in_game(self._chooser, job, task.judged.nodes, task.earlier, place).move
             for place in range(len(task.judged.variants))
-        ]
+        )
         best, _ = self._seat.value(job, best_move)
         scores, replies = zip(*[self._seat.value(job, move) for move in moves], strict=True)
-        return product_of(
-            {
-                "position": job.text,
-                "sfen": get_sfen(job.set_up()),
-                "best_move": best_move,
-                "best": best,
-                "moves": moves,
-                "scores": scores,
-                "replies": replies,
-                "losses": [clipped(best) - clipped(score) for score in scores],
-            }
+        line = JudgedPosition(
+            job=0,
+            position=job.text,
+            sfen=get_sfen(job.set_up()),
+            best_move=best_move,
+            best=best,
+            moves=moves,
+            scores=scores,
+            replies=replies,
+            losses=tuple(clipped(best) - clipped(score) for score in scores),
         )
+        return Product(line=line, answers=self._seat.fresh())
 
 
 def clipped(score: int) -> int:
-    """Within what a game is not yet decided by."""
+    """Return a score limited to CLIP on either side."""
     return max(-CLIP, min(CLIP, score))

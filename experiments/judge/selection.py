@@ -1,7 +1,7 @@
-"""Positions whose moves are worth judging, chosen from recorded games: balanced ones, and those with a mate in the air.
+"""Positions whose moves are worth judging, chosen from recorded games: balanced ones, or ones with a mate threatened.
 
-Each is written with the moves that led to it, so that a search can be given the memory that it has in a game. At most
-one of a game is taken, so that they are independent of each other.
+Each is written with the moves before it, so that a search can be given the memory that it has in a game. At most one
+per game is taken, so that they are independent of each other.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from experiments.games.game_position import GamePosition
-from experiments.jobs.crew import product_of, work_through
-from experiments.jobs.protocol import Product
+from experiments.jobs.produce import gather
+from experiments.jobs.protocol import JobLine, Product
 from experiments.judge.judge import Judge, Judging
 from lite.amounts import amount
 from lite.datasets.chunks import ChunkReader, data_files, holds_games
+from lite.datasets.plan import plan_run
 from search.mate.solver import MateSolver, MateStatus
 from search.rules.huffman import HCP, decode
 from search.rules.movegen import list_moves
@@ -26,84 +26,115 @@ from search.rules.position import do_move, in_check, new_position
 from search.rules.set_up import set_board
 from search.rules.sfen import get_sfen, move_to_usi
 from search.system.bounds import check_numbers
-from search.system.files import check_output, write_atomically
+from search.system.files import write_atomically
 
+VERB = "judge positions"
+POSITIONS = "positions.sfen"
+"""File of the positions, in the folder of the run."""
 LEAD = 16
-"""Moves that led to a position and are written with it."""
+"""Moves before a position that are written with it."""
 MATE_NODES = 10_000
-"""Of the search that finds a threatmate."""
+"""Nodes of the search for a threatened mate."""
 TRIES = 3
-"""Positions of one game that the judge is asked about at most."""
+"""Most positions per game that the judge is asked about."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which positions are taken."""
+    """Options of choosing positions."""
 
     games: tuple[Path, ...]
-    """hcpe3 files or game files, or directories of them."""
-    output: Path
-    """File to write: `sfen SFEN moves ...` a line."""
+    """hcpe3 files or game files, or folders of them."""
+    output: Path = Path("runs/judge/positions")
+    """Folder of the run, with the positions in positions.sfen, one `sfen SFEN moves ...` per line; the same command
+    resumes an interrupted run."""
     count: int = 1000
-    """Positions."""
+    """Positions to choose."""
     attack: bool = False
-    """Only positions where the mover's king is under a threatmate (tsumero): were he to pass, there would be a mate by
-    checks that 10,000 nodes of df-pn prove."""
+    """Only positions where the mover's king is under a threatmate (tsumero): after a pass, 10,000 nodes of df-pn prove
+    a mate by checks."""
     from_ply: int = 20
-    """Moves played before, at least."""
+    """Least moves played before a position."""
     balance: int = 600
-    """Centipawns that the judge sees for either side at most; the record's score, where there is one, too."""
+    """Largest evaluation for either side by the judge, and by the record's score where there is one, centipawns."""
     seed: int = 1
-    """Another seed takes other games, and other positions of a game."""
-    overwrite: bool = False
-    """Replace the file if it is there."""
+    """Seed of the choice of games and of positions in a game."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectedPosition(JobLine, kind="selected position"):
+    """The position chosen from a game; None if it has none that fits."""
+
+    position: str | None
+
+
+@dataclass(frozen=True)
+class SelectionReport:
+    """The result of choosing positions."""
+
+    positions: int
+    games: int
+    """Games that positions were chosen from."""
+    output: str
+    """File of the positions."""
 
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """A game as it is handed to a worker."""
+    """A recorded game for a worker."""
 
     number: int
     start: bytes
     """32 bytes of hcp."""
     moves: np.ndarray
-    """u2 (plies,)."""
+    """Moves, u2 (plies,)."""
     scores: np.ndarray
-    """i2 (plies,): centipawns of the mover, 0 where none is known."""
+    """Scores i2 (plies,): centipawns of the mover, 0 where none is known."""
 
 
-def select_positions(selection: Selection, judging: Judging) -> dict[str, Any]:
-    """Write the file: a position a line, `sfen ... moves ...`. {positions, games, output}.
+def select_positions(selection: Selection, judging: Judging) -> SelectionReport:
+    """Choose positions and write their file; the same call resumes. Raises OSError or ValueError, KeyboardInterrupt.
 
-    The games and the seed decide what is in it, not how many work on it. Raises OSError or ValueError in words.
+    The games and the seed decide the choice, not the number of workers.
     """
     check_numbers(selection, "count", "balance")
     check_numbers(selection, "from_ply", least=LEAD)
     check_numbers(selection, "seed", least=0, most=None)
-    check_output(selection.output, overwrite=selection.overwrite)
     games = list(read_recorded(selection.games))
     order = np.random.default_rng(selection.seed).permutation(len(games))
-    judge = judging.open()
-    found = work_through(
-        SelectionTask(selection, judge),
-        (games[place] for place in order),
-        selection.count,
-        judging.workers,
-        "positions",
-        _found_in_a_row,
-        goes_on=True,
-    )
-    lines = [line for line in found if line is not None][: selection.count]
+    with judging.open() as judge:
+        told = {name: getattr(selection, name) for name in ("attack", "from_ply", "balance", "seed")}
+        plan = plan_run(
+            VERB,
+            told | {"judge_nodes": judge.nodes},
+            goal={"count": selection.count},
+            games={"games": selection.games},
+            conditions=judge.conditions,
+            others=judge.engine.files(),
+        )
+        found = gather(
+            judging.place(selection.output),
+            plan,
+            SelectionTask(selection, judge),
+            enumerate(games[place] for place in order),
+            (SelectedPosition,),
+            selection.count,
+            "positions",
+            _found_in_a_row,
+            keep=judge.keep,
+        )
+    lines = [line.position for line in found if line.position is not None][: selection.count]
     if not lines:
-        raise ValueError(f"{selection.games[0]}: of {amount(len(games), 'game')} none has such a position")
+        raise ValueError(f"{selection.games[0]}: none of {amount(len(games), 'game')} has such a position")
     kind = "a threatmate against the mover" if selection.attack else "balanced"
     head = f"# {kind}, at most {selection.balance} cp by {judging.judge_nodes:,} nodes of {judge.engine.id_name}"
-    write_atomically(selection.output, "\n".join([head, *lines, ""]).encode())
-    return {"positions": len(lines), "games": len(games), "output": str(selection.output)}
+    output = selection.output / POSITIONS
+    write_atomically(output, "\n".join([head, *lines, ""]).encode())
+    return SelectionReport(len(lines), len(games), str(output))
 
 
 def read_recorded(paths: tuple[Path, ...]) -> Iterator[RecordedGame]:
-    """The games of files. Raises OSError or ValueError in words."""
+    """Yield the games of files. Raises OSError or ValueError."""
     files, number = data_files(paths), 0
     for path in files:
         if not holds_games(path):
@@ -118,18 +149,18 @@ def read_recorded(paths: tuple[Path, ...]) -> Iterator[RecordedGame]:
             first, number = first + count, number + 1
 
 
-def _found_in_a_row(made: dict[int, Any]) -> int:
-    """Positions found in games before the first that has not come back: what is enough must not depend on haste."""
+def _found_in_a_row(made: dict[int, SelectedPosition]) -> int:
+    """Return the positions found in games before the first that is not done: haste must not decide the choice."""
     count = number = 0
     while number in made:
-        count += made[number] is not None
+        count += made[number].position is not None
         number += 1
     return count
 
 
 @dataclass(frozen=True)
 class SelectionTask:
-    """What a worker needs to find a position in a game."""
+    """Everything a worker needs to choose a position of a game."""
 
     selection: Selection
     judge: Judge
@@ -139,7 +170,7 @@ class SelectionTask:
 
 
 class SelectionWorker:
-    """Looks through games in an order of chance."""
+    """Looks through the positions of games in random order."""
 
     def __init__(self, task: SelectionTask) -> None:
         self._selection = task.selection
@@ -150,7 +181,7 @@ class SelectionWorker:
         self._seat.stop()
 
     def run(self, job: RecordedGame) -> Product:
-        """A line of the file, or None where the game has no such position."""
+        """Return a game's position, if it has one that fits. Raises Stopped."""
         selection = self._selection
         balanced = np.abs(job.scores.astype(int)) <= selection.balance
         plies = np.flatnonzero(balanced & (np.arange(len(job.moves)) >= selection.from_ply))
@@ -161,14 +192,17 @@ class SelectionWorker:
             if len(list_moves(pos)) < 2 or (selection.attack and not self._is_threatened(pos)):
                 continue
             if abs(self._seat.ask(position).score) <= selection.balance:
-                return product_of(position.text)
+                return self._product(position.text)
             asked += 1
             if asked == TRIES:
                 break
-        return product_of(None)
+        return self._product(None)
+
+    def _product(self, text: str | None) -> Product:
+        return Product(line=SelectedPosition(job=0, position=text), answers=self._seat.fresh())
 
     def _is_threatened(self, pos: np.void) -> bool:
-        """Whether the mover, were he to pass, would be mated by checks."""
+        """Return whether the opponent would have a mate by checks if the mover passed."""
         if in_check(pos):
             return False
         self._solver.clear()
@@ -177,7 +211,7 @@ class SelectionWorker:
 
 
 def position_at(game: RecordedGame, ply: int) -> GamePosition:
-    """Where a game stood after so many of its moves, with the last of them."""
+    """Return a game's position after `ply` moves, with the last moves before it."""
     pos = new_position()
     board, hands, turn = decode(game.start, HCP)
     set_board(pos, board, hands, np.int64(turn), np.int64(1))
@@ -188,6 +222,6 @@ def position_at(game: RecordedGame, ply: int) -> GamePosition:
 
 
 def passed(sfen: str) -> str:
-    """The position with the other side to move."""
+    """Return the position with the other side to move."""
     board, turn, rest = sfen.split(" ", 2)
     return f"{board} {'w' if turn == 'b' else 'b'} {rest}"

@@ -1,4 +1,4 @@
-"""What a position is said to be worth: by a network, by a search, or by another engine."""
+"""Labels of positions: the static value, quiescence or a search of a network, or another engine's search."""
 
 from __future__ import annotations
 
@@ -16,32 +16,35 @@ HOW = {"static": STATIC, "quiescence": QUIESCENCE, "search": SEARCH}
 
 
 class Labeller(Protocol):
-    """Says what positions are worth."""
+    """Labels positions."""
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(Scores i2, moves u2) of hcp codes u1 (n, 32): the mover's centipawns, UNLABELLED where there is none, and
-        the best move, 0 where none is known. Raises Stopped."""
+        """Return (scores int16 (n,), moves uint16 (n,)) of hcp codes uint8 (n, 32).
+
+        Scores are centipawns for the mover, UNLABELLED without a label; moves are best moves, 0 if unknown. Raises
+        Stopped.
+        """
 
     def forget(self) -> None:
-        """What follows is to depend on what is asked alone."""
+        """Clear memory, so that later labels do not depend on earlier ones."""
 
     def stop(self) -> None:
-        """End what is under way soon, from any thread."""
+        """Stop the running work soon; may be called from any thread."""
 
 
 @dataclass(frozen=True)
 class NetworkLabels:
-    """A network's own word: static, after quiescence, or after a search of it."""
+    """Labels by a network: its static value, its quiescence or its search."""
 
     network: EvalNetwork
     label: Label = "static"
     nodes: int = 0
-    """Of a search; 0: no limit."""
+    """Nodes per search; 0 means no limit."""
     depth: int = 0
-    """Likewise."""
+    """Depth per search; 0 means no limit."""
 
     def open(self) -> Labeller:
-        """The memory of one worker."""
+        """Create a labeller with memory of its own."""
         return _Network(self)
 
 
@@ -62,10 +65,10 @@ class _Network:
 
 
 def blend_results(scores: np.ndarray, results: np.ndarray, share: float, cp_per_logit: float) -> np.ndarray:
-    """Scores i2 whose win rates are by `share` the results', f8 (n,): the mover's, NaN where no game stands behind.
+    """Return scores int16 (n,) whose win rates are mixed with game results by `share`.
 
-    Found mates stay. A position that is won in all respects gets at most a score of ten logits, and one short of those
-    that are mates.
+    `results` float64 (n,) are for the mover, NaN for positions without a game. Mate scores stay. A blended score is at
+    most ten logits and stays below mate scores.
     """
     logits = scores / cp_per_logit
     rate = (1 - share) * sigmoid(logits) + share * results

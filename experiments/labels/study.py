@@ -1,6 +1,6 @@
-"""What a network says of positions, in compiled code: static, after quiescence, or after a search, and what was met.
+"""Labels and samples of many positions in compiled code: static values, quiescence, searches, and what searches met.
 
-Positions come and go as hcp codes, 32 bytes each.
+Positions are hcp codes of 32 bytes each.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from search.rules.set_up import set_board
 from search.rules.shogi import HAND_KINDS, SQUARES
 
 STATIC, QUIESCENCE, SEARCH = range(3)
-"""How a position is studied."""
+"""Ways to study a position."""
 UNLABELLED = -32768
-"""The score of a position that cannot be studied so: none, or in check where the network itself is asked."""
+"""Score of a position without a label: invalid, or in check where a static value is wanted."""
 CODE = 32
-"""Bytes of a position."""
+"""Bytes per position."""
 _ROOM = 1 << 14
-"""Samples that are kept before Python is asked for more room."""
+"""Samples kept before compiled code returns to Python for more room."""
 
 sample_dtype = np.dtype(
     [
         ("placement", np.uint64, PLACEMENT_WORDS),  # board, hands and turn, as at the head of a position's record
-        ("source", np.int64),  # place among the positions that were searched
+        ("source", np.int64),  # index of the searched position
         ("where", np.uint8),  # MAIN or QUIESCENCE, see search.alphabeta.sampling
     ],
     align=True,
@@ -44,13 +44,13 @@ sample_dtype = np.dtype(
 study_dtype = np.dtype(
     [
         ("how", np.int64),  # STATIC, QUIESCENCE or SEARCH
-        ("nodes", np.int64),  # of a search, 0: no limit
-        ("depth", np.int64),  # likewise
-        ("leaves", np.uint8),  # whether the ends of principal variations are wanted
-        ("sample_gap", np.int64),  # nodes from one sample to the next, 0: none are wanted
-        ("state", np.uint64),  # of random numbers, not 0
-        ("searched", np.int64),  # nodes in all
-        ("cancelled", np.uint8),  # set by anyone
+        ("nodes", np.int64),  # nodes per search, 0: no limit
+        ("depth", np.int64),  # depth per search, 0: no limit
+        ("leaves", np.uint8),  # whether to write the ends of principal variations
+        ("sample_gap", np.int64),  # nodes between two samples, 0: no samples
+        ("state", np.uint64),  # random state, not 0
+        ("searched", np.int64),  # total nodes
+        ("cancelled", np.uint8),  # set from another thread to stop
         ("board", np.uint8, SQUARES),
         ("hands", np.uint8, (2, HAND_KINDS)),
     ],
@@ -60,7 +60,7 @@ study_dtype = np.dtype(
 
 @jit
 def place_code(code, pos, study):
-    """Set the position of an hcp code up; False where it is none, or has not both kings."""
+    """Set up the position of an hcp code; False if the code is invalid or a king is missing."""
     turn = decode_position(code, np.int64(HCP), study.board, study.hands)
     if turn < 0 or set_board(pos, study.board, study.hands, np.int64(turn), np.int64(1)) != 0:
         return False
@@ -74,7 +74,7 @@ def _write_code(pos, code):
 
 @jit
 def _write_leaf(pos, thread, code):
-    """The position at the end of the principal variation; False where it is in check, or none."""
+    """Write the position at the end of the principal variation; False if it is in check."""
     done = play_line(pos, thread.pv[0][: np.int64(thread.pv_length[0])])
     good = not in_check(pos) and _write_code(pos, code)
     for place in range(done - 1, -1, -1):
@@ -84,11 +84,10 @@ def _write_leaf(pos, thread, code):
 
 @program
 def study_codes(codes, start, study, pos, thread, accumulators, network, scores, moves, leaves, samples):
-    """Study hcp codes u1 (n, 32) from `start` (int64) on, until all are done or the room for samples ends.
+    """Study hcp codes uint8 (n, 32) from index `start` (int64) until all are done or the room for samples ends.
 
-    scores i2 (n,): centipawns of the mover, UNLABELLED where there is none; moves u2 (n,): the best one, 0 where none
-    is known; leaves u1 (n, 32): where they are wanted, 0 in the first byte and last where there is none; samples
-    (`sample_dtype`): what was kept of the searches. Returns (codes done, samples written).
+    Writes scores int16 (n,), centipawns for the mover or UNLABELLED; moves uint16 (n,), best moves or 0; leaves
+    uint8 (n, 32), all 0 where there is none; samples (`sample_dtype`). Returns (codes done, samples written).
     """
     kept = np.int64(0)
     for index in range(start, codes.shape[0]):
@@ -114,7 +113,7 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
                 thread.nodes = 0
                 begin_sampling(thread, study.sample_gap, study.state)
             move, score = search_once(pos, thread, accumulators, network, study.nodes, study.depth)
-            if thread.depth == 0:  # no move, or cut before it had looked at one
+            if thread.depth == 0:  # no legal move, or stopped before the first move was searched
                 continue
             if study.sample_gap:
                 study.state = thread.sample_state
@@ -133,46 +132,46 @@ def study_codes(codes, start, study, pos, thread, accumulators, network, scores,
 
 
 class Studio:
-    """One thread's memory for studying positions with a network."""
+    """Memory of one thread for studying positions with a network."""
 
     def __init__(self, network: EvalNetwork, hash_mb: int = 8) -> None:
-        """MemoryError if there is no room."""
+        """Raise MemoryError if the table of `hash_mb` megabytes cannot be allocated."""
         self._thread = share_search(SearchThread(network, TranspositionTable(hash_mb)))
         self._position = new_position()
         self._study = np.zeros(1, study_dtype)[0]
 
     def forget(self) -> None:
-        """Forget what earlier searches have learnt: what follows depends on what is asked alone."""
+        """Clear memory, so that later results do not depend on earlier searches."""
         self._thread.forget()
 
     def stop(self) -> None:
-        """End the study under way soon, from any thread."""
+        """Stop the running study soon; may be called from any thread."""
         self._study["cancelled"] = 1
         self._thread.record["stop"] = 1
 
     @property
     def searched(self) -> int:
-        """Nodes so far."""
+        """Total nodes so far."""
         return int(self._study["searched"])
 
     def study(self, codes: np.ndarray, how: int, nodes: int = 0, depth: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """(Scores i2, best moves u2) of hcp codes u1 (n, 32), see `study_codes`. Raises Stopped."""
+        """Return (scores int16, best moves uint16) of hcp codes uint8 (n, 32), see `study_codes`. Raises Stopped."""
         scores, moves, _, _ = self._run(codes, how, nodes, depth, False, 0, 1)
         return scores, moves
 
     def leaves(self, codes: np.ndarray, how: int, nodes: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """(Codes u1 (k, 32) at the ends of principal variations, place i8 (k,) of what each was found from)."""
+        """Return (codes uint8 (k, 32) at the ends of principal variations, index int64 (k,) of each one's root)."""
         scores, _, leaves, _ = self._run(codes, how, nodes, 0, True, 0, 1)
         found = np.flatnonzero(leaves.any(1) & (scores != UNLABELLED))
         return leaves[found], found
 
-    def samples(self, codes: np.ndarray, nodes: int, a_position: int, seed: int) -> np.ndarray:
-        """`sample_dtype` (k,): about so many positions of each one's search that the network was asked about."""
-        gap = max(1, round(nodes / a_position))
+    def samples(self, codes: np.ndarray, nodes: int, per_position: int, seed: int) -> np.ndarray:
+        """Return about `per_position` positions of each search that the network evaluated, `sample_dtype` (k,)."""
+        gap = max(1, round(nodes / per_position))
         return self._run(codes, SEARCH, nodes, 0, False, gap, seed)[3]
 
     def _run(self, codes: np.ndarray, how: int, nodes: int, depth: int, leaves: bool, gap: int, seed: int) -> Any:
-        codes = np.require(codes, requirements=["C", "W"])  # one that may not be written to is another type to Numba
+        codes = np.require(codes, requirements=["C", "W"])  # Numba has another type for read-only arrays
         study, thread, count = self._study, self._thread, len(codes)
         study["how"], study["nodes"], study["depth"], study["leaves"] = how, nodes, depth, leaves
         study["sample_gap"] = gap

@@ -1,4 +1,4 @@
-"""Labels of any USI engine, asked through pipes."""
+"""Labels by any USI engine, through pipes."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from search.rules.sfen import get_sfen, move_from_usi
 
 @dataclass(frozen=True)
 class EngineLabels:
-    """An engine's search of each position; the engine must be where each worker is, and here."""
+    """Labels by an engine's searches; the engine must be installed on every machine that works."""
 
     command: str
-    """A program and its arguments."""
+    """Command of the engine: a program and its arguments."""
     options: tuple[str, ...] = ()
-    """NAME=VALUE."""
+    """Options of the engine, NAME=VALUE."""
     nodes: int = 0
-    """A position; 0: no limit."""
+    """Nodes per position; 0 means no limit."""
     depth: int = 0
-    """Likewise."""
+    """Depth per position; 0 means no limit."""
 
     def open(self) -> EngineLabeller:
-        """Start it. ValueError if it does not, or does not take an option."""
+        """Start the engine. Raises ValueError if it does not start or refuses an option."""
         return EngineLabeller(self)
 
 
 class EngineLabeller:
-    """An engine that is asked about one position after the other."""
+    """A running engine that labels one position after another."""
 
     def __init__(self, labels: EngineLabels) -> None:
         limits = {"nodes": labels.nodes, "depth": labels.depth}
@@ -46,17 +46,19 @@ class EngineLabeller:
         self._stopped = False
 
     def forget(self) -> None:
-        """Begin another game, of which the engine knows nothing."""
+        """Start a new game, for which the engine clears its memory."""
         self._engine.forget()
 
     def stop(self) -> None:
-        """End the search under way; `label` raises Stopped."""
+        """Stop the running search; `label` raises Stopped."""
         self._stopped = True
         self._engine.stop()
 
     def label(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(Scores i2, moves u2) of hcp codes u1 (n, 32), as `Labeller` says; 0 for what is no legal move. ValueError if
-        the engine ends."""
+        """Return (scores int16, moves uint16) of hcp codes uint8 (n, 32), see `Labeller`; illegal moves become 0.
+
+        Raises ValueError if the engine ends.
+        """
         scores, moves = np.full(len(codes), UNLABELLED, np.int16), np.zeros(len(codes), np.uint16)
         pos, board, hands = new_position(), np.zeros(81, np.uint8), np.zeros((2, 7), np.uint8)
         for place, code in enumerate(codes):
@@ -69,7 +71,7 @@ class EngineLabeller:
             if answer.score is None or answer.move in ("resign", "win"):
                 continue
             scores[place] = answer.score
-            with contextlib.suppress(ValueError):  # `none`, as some engines say where there is no move
+            with contextlib.suppress(ValueError):  # some engines answer `none` without a legal move
                 move = move_from_usi(answer.move)
                 if is_legal(pos, np.int64(move)):
                     moves[place] = move

@@ -1,13 +1,14 @@
-"""d1-RMSE: how far a network's word, one ply and quiescence deep, is from what a long search says.
+"""d1-RMSE: the error of a network's win rate after one ply and quiescence, against long searches.
 
-A search asks its network what stands when exchanges are settled, so that is what is judged: the win rate of a search to
-depth 1 against that of a search of many nodes, on varied positions. It goes with games where accuracy on played
-positions does not.
+A search asks its network about positions whose exchanges are settled, so the measure settles them too: it compares the
+win rate of a search to depth 1 with that of a search of many nodes, on varied positions. It correlates with strength in
+games, which accuracy on played positions does not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,40 @@ from search.rules.huffman import HCP
 from search.score import CP_PER_LOGIT
 
 SCALES = np.arange(200, 2001, 20)
-"""Centipawns of a logit that are tried for the network's scores."""
+"""Centipawns per logit that are tried for the network's scores."""
 HASH_MB = 1
-"""Of the search to depth 1, whose table is cleared before each position: what was met before would look deeper."""
+"""Table of the search to depth 1; it is cleared before each position, as older entries would deepen the search."""
 
 
-def measure_d1(net: str, data: Sequence[Path]) -> dict[str, Any]:
-    """{d1_rmse, d1_rmse_error, d1_scale, d1_positions} of a network of the engine's on records with search scores, and
-    what was refused of them as `Refusals.figures` has it, as d1_refused and so on.
+@dataclass(frozen=True)
+class D1:
+    """The d1-RMSE of a network on a yardstick."""
 
-    Win rates of the records' scores are by CP_PER_LOGIT, the network's by the scale that suits it best. The error is
-    the standard error of the mean square, brought to the root. Raises OSError or ValueError in words.
+    rmse: float
+    """Root mean square error of the win rate."""
+    error: float
+    """Standard error of `rmse`."""
+    scale: int
+    """Centipawns per logit that suit the network best."""
+    positions: int
+    """Positions measured."""
+    refusals: Refusals
+    """Records of the yardstick that could not be used."""
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures for JSON: d1_rmse, d1_rmse_error, d1_scale, d1_positions, and d1_refused and so on."""
+        found = {"rmse": self.rmse, "rmse_error": self.error, "scale": self.scale, "positions": self.positions}
+        return {f"d1_{name}": value for name, value in found.items()} | self.refusals.figures("d1_")
+
+
+def measure_d1(network_path: str, data: Sequence[Path]) -> D1:
+    """Measure a network on records with search scores.
+
+    The records' scores become win rates by CP_PER_LOGIT, the network's scores by the scale that suits it best. The
+    error is the standard error of the mean square, propagated to the root. Raises OSError or ValueError.
     """
     codes, scores, refusals = _records(data)
-    studio = Studio(load_network(net), HASH_MB)
+    studio = Studio(load_network(network_path), HASH_MB)
     found = np.empty(len(codes), np.int16)
     for place in range(len(codes)):
         studio.forget()
@@ -47,13 +68,11 @@ def measure_d1(net: str, data: Sequence[Path]) -> dict[str, Any]:
     best = int(np.argmin([square.mean() for square in squares]))
     rmse = float(np.sqrt(squares[best].mean()))
     error = float(squares[best].std() / np.sqrt(known.sum()) / max(2 * rmse, 1e-12))
-    scale = int(SCALES[best])
-    figures = {"d1_rmse": rmse, "d1_rmse_error": error, "d1_scale": scale, "d1_positions": int(known.sum())}
-    return figures | refusals.figures("d1_")
+    return D1(rmse, error, int(SCALES[best]), int(known.sum()), refusals)
 
 
 def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray, Refusals]:
-    """Hcp codes u1 (n, 32) and scores i2 (n,) of the records that have one, and what was refused."""
+    """Return hcp codes uint8 (n, 32) and scores int16 (n,) of the records with a score, and the refusals."""
     codes, scores, refusals = [], [], Refusals()
     for path in record_files(data):
         file = RecordFile(path, check_moves=False)
@@ -65,5 +84,5 @@ def _records(data: Sequence[Path]) -> tuple[np.ndarray, np.ndarray, Refusals]:
             codes.append(records["hcp"])
             scores.append(records["score"])
     if not sum(map(len, codes)):
-        raise ValueError(f"{data[0]}: no position with a score, which a network's could be held against")
+        raise ValueError(f"{data[0]}: no position has a score; a yardstick needs records labelled by long searches")
     return np.ascontiguousarray(np.concatenate(codes)), np.concatenate(scores), refusals

@@ -1,4 +1,4 @@
-"""A player as the command line names it: `[NAME=]PLAYER [OPTION=VALUE ...]`, in one word of the shell."""
+"""A player as a user writes it: `[NAME=]PLAYER [OPTION=VALUE ...]`, in one argument."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.matches.options import NETWORKS
+from experiments.matches.named_player import NETWORKS
 from search.evaluation.shipped import is_shipped
 
 _NAMED = re.compile(r"""([^\s=/\\'"-][^\s=/\\'"]*)=(\S.*)""", re.DOTALL)
@@ -22,18 +22,18 @@ _OPTIONS = re.compile(rf"(?:\s+(?:[A-Za-z_]\w*={_VALUE}|{_QUOTED}))+\s*$")
 
 @dataclass(frozen=True)
 class Participant:
-    """Who plays."""
+    """A player of a match or a league."""
 
     label: str
-    """What the user calls it; empty where it is called by what it is."""
+    """The user's name for it; empty: it is named by its command and options."""
     command: str
-    """A network's file or name, a source tree of this engine's, or the command of a USI engine."""
+    """A network's file or name, a source tree of this engine, or the command of a USI engine."""
     options: tuple[str, ...] = ()
-    """NAME=VALUE."""
+    """NAME=VALUE options."""
 
     @property
     def name(self) -> str:
-        """For readers: its label, or its network or program and its options, without folders."""
+        """Name for readers: its label, or its network or program with its options, without folders."""
         if self.label:
             return self.label
         path = Path(self.command)
@@ -44,33 +44,33 @@ class Participant:
 
 
 def parse_participant(text: str) -> Participant:
-    """A player of `default`, `mine=mine.safetensors razor_margin=300`, `yo='/my engines/YaneuraOu' Threads=1`.
+    """Parse `default`, `mine=mine.safetensors razor_margin=300`, `yo='/my engines/YaneuraOu' Threads=1`.
 
-    What exists as a file or folder, or is the name of a shipped network, is no NAME= and has no options. Values that
-    hold blanks are quoted, and so are options whose names do. What the options are is for the player to say. ValueError
-    for quotation marks that are not closed.
+    Text that exists as a file or folder, or names a shipped network, has neither NAME= nor options. Values with blanks
+    are quoted, and so are options whose names have blanks. The options are not checked. Raises ValueError for quotation
+    marks that are not closed.
     """
     label = ""
     if not _exists(text) and (named := _NAMED.fullmatch(text)):
         label, text = named.groups()
     if _exists(text) or not (found := _OPTIONS.search(text)):
         return Participant(label, text)
-    told = found[0].replace("\\", "/") if os.name == "nt" else found[0]  # a backslash is shlex's escape
+    text_of_options = found[0].replace("\\", "/") if os.name == "nt" else found[0]  # a backslash is shlex's escape
     try:
-        options = tuple(shlex.split(told))
+        options = tuple(shlex.split(text_of_options))
     except ValueError as error:
         raise ValueError(f"player {text!r}: {error}") from error
     return Participant(label, text[: found.start()], options)
 
 
 def unique_names(participants: Sequence[Participant]) -> list[str]:
-    """The players' names. ValueError if two have the same."""
+    """Return the players' names. Raises ValueError if two are equal."""
     names = [one.name for one in participants]
     for name, count in Counter(names).items():
         if count > 1:
-            raise ValueError(f"{count} players are called {name}: tell them apart by names, as A={name} B={name}")
+            raise ValueError(f"{count} players are called {name}: name them, as in A={name} B={name}")
     return names
 
 
 def _exists(text: str) -> bool:
-    return is_shipped(text) or os.path.exists(text)  # which takes a text that is too long for a path for none
+    return is_shipped(text) or os.path.exists(text)  # False for a text that is too long for a path

@@ -10,48 +10,49 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expansion import Expansion, Labelling, expand
 from experiments.factory.selfplay import self_play
+from experiments.jobs.produce import Production
 from experiments.labels.yardstick import measure_d1
-from experiments.loop.ledger import GATE, Figures, Ledger
 from experiments.loop.options import Loop
-from experiments.matches.match import play_counted_match
+from experiments.loop.stages import GATE, Figures, Stages
+from experiments.matches.counted_match import MatchReport, play_counted_match
+from experiments.nets.steps import FoldStep, TrainStep
 from experiments.network_kinds import Kind, kind_of, network_path
 from export.fold import fold_file
 from lite.training.checkpoint import load_model
 from lite.training.folder import RunFolder
 from lite.training.options import ValueTraining
-from lite.training.train import train_value
 from search.evaluation.network_file import load_network, save_network
 from search.system.files import write_atomically
 
 GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT = "games", "positions", "held-out-games", "held-out-positions"
 AGAINST = "against "
-"""What the name of a match with a network that was not made here begins with."""
+"""Prefix of the stages in which a generation plays networks that were not made here."""
 _LOSSES = ("loss", "accuracy", "log_loss")
-_FOLDING = ("log_loss_change", "sign_flips", "mean_error")
+FOLDED_POSITIONS = 50_000
+"""Positions that show the cost of quantisation."""
 _STANDING = ("games", "wins", "draws", "losses", "pentanomial", "elo", "elo_low", "elo_high")
-"""Figures of the stages that the ledger keeps: those that neither a clock nor a path is in."""
+"""Figures of the stages that are kept: those without times and paths."""
 
 
 class Generation:
-    """One of a loop's generations, 0 being what it begins from."""
+    """One of a loop's generations; generation 0 is the network that the loop begins from."""
 
-    def __init__(self, loop: Loop, ledger: Ledger, number: int) -> None:
+    def __init__(self, loop: Loop, stages: Stages, number: int) -> None:
         self.number = number
         self.folder = loop.output / f"generation-{number:03}"
         self.net = self.folder / "net.safetensors"
         """The network as it plays."""
         self.run = RunFolder(self.folder / "run")
-        """Its training; of generation 0 the weights alone, if it has any."""
-        self._loop, self._ledger = loop, ledger
+        """Folder of its training; for generation 0 its weights alone, if it has any."""
+        self._loop, self._stages = loop, stages
         self._seed = loop.game_seed(number)
 
     def begin(self) -> None:
-        """Make generation 0 of the network that the loop begins from, folded or trained. Raises OSError, ValueError."""
+        """Make generation 0 from the first network, folded or trained. Raises OSError, ValueError."""
 
         def take_over() -> Figures:
             source = self._loop.file_of(self._loop.first)
@@ -66,10 +67,9 @@ class Generation:
         self._measure()
 
     def make(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> bool:
-        """All stages, to whether this network takes the place of the `best` one so far.
+        """Do all stages; returns whether this network replaces the `best` one so far.
 
-        before: the generations whose positions are learnt from, too. Raises what the stages raise, KeyboardInterrupt
-        at Ctrl-C."""
+        before: earlier generations whose positions are learnt from, too. Raises as the stages do."""
         loop = self._loop
         self._play(best, GAMES, loop.positions, self._seed)
         self._expand(best, GAMES, POSITIONS, self._seed)
@@ -85,11 +85,11 @@ class Generation:
         return accepted
 
     def records(self, kind: str) -> Path:
-        """The folder of GAMES, POSITIONS, HELD_OUT_GAMES or HELD_OUT, told from those of others by its name alone."""
+        """Return the folder of GAMES, POSITIONS, HELD_OUT_GAMES or HELD_OUT; its name is unique in the loop."""
         return self.folder / f"{kind}-{self.number}"
 
     def remove_records(self) -> None:
-        """Remove games, positions, and what an unfinished training needs."""
+        """Remove games, positions, and the state of the training."""
         for kind in (GAMES, POSITIONS, HELD_OUT_GAMES, HELD_OUT):
             if self.records(kind).exists():
                 shutil.rmtree(self.records(kind))
@@ -100,11 +100,11 @@ class Generation:
             print(f"generation {self.number} of {self._loop.generations}: {name}", file=sys.stderr, flush=True)
             return work()
 
-        return self._ledger.once(self.number, name, announced)
+        return self._stages.once(self.number, name, announced)
 
     def _play(self, best: Generation, kind: str, positions: int, seed: int) -> None:
         options = self._loop.self_play(str(best.net), self.records(kind), positions, seed)
-        self._stage(kind, lambda: _without_folder(self_play(options)))
+        self._stage(kind, lambda: _figures(self_play(options)))
 
     def _expand(self, best: Generation, games: str, kind: str, seed: int) -> None:
         loop = self._loop
@@ -117,60 +117,60 @@ class Generation:
             loop.mixture,
             str(best.net),
         )
-        self._stage(kind, lambda: _without_folder(expand(options)))
+        self._stage(kind, lambda: _figures(expand(options)))
 
     def _train(self, best: Generation, before: Sequence[Generation], training: ValueTraining) -> Figures:
-        held_out, goes_on = self.records(HELD_OUT), self.run.state.exists()
-        figures = train_value(
-            replace(
-                training,
-                data=tuple(one.records(POSITIONS) for one in (*before, self)),
-                valid=(held_out,) if held_out.exists() else (),
-                output=self.run.path,
-                init_from=best.weights(training),
-                seed=training.seed + self.number,
-                threads=self._loop.workers,
-                resume=goes_on,
-                overwrite=not goes_on,
-            )
+        held_out = self.records(HELD_OUT)
+        options = replace(
+            training,
+            data=tuple(one.records(POSITIONS) for one in (*before, self)),
+            valid=(held_out,) if held_out.exists() else (),
+            output=self.run.path,
+            init_from=best.weights(training),
+            seed=training.seed + self.number,
+            threads=self._loop.workers,
         )
-        return {name: figures[name] for name in ("steps", *_LOSSES) if name in figures}
+        trained = TrainStep(options).run()
+        last = {name: getattr(one, name) for one in trained.log[-1:] for name in _LOSSES}
+        return {"steps": trained.steps, **last}
 
     def weights(self, training: ValueTraining) -> Path | None:
-        """The trained weights, if there are any of a network such as is trained."""
+        """Return the trained weights, if the network has the architecture of the training."""
         if not self.run.network.exists():
             return None
         known = load_model(self.run.network)[0].config
         return self.run.network if known == training.network.as_json() else None
 
     def _fold(self) -> Figures:
-        figures = fold_file(self.run.network, self.net, (self.records(POSITIONS),), overwrite=True)
-        return {name: figures[name] for name in _FOLDING}
+        folded = FoldStep(self.run.network, self.net, (self.records(POSITIONS),), FOLDED_POSITIONS).run()
+        found = {"log_loss_change": folded.log_loss_change, "sign_flips": folded.sign_flips}
+        return found | {"mean_error": folded.rounding}
 
     def _measure(self) -> None:
         if self._loop.yardstick:
-            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick))
+            self._stage("yardstick", lambda: measure_d1(str(self.net), self._loop.yardstick).figures())
 
-    def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> dict[str, Any]:
+    def _match(self, opponent: str, folder: str, games: int, seed: int, test: Sprt | None = None) -> MatchReport:
         match = self._loop.match(str(self.net), opponent, self.folder / folder, games, seed, test)
         return play_counted_match(match)
 
     def _pass_gate(self, best: Generation) -> Figures:
-        """A match with the best network; where its games have not decided, what they have made likelier counts."""
+        """Play the best network; where its games do not decide the test, the likelier hypothesis counts."""
         report = self._match(str(best.net), GATE, self._loop.gate_games, self._seed, self._loop.test())
-        verdict, ratio = report["sprt"]["verdict"], report["sprt"]["llr"]
+        assert report.sprt is not None
+        verdict, ratio = report.sprt.verdict, report.sprt.llr
         accepted = verdict == "elo1" or (not verdict and ratio > 0)
         return {**_standing(report), "best": best.number, "llr": ratio, "verdict": verdict, "accepted": accepted}
 
     def _meet(self, opponent: str, number: int) -> None:
-        """Games of their own: those that made the candidate the best one would flatter it."""
+        """Play other games than the gate's, which are biased towards an accepted candidate."""
         net, games = self._loop.file_of(opponent), self._loop.against_games
         self._stage(AGAINST + opponent, lambda: _standing(self._match(net, f"match-{number}", games, self._seed + 1)))
 
 
-def _without_folder(report: dict[str, Any]) -> Figures:
-    return {name: value for name, value in report.items() if name != "folder"}
+def _figures(made: Production) -> Figures:
+    return {name: value for name, value in made.figures().items() if name != "folder"}
 
 
-def _standing(report: dict[str, Any]) -> Figures:
-    return {name: report[name] for name in _STANDING}
+def _standing(report: MatchReport) -> Figures:
+    return {name: getattr(report, name) for name in _STANDING}

@@ -1,75 +1,103 @@
-"""Reinforcement: a network plays, learns from its own searches, and is replaced by what beats it, again and again.
+"""Reinforcement: a network plays, learns from its own searches, and is replaced by a better one, again and again.
 
-Everything is in one folder. Each generation is a row of stages, each of which is done once and goes on where it was
-cut, so the loop itself has no state but the ledger of stages.
+Everything is in one folder. Each generation is a row of stages, each of which is done once and resumes by itself, so
+the loop's only state is the list of stages that are done.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from experiments.jobs.description import Description
 from experiments.loop.generation import Generation
-from experiments.loop.ledger import LEDGER, Ledger
+from experiments.loop.generation_table import GenerationRow, describe_generation, row_text
 from experiments.loop.options import MATERIAL, Loop
-from experiments.loop.table import describe_generation, in_words
+from experiments.loop.stages import Stage, Stages
+from lite.datasets.plan import plan_run
+from lite.run_folder import RunWriter
 from lite.training.log import clock
 from lite.training.options import ValueTraining
 from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
-from search.system.folder_lock import FolderLock
+from search.system.options import OptionError
+
+VERB = "loop"
 
 
-def run_loop(loop: Loop, training: ValueTraining) -> dict[str, Any]:
-    """Go on until there are so many generations; {folder, best: its network's file, generations: a row each}.
+@dataclass(frozen=True)
+class LoopReport:
+    """The generations of a loop."""
+
+    folder: Path
+    best: Path
+    """File of the best network."""
+    generations: tuple[GenerationRow, ...]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the report as one JSON object."""
+        rows = [row.figures() for row in self.generations]
+        return {"folder": str(self.folder), "best": str(self.best), "generations": rows}
+
+
+def run_loop(loop: Loop, training: ValueTraining) -> LoopReport:
+    """Work until there are so many generations; the same call resumes.
 
     `training` says how a candidate is trained; its data, output and first weights are the loop's. Raises OSError or
-    ValueError in words, KeyboardInterrupt at Ctrl-C: what is done is kept, and the same call goes on.
+    ValueError, and KeyboardInterrupt at Ctrl-C: finished stages are kept.
     """
     loop.check()
     replace(training, data=(loop.output,)).check()
     if training.max_steps is not None or training.overwrite:
-        raise ValueError("max-steps and overwrite are not for a loop, which trains each network to its end")
-    told = loop.told(training)
-    with FolderLock(loop.output):
-        ledger = Ledger(loop.output / LEDGER)
-        if MATERIAL in (loop.first, *loop.against):
-            save_network(material_network(), loop.file_of(MATERIAL))
-        description = Description("loop", told, loop.yardstick, loop.nets())
-        description.begin(loop.output, empty=not ledger.stages)
-        generations = [Generation(loop, ledger, number) for number in range(loop.generations + 1)]
+        raise OptionError(
+            "`max_steps` and `overwrite`: not in a loop, which trains each network to its end", "max_steps", "overwrite"
+        )
+    loop.output.mkdir(parents=True, exist_ok=True)
+    if MATERIAL in (loop.first, *loop.against):
+        save_network(material_network(), loop.file_of(MATERIAL))
+    plan = plan_run(
+        VERB,
+        loop.deciding(training),
+        goal={"generations": loop.generations},
+        sources={"yardstick": loop.yardstick},
+        nets=loop.nets(),
+    )
+    with RunWriter(loop.output, plan) as run:
+        stages = Stages(list(run.lines(Stage)), run)
+        generations = [Generation(loop, stages, number) for number in range(loop.generations + 1)]
         best = generations[0]
         best.begin()
+        run.add_product(best.net)
         for generation in generations[1:]:
-            number, done = generation.number, len(ledger.stages)
+            number, done = generation.number, len(stages.done)
             if loop.keep is not None and number > loop.keep:
                 generations[number - loop.keep].remove_records()
             if generation.make(best, generations[max(number - loop.window + 1, 1) : number], training):
                 best = generation
-            if len(ledger.stages) > done:
-                _tell(loop, ledger, number)
-            description.update(_totals(ledger, number))
-    return {
-        "folder": str(loop.output),
-        "best": str(best.net),
-        "generations": [describe_generation(ledger, number) for number in range(loop.generations + 1)],
-    }
+            if len(stages.done) > done:
+                run.add_product(generation.net)
+                _report(loop, stages, number)
+            run.update(_totals(stages, number))
+    return LoopReport(
+        loop.output,
+        best.net,
+        tuple(describe_generation(stages, number) for number in range(loop.generations + 1)),
+    )
 
 
-def _tell(loop: Loop, ledger: Ledger, number: int) -> None:
-    """What came of a generation, and how long the others will take if they are like those so far."""
-    left = sum(ledger.seconds(done) for done in range(1, number + 1)) / number * (loop.generations - number)
+def _report(loop: Loop, stages: Stages, number: int) -> None:
+    """Print a generation's figures, and the time left if the others take as long as those so far."""
+    left = sum(stages.seconds(done) for done in range(1, number + 1)) / number * (loop.generations - number)
     words = f", {clock(left)} left for {loop.generations - number} more" if number < loop.generations else ""
-    print(in_words(describe_generation(ledger, number)) + words, file=sys.stderr, flush=True)
+    print(row_text(describe_generation(stages, number)) + words, file=sys.stderr, flush=True)
 
 
-def _totals(ledger: Ledger, number: int) -> dict[str, int]:
-    rows = [describe_generation(ledger, one) for one in range(1, number + 1)]
+def _totals(stages: Stages, number: int) -> dict[str, int | float]:
+    rows = [describe_generation(stages, one) for one in range(1, number + 1)]
     return {
         "generations": number,
-        "accepted": sum(row["accepted"] for row in rows),
-        "games": sum(row["games"] for row in rows),
-        "positions": sum(row["positions"] for row in rows),
+        "accepted": sum(bool(row.accepted) for row in rows),
+        "games": sum(row.games or 0 for row in rows),
+        "positions": sum(row.positions or 0 for row in rows),
     }

@@ -1,4 +1,4 @@
-"""What a loop is told."""
+"""Options of a loop."""
 
 from __future__ import annotations
 
@@ -9,91 +9,94 @@ from typing import Any, Literal
 
 from experiments.elo.sprt import Sprt
 from experiments.factory.expand import Mixture
-from experiments.factory.selfplay import SelfPlay
+from experiments.factory.selfplay import SelfPlay, check_share
 from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.workforce import Workforce
-from experiments.matches.counted import FROM_START
-from experiments.matches.match import CountedMatch
+from experiments.matches.counted_games import FROM_START
+from experiments.matches.counted_match import CountedMatch
 from experiments.network_kinds import Kind, kind_of, network_path
+from lite.datasets.plan import flat
 from lite.records.formats import record_files
 from lite.training.options import ValueTraining
 from search.evaluation.network_file import load_network
 from search.evaluation.shipped import is_shipped
 from search.system.bounds import MOST_AT_ONCE, check_numbers
 from search.system.cores import usable_cores
+from search.system.options import OptionError
 
 MATERIAL = "material"
-"""The network that counts pieces, among those that a loop begins from and is measured against."""
+"""Name of the network that counts pieces, among the networks that a loop begins from or plays."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """What a loop is told."""
+    """Options of a loop."""
 
     output: Path = Path("runs/loop")
-    """Folder of everything."""
+    """Folder of the run and everything it makes; the same command resumes an interrupted run."""
     first: str = MATERIAL
-    """The network that plays first: `material`, which knows no more than what pieces are worth, `default`, a folded
-    network, an nn.bin, or a trained one, whose weights the first candidate begins with where its sizes are the same."""
+    """The network that plays first: `material`, which only counts pieces, a shipped name, a folded network, an nn.bin,
+    or a trained network, whose weights the first candidate begins with where the architecture is the same."""
     generations: int = 10
-    """Go on until there are so many."""
+    """Generations to reach, counting those of earlier calls."""
     positions: int = 200_000
-    """Positions of a generation's games."""
+    """Positions of the games of each generation."""
     nodes: int = 200
-    """Of a move in them."""
+    """Nodes per move in these games."""
     openings: Path | None = None
-    """File of positions that games and matches begin from, an SFEN or `startpos moves ...` a line; without it, the
-    start position."""
+    """File of openings for games and matches, one per line as an SFEN or `startpos moves ...`; without it, the start
+    position."""
     random_plies: tuple[int, int] = (2, 12)
-    """Random legal moves that are played on from there: at least, at most."""
+    """Random legal moves played after the opening: least and most."""
     variety: Variety = field(default_factory=lambda: Variety(soft_plies=16))
     ending: Ending = field(default_factory=lambda: Ending(win_score=2500))
     mixture: Mixture = field(default_factory=lambda: Mixture(random=1.0, tree=2.0))
     label: Literal["static", "quiescence", "search"] = "search"
-    """What the best network says of a position: itself, when exchanges are settled, or in a search of --label-nodes."""
+    """Label of a position by the best network: its evaluation, its evaluation after exchanges are settled, or a
+    search."""
     label_nodes: int = 200
-    """Nodes of that search."""
+    """Nodes of each labelling search."""
     held_out: float = 0.05
-    """Games beside these, as a share of --positions, whose positions are not learnt from: the losses are on them."""
+    """Positions of additional games that are held out from training, as a share of `positions`; losses are measured on
+    them."""
     window: int = 3
     """Generations whose positions a candidate learns from: its own and those before."""
     keep: int | None = None
-    """Generations whose games and positions stay on the disk, at least --window; without it, all."""
+    """Generations whose games and positions stay on the disk, at least `window`; without it, all."""
     gate_nodes: int = 1000
-    """Of a move in matches."""
+    """Nodes per move in matches."""
     gate_games: int = 2000
-    """The most games in which a candidate can show that it is better than the best one."""
+    """Most games in which a candidate can prove better than the best network."""
     sprt: tuple[float, float] = (0.0, 20.0)
-    """Elo differences: a candidate takes the best one's place when games say that the higher is nearer the truth."""
+    """Two Elo differences: a candidate replaces the best network when its games favour the higher one."""
     against: tuple[str, ...] = ()
-    """Networks that each new best one plays: files, `default`, `material`."""
+    """Networks that each new best one plays: files, shipped names, `material`."""
     against_games: int = 400
-    """Games with each of them."""
+    """Games against each of these networks."""
     yardstick: tuple[Path, ...] = ()
-    """Records with the scores of long searches, for each candidate's d1-RMSE, see liteshogi test --yardstick."""
+    """Records with the scores of long searches, on which each candidate's d1-RMSE is measured."""
     seed: int = 1
-    """Of all that is drawn by chance."""
+    """Seed of everything random."""
     workers: int = field(default_factory=usable_cores)
     """Threads of this machine."""
     ray: str | None = None
-    """Address of a Ray cluster whose CPUs play and label instead, or `auto`."""
+    """Address of a Ray cluster whose CPUs play and label instead, or `auto`. Its machines need LiteShogi installed."""
 
     def check(self) -> None:
-        """Raises ValueError or OSError in words for options that make no sense and networks that cannot be used."""
+        """Raise OptionError, ValueError or OSError for options and networks that cannot be used."""
         self.mixture.check()
         check_numbers(self, "generations", "positions", "nodes", "label_nodes", "window", "gate_nodes")
         check_numbers(self, "workers", most=MOST_AT_ONCE)
         check_numbers(self, "seed", least=0, most=None)
-        if not 0 <= self.held_out <= 1:
-            raise ValueError(f"--held-out {self.held_out}: a share from 0 to 1 is needed")
+        check_share("held_out", self.held_out)
         if self.keep is not None and self.keep < self.window:
-            raise ValueError(f"--keep {self.keep}: at least --window {self.window}, which are learnt from")
+            raise OptionError(
+                f"`keep` {self.keep}: must be at least `window` {self.window}, which are learnt from", "keep", "window"
+            )
         for name in ("gate_games", "against_games"):
             if (games := getattr(self, name)) < 2 or games % 2:
-                raise ValueError(
-                    f"--{name.replace('_', '-')} {games}: an even number is needed, for openings are paired"
-                )
+                raise OptionError(f"`{name}` {games}: must be even, as openings are played in pairs", name)
         seed = self.game_seed(1)
         self.self_play(self.first, self.output, self.positions, seed).check()
         self.match(self.first, self.first, self.output, self.gate_games, seed, self.test()).check()
@@ -108,13 +111,12 @@ class Loop:
             if kind is Kind.FOLDED:
                 load_network(net)
             elif kind is not Kind.VALUE or net in self.against:
-                raise ValueError(f"{net}: is {kind.value}, which does not play here; give a folded one")
+                raise ValueError(f"{net}: is {kind.value}, which does not play here; give a folded network")
 
     def _check_openings(self) -> None:
-        """Raises ValueError or OSError if a generation's matches cannot be played from them, before it has played and
-        learnt.
+        """Raise OptionError or OSError if a generation's matches cannot be played from the openings, before any work.
 
-        How many come again is a matter of the seed, too, so each generation's are drawn."""
+        The number of repeated openings depends on the seed, so each generation's are drawn."""
         gate = self.match(self.first, self.first, self.output, self.gate_games, self.game_seed(1))
         lines = gate.read_lines()
         for name in ("gate_games", "against_games") if self.against else ("gate_games",):
@@ -123,20 +125,19 @@ class Loop:
                 seed = self.game_seed(generation) + (name == "against_games")
                 try:
                     self.match(self.first, self.first, self.output, games, seed).check_lines(lines)
-                except ValueError as error:
-                    raise ValueError(f"--{name.replace('_', '-')} {games}: {error}") from None
+                except OptionError as error:
+                    raise OptionError(f"`{name}` {games}: {error}", name, *error.fields) from None
 
     def test(self) -> Sprt:
-        """The test at the gate."""
+        """Return the test at the gate."""
         return Sprt(*self.sprt)
 
     def game_seed(self, generation: int) -> int:
-        """Of a generation's games and of its gate; those that are held out and the matches against others have the
-        next."""
+        """Return the seed of a generation's games and gate; held-out games and other matches have the next one."""
         return 2 * (1000 * self.seed + generation)
 
     def self_play(self, net: str, output: Path, positions: int, seed: int) -> SelfPlay:
-        """Games of a generation."""
+        """Return the options of a generation's games."""
         return SelfPlay(
             net,
             output,
@@ -153,48 +154,44 @@ class Loop:
     def match(
         self, first: str, second: str, output: Path, games: int, seed: int, test: Sprt | None = None
     ) -> CountedMatch:
-        """A match of a generation."""
+        """Return the options of a generation's match."""
         return CountedMatch(
             first,
             second,
             nodes=self.gate_nodes,
             games=games,
             openings=self.openings,
-            # From the start, a match's own: games there differ by nothing else.
+            # From the start position, the default of a match: games differ by nothing else.
             random_plies=FROM_START if self.openings is None else self.random_plies,
             sprt=test,
             parallel=self.workers,
+            ray=self.ray,
             seed=seed,
             output=output,
         )
 
     def file_of(self, net: str) -> str:
-        """The file of a network of these, or `default`."""
+        """Return the file of a network that may be `material`, or a shipped name."""
         return str(self.output / "material.safetensors") if net == MATERIAL else net
 
     def workforce(self) -> Workforce:
-        """Who plays and labels: to the same files, however often a loop is cut."""
+        """Return the workers of games and labels, which make the same files regardless of interruptions."""
         return Workforce(self.workers, self.ray, in_order=True)
 
-    def told(self, training: ValueTraining) -> dict[str, Any]:
-        """What decides what is made, by the names of the command line: a loop goes on with that alone."""
+    def deciding(self, training: ValueTraining) -> dict[str, Any]:
+        """Return the options that decide what is made, by the names of their fields; `config` has the training's."""
         free = ("output", "generations", "keep", "workers", "ray", "first", "against", "yardstick")
-        told: dict[str, Any] = {}
-        for name, value in asdict(self).items():
-            if name not in free:
-                told |= value if isinstance(value, dict) else {name: value}
+        found = flat({name: value for name, value in asdict(self).items() if name not in free})
         if self.openings is not None:
-            told["openings"] = hashlib.sha256("\n".join(read_openings(self.openings)).encode()).hexdigest()
-        for name, value in training.configuration().items():
-            if name not in _THE_LOOPS_OWN:
-                told[f"config {name}"] = value
-        return told
+            found["openings"] = hashlib.sha256("\n".join(read_openings(self.openings)).encode()).hexdigest()
+        own = training.configuration().items()
+        return found | {"config": {name: value for name, value in own if name not in _THE_LOOPS_OWN}}
 
     def nets(self) -> dict[str, Path | str]:
-        """The networks that were not made here, by what they are for, as files or `default`."""
+        """Return the networks that were not made here, by their parts, as files or shipped names."""
         roles = {"first": self.first, **{f"against {net}": net for net in self.against}}
         return {role: net if is_shipped(net) else network_path(self.file_of(net)) for role, net in roles.items()}
 
 
 _THE_LOOPS_OWN = ("data", "output", "valid", "init-from", "threads", "device", "save-minutes", "keep-epochs")
-"""Options of training that a loop gives itself, or that decide nothing."""
+"""Options of training that the loop sets, or that decide nothing."""

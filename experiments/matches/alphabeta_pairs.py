@@ -28,7 +28,7 @@ class PairWorker:
         self._duel = Duel(first, second, task.ending)
         self._studio = Studio(first.network, 1)
         self._position = new_position()
-        # What this compiles is no part of the time that a pair takes, which nodes a second are told by.
+        # Compile now: the time of a pair, from which nodes per second are computed, must not include it.
         Duel(replace(first, nodes=1, depth=0), replace(second, nodes=1, depth=0), plies=1).play("startpos")
         if task.random_plies[1]:
             self._is_balanced("startpos")
@@ -39,7 +39,7 @@ class PairWorker:
         self._studio.stop()
 
     def run(self, number: int) -> Product:
-        """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
+        """Return both games as hcpe3; the first player is black in the first. Raises Stopped."""
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
         games = []

@@ -17,7 +17,7 @@ from search.rules.shogi import BLACK, WHITE
 OUTCOMES = {1.0: "wins", 0.5: "draws", 0.0: "losses"}
 COLOURS = {BLACK: "black", WHITE: "white"}
 UNMOVED = "without a move"
-"""Of games that a search has proved at their first position: records have nothing of them."""
+"""Count of games that a search has proved at their first position, which leave no record."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +36,25 @@ class PairSettings:
     seed: int
 
     def opening(self, number: int, random: np.random.Generator, fits: Callable[[str], bool]) -> str:
-        """Where both games of a pair begin; what random moves have led to must fit."""
+        """Return the opening of both games of a pair; a position after random moves must satisfy `fits`."""
         openings = openings_of(self.lines, number, self.random_plies, self.seed)
         return openings.draw(random, fits if openings.most else None)
 
 
 def line_of(lines: tuple[str, ...], number: int, seed: int) -> str:
-    """The opening that a pair begins from, before random moves: each is used before one is used again."""
+    """Return a pair's opening before random moves; each opening is used before one is used again."""
     turn, place = divmod(number, len(lines))
     return lines[np.random.default_rng((seed, turn, 0)).permutation(len(lines))[place]]
 
 
 def openings_of(lines: tuple[str, ...], number: int, random_plies: tuple[int, int], seed: int) -> Openings:
-    """What a pair's opening is drawn from: its line, and random moves played on."""
+    """Return the openings that a pair's opening is drawn from: its line with random moves."""
     return Openings((line_of(lines, number, seed),), *random_plies)
 
 
 def pair_product(games: Iterable[PlayedGame], begun: float) -> Product:
-    """The games as hcpe3 with what they add to the counts of a match, in the first player's view; `begun` is the
-    thread's time at their start."""
+    """Return the games as hcpe3 with their counts from the first player's view; `begun` is the thread's CPU time at
+    their start."""
     counts: Counter[str] = Counter()
     content = b""
     for game in games:

@@ -1,4 +1,4 @@
-"""The worker for pairs of games of two PUCT players: an opening twice with colours changed, nothing left to chance."""
+"""The worker that plays pairs of games by PUCT: one opening with both colours, without exploration."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from experiments.games.player import PuctPlayer
 from experiments.jobs.protocol import Product
 from experiments.matches.pair import COLOURS, PairSettings, pair_product
 from experiments.zero.exploration import Exploration
-from experiments.zero.game import Game, tree_megabytes
 from experiments.zero.network import open_network
+from experiments.zero.puct_game import Game, tree_megabytes
 from experiments.zero.search import search_together
 from search.puct.engine import Settings
 from search.puct.leaves import Leaves
 from search.rules.shogi import BLACK
 
 BALANCE_PLAYOUTS = 64
-"""Of the search that says whether random moves have left an opening balanced."""
+"""Playouts of the search that decides whether random moves have left an opening balanced."""
 STRICT = Exploration(noise_share=0, soft_plies=0)
 
 
 class PuctPairWorker:
-    """Plays pairs, both games at a time."""
+    """Plays pairs by PUCT, both games at a time."""
 
     def __init__(self, task: PairSettings, first: PuctPlayer, second: PuctPlayer) -> None:
         self._task = task
@@ -37,7 +37,7 @@ class PuctPairWorker:
         self._stopped = True
 
     def run(self, number: int) -> Product:
-        """Both games as hcpe3, the first player being black in the first. Raises Stopped."""
+        """Return both games as hcpe3; the first player is black in the first. Raises Stopped."""
         task, begun = self._task, time.thread_time()
         random = np.random.default_rng((task.seed, number))
         self._leaves.table.clear()

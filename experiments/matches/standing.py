@@ -1,15 +1,15 @@
-"""How a match stands: pairs of games counted in the order of their numbers, until a test has seen enough of them.
+"""The standing of a match: pairs of games counted in the order of their numbers, until a test has decided.
 
 Games come back in the order in which they end, and short ones first: a test that looked at them as they come would see
-more of the results that come soon. So a pair counts when all before it are there, and what is counted is the same
-however many are played at a time. Pairs behind the one that decided are kept and count for nothing.
+more of the results that come soon. So a pair counts when all pairs before it are there, and the count does not depend
+on the number of games at a time. Pairs after the one that decided the test are kept and not counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import Strength, in_words, measure_strength
@@ -19,26 +19,101 @@ from experiments.matches.pair import COLOURS, OUTCOMES
 _POINTS = {name: points for points, name in OUTCOMES.items()}
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Results of a player's games."""
+
+    wins: int
+    draws: int
+    losses: int
+
+
+@dataclass(frozen=True)
+class SprtReport:
+    """State of a sequential probability ratio test."""
+
+    elo0: float
+    elo1: float
+    alpha: float
+    beta: float
+    llr: float
+    """Log-likelihood ratio."""
+    lower: float
+    """Bound at which elo0 is accepted."""
+    upper: float
+    """Bound at which elo1 is accepted."""
+    verdict: str
+    """`elo0`, `elo1`, or empty while the test is not decided."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingReport:
+    """Figures of the games that count, from the first player's view. An Elo of None is infinite or unknown."""
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    points: float
+    """A win is 1 point, a draw 1/2."""
+    pentanomial: tuple[int, ...]
+    """Pairs of games with 0, 1/2, 1, 1 1/2 and 2 points."""
+    elo: float | None
+    """Logistic Elo difference."""
+    elo_low: float | None
+    """Lower end of the 95 % interval of `elo`."""
+    elo_high: float | None
+    """Upper end of the 95 % interval of `elo`."""
+    as_black: Tally
+    as_white: Tally
+    black_share: float
+    """Points per game of black, whichever player it is, 0 to 1."""
+    black_elo: float | None
+    """Elo advantage of black."""
+    black_elo_low: float | None
+    black_elo_high: float | None
+    endings: dict[str, int]
+    """Number of games by their ending."""
+    positions: int
+    """Moves that were searched."""
+    nodes_a_move: float
+    """Mean nodes per move."""
+    nodes_of_first: int
+    nodes_of_second: int
+    nodes_per_second: int
+    """Nodes per second of CPU time."""
+    called_and_played_out: int
+    """Games that the scores would have ended, played to their end instead."""
+    called_wrongly: int
+    """Of those, the games that ended otherwise."""
+    games_beyond: int
+    """Games in the folder that are not counted."""
+    sprt: SprtReport | None
+    """State of the test, if the match has one."""
+    remarks: tuple[str, ...]
+    """Lines for readers."""
+
+
 class Standing:
-    """The referee of a match of so many pairs."""
+    """The referee of a match of `pairs` pairs."""
 
     def __init__(self, pairs: int, sprt: Sprt | None = None) -> None:
         self.total = None if sprt else 2 * pairs
-        """Games, where it is known how many."""
+        """Number of games; None where a test may end the match."""
         self.verdict = ""
-        """See `Sprt.verdict`."""
+        """The test's verdict, see `Sprt.verdict`."""
         self.pentanomial = [0] * 5
-        """Pairs in which the first player has had 0, 1/2, 1, 1 1/2 and 2 points."""
+        """Pairs in which the first player has 0, 1/2, 1, 1 1/2 and 2 points."""
         self.counts: Counter[str] = Counter()
         """Sums over the pairs that count."""
         self.beyond = 0
-        """Pairs that came after the test was decided, or that were not asked for."""
+        """Pairs after the decision of the test, or beyond the number that is asked for."""
         self._pairs, self._sprt = pairs, sprt
         self._waiting: dict[int, Mapping[str, int | float]] = {}
         self._blacks: list[tuple[float, int]] = []
 
     def see(self, number: int, counts: Mapping[str, int | float]) -> None:
-        """A pair has landed. ValueError for counts that are no pair's."""
+        """Take note of a pair. Raises ValueError for counts that no pair has."""
         if self.verdict or number >= self._pairs:
             self.beyond += 1
             return
@@ -59,15 +134,15 @@ class Standing:
             self.verdict = self._sprt.verdict(self.pentanomial)
 
     def has_enough(self) -> bool:
-        """Whether the test is decided."""
+        """Return whether the test is decided."""
         return bool(self.verdict)
 
     def strength(self) -> Strength:
-        """The first player's."""
+        """Return the first player's strength."""
         return measure_strength([(half / 2, 2) for half, pairs in enumerate(self.pentanomial) for _ in range(pairs)])
 
     def measure(self) -> tuple[int, str]:
-        """Games that count, and how they stand in words."""
+        """Return (games that count, text on their standing) for the progress line."""
         games, strength = 2 * len(self._blacks), self.strength()
         of = f"{'at most ' if self._sprt else ''}{2 * self._pairs:,}"
         words = f"{games:,} of {of} games, {in_words(strength.elo, strength.low, strength.high)}"
@@ -77,56 +152,56 @@ class Standing:
             )
         return games, words
 
-    def report(self) -> dict[str, Any]:
-        """What there is to say of the games that count; Elo by `measure_strength`, in the first player's view."""
+    def report(self) -> StandingReport:
+        """Return all figures of the games that count; Elo by `measure_strength`, from the first player's view."""
         counts, strength = self.counts, self.strength()
         black = measure_strength(self._blacks)
         games = 2 * len(self._blacks)
-        sides = {colour: {name: counts[f"{name} as {colour}"] for name in _POINTS} for colour in COLOURS.values()}
-        sums = {name: sum(side[name] for side in sides.values()) for name in _POINTS}
-        report: dict[str, Any] = {
-            "games": games,
-            **sums,
-            "points": sum(sums[name] * points for name, points in _POINTS.items()),
-            "pentanomial": list(self.pentanomial),
-            "elo": strength.elo,
-            "elo_low": strength.low,
-            "elo_high": strength.high,
-            "as_black": sides["black"],
-            "as_white": sides["white"],
-            "black_share": sum(points for points, _ in self._blacks) / max(games, 1),
-            "black_elo": black.elo,
-            "black_elo_low": black.low,
-            "black_elo_high": black.high,
-            "endings": {
-                ending: counts[f"ended by {ending}"]
+        as_black, as_white = (
+            Tally(*(int(counts[f"{name} as {colour}"]) for name in _POINTS)) for colour in COLOURS.values()
+        )
+        wins, draws, losses = (
+            getattr(as_black, name) + getattr(as_white, name) for name in ("wins", "draws", "losses")
+        )
+        return StandingReport(
+            games=games,
+            wins=wins,
+            draws=draws,
+            losses=losses,
+            points=wins + draws / 2,
+            pentanomial=tuple(self.pentanomial),
+            elo=strength.elo,
+            elo_low=strength.low,
+            elo_high=strength.high,
+            as_black=as_black,
+            as_white=as_white,
+            black_share=sum(points for points, _ in self._blacks) / max(games, 1),
+            black_elo=black.elo,
+            black_elo_low=black.low,
+            black_elo_high=black.high,
+            endings={
+                ending: int(counts[f"ended by {ending}"])
                 for ending in sorted(ENDINGS, key=lambda ending: -counts[f"ended by {ending}"])
                 if counts[f"ended by {ending}"]
             },
-            "positions": counts["positions"],
-            "nodes_a_move": counts["nodes"] / max(counts["positions"], 1),
-            "nodes_of_first": counts["nodes of first"],
-            "nodes_of_second": counts["nodes of second"],
-            "nodes_per_second": round(counts["nodes"] / max(counts["seconds"], 1e-9)),
-            "called_and_played_out": counts["called and played out"],
-            "called_wrongly": counts["called wrongly"],
-            "games_beyond": 2 * self.beyond,
-        }
-        if self._sprt is not None:
-            report["sprt"] = {
-                "elo0": self._sprt.elo0,
-                "elo1": self._sprt.elo1,
-                "alpha": self._sprt.alpha,
-                "beta": self._sprt.beta,
-                "llr": self._sprt.ratio(self.pentanomial),
-                "lower": self._sprt.lower,
-                "upper": self._sprt.upper,
-                "verdict": self.verdict,
-            }
-        report["remarks"] = self._remarks()
-        return report
+            positions=counts["positions"],
+            nodes_a_move=counts["nodes"] / max(counts["positions"], 1),
+            nodes_of_first=counts["nodes of first"],
+            nodes_of_second=counts["nodes of second"],
+            nodes_per_second=round(counts["nodes"] / max(counts["seconds"], 1e-9)),
+            called_and_played_out=counts["called and played out"],
+            called_wrongly=counts["called wrongly"],
+            games_beyond=2 * self.beyond,
+            sprt=None if self._sprt is None else self._test(self._sprt),
+            remarks=self._remarks(),
+        )
 
-    def _remarks(self) -> list[str]:
+    def _test(self, sprt: Sprt) -> SprtReport:
+        ratio = sprt.ratio(self.pentanomial)
+        bounds = {"llr": ratio, "lower": sprt.lower, "upper": sprt.upper}
+        return SprtReport(sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta, **bounds, verdict=self.verdict)
+
+    def _remarks(self) -> tuple[str, ...]:
         counts, remarks = self.counts, []
         if called := counts["called and played out"]:
             wrong = counts["called wrongly"] / called
@@ -135,12 +210,12 @@ class Standing:
                 f"of {called} games that the scores would have ended {wrong:.2%} +- {error:.2%} ended otherwise"
             )
         if self.verdict:
-            remarks.append("the test ended the match, so its Elo leans toward the side of the verdict")
+            remarks.append("the test ended the match, so its Elo is biased toward the side of the verdict")
         if self.beyond:
-            remarks.append(f"{2 * self.beyond} games more are in the folder and count for nothing")
-        return remarks
+            remarks.append(f"{2 * self.beyond} more games are in the folder and are not counted")
+        return tuple(remarks)
 
 
 def side_points(counts: Mapping[str, int | float], colour: str) -> float:
-    """The first player's points with a colour."""
+    """Return the first player's points with a colour, of a pair's counts."""
     return sum(counts.get(f"{name} as {colour}", 0) * points for name, points in _POINTS.items())

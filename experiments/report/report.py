@@ -1,80 +1,87 @@
-"""Runs of any kind, told by what lies in them, made into one page."""
+"""One page of runs: each run folder's verb names the section that shows it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.arena.engine_match import VERB as USI_MATCH
+from experiments.judge.judged_match import VERB as JUDGED_MATCH
+from experiments.judge.losses import VERB as JUDGED_MOVES
+from experiments.league.in_process import VERB as LEAGUE
+from experiments.league.league import USI_VERB as USI_LEAGUE
+from experiments.loop.loop import VERB as LOOP
+from experiments.matches.counted_match import VERB as MATCH
+from experiments.nets.sweep import VERB as SWEEP
 from experiments.report.charts import draw_png
-from experiments.report.comparisons import comparison_section, is_comparison, is_recipe, recipe_section
-from experiments.report.games import is_counted_match, is_timed_match, match_section
-from experiments.report.judged import is_judged_match, judged_section
-from experiments.report.judgements import is_judgement, judgement_section
-from experiments.report.leagues import is_league, league_section
-from experiments.report.loops import is_loop, loop_section
+from experiments.report.judged_match_section import judged_match_section
+from experiments.report.judgement_section import judgement_section
+from experiments.report.league_section import league_section
+from experiments.report.loop_section import loop_section
+from experiments.report.match_section import match_section
+from experiments.report.nets_section import nets_section
 from experiments.report.page import as_page
-from experiments.report.section import UNREADABLE, Section
-from experiments.report.sweeps import is_sweep, sweep_section
-from experiments.report.training import is_training, training_section
-from lite.datasets.description import DESCRIPTION
-from search.system.files import check_output, complaints_about, write_atomically
-from search.system.metadata import parse_json
+from experiments.report.section import UNREADABLE, Run, Section
+from experiments.report.tuning_section import tuning_section
+from experiments.tuning.tune import VERB as TUNE
+from lite.datasets.description import short_names
+from lite.run_folder import RECORD, find_run, read_run
+from search.system.files import check_output, write_atomically
 
-KNOWN = (
-    "a folder of a sweep, a training, a match, a judged match, a league, a loop or a recipe (plan.toml and "
-    "results.jsonl), a file with what `liteshogi compare --json` or `judge moves --json` prints, or a folder of such"
-)
+MakeSection = Callable[[Sequence[Run]], Section]
 
-
-@dataclass(frozen=True)
-class Kind:
-    """Runs of one kind and their section."""
-
-    of: Callable[[Path], bool]
-    section: Callable[[Mapping[str, Path]], Section]
-
-
-def _from_files(section: Callable[[Mapping[str, Any]], Section]) -> Callable[[Mapping[str, Path]], Section]:
-    return lambda runs: section({name: read_json(path) for name, path in runs.items()})
-
-
-KINDS = (
-    Kind(is_sweep, sweep_section),
-    Kind(is_recipe, recipe_section),
-    Kind(lambda path: path.is_file() and is_comparison(read_json(path)), _from_files(comparison_section)),
-    Kind(is_training, training_section),
-    Kind(is_loop, loop_section),
-    Kind(is_league, league_section),
-    Kind(lambda path: is_counted_match(path) or is_timed_match(path), match_section),
-    Kind(is_judged_match, judged_section),
-    Kind(lambda path: path.is_file() and is_judgement(read_json(path)), _from_files(judgement_section)),
-)
-"""In the order of the page."""
+SECTIONS: Mapping[MakeSection, tuple[str, ...]] = {
+    nets_section: (SWEEP,),
+    loop_section: (LOOP,),
+    league_section: (LEAGUE, USI_LEAGUE),
+    match_section: (MATCH, USI_MATCH),
+    judged_match_section: (JUDGED_MATCH,),
+    judgement_section: (JUDGED_MOVES,),
+    tuning_section: (TUNE,),
+}
+"""Sections in the order of the page, with the verbs of their runs."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """Which runs a page is of."""
+    """Options of a page."""
 
     runs: tuple[Path, ...]
-    """Folders and files of runs, or folders of such."""
+    """Run folders, or folders of such."""
     output: Path = Path("report.html")
     """The page."""
     png: bool = False
-    """Draw each chart as a PNG, too, beside the page."""
+    """Draw each chart also as a PNG beside the page."""
     overwrite: bool = False
 
 
-def write_report(report: Report) -> dict[str, Any]:
-    """Write the page; {page, runs: [path], charts: [title], pictures: [path]}.
+@dataclass(frozen=True)
+class Written:
+    """A page that has been written."""
 
-    Raises OSError, or ValueError in words, for what is no run, cannot be read, or is there already.
-    """
+    page: Path
+    runs: tuple[Path, ...]
+    charts: tuple[str, ...]
+    """Titles of the charts."""
+    pictures: tuple[Path, ...]
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything as one JSON object."""
+        return {
+            "page": str(self.page),
+            "runs": list(map(str, self.runs)),
+            "charts": list(self.charts),
+            "pictures": list(map(str, self.pictures)),
+        }
+
+
+def write_report(report: Report) -> Written:
+    """Write the page. Raises OSError, or ValueError for a folder without a run, a damaged run, or a page that
+    exists."""
     if not report.runs:
-        raise ValueError("no run: name folders and files of runs, or folders of such")
+        raise ValueError("no run: name run folders, or folders of such")
     check_output(report.output, (".html",), report.overwrite)
     found = find_runs(report.runs)
     sections = read_sections(found)
@@ -88,72 +95,58 @@ def write_report(report: Report) -> dict[str, Any]:
     title = f"LiteShogi: {', '.join(section.title.lower() for section in sections)}"
     page = as_page(title, sections, {number: path.name for number, path in enumerate(pictures)})
     write_atomically(report.output, page.encode(errors="backslashreplace"))
-    return {
-        "page": str(report.output),
-        "runs": [str(path) for paths in found.values() for path in paths],
-        "charts": [chart.title for chart in charts],
-        "pictures": list(map(str, pictures)),
-    }
+    return Written(
+        report.output,
+        tuple(run.path for run in found),
+        tuple(chart.title for chart in charts),
+        tuple(pictures),
+    )
 
 
-def read_sections(found: dict[Kind, list[Path]]) -> list[Section]:
-    """What is told of runs, kind by kind. Raises OSError, or ValueError in words, whatever their files hold."""
-    names = _names([path for runs in found.values() for path in runs])
-    return [_section(kind, {names[path]: path for path in found[kind]}) for kind in KINDS if kind in found]
+def find_runs(paths: Sequence[Path], shown: bool = True) -> list[Run]:
+    """Return the runs among folders, each once; for a folder that is no run itself, those directly in it.
 
-
-def _section(kind: Kind, runs: dict[str, Path]) -> Section:
-    try:
-        return kind.section(runs)
-    except UNREADABLE as error:
-        told = (f"{', '.join(runs)}: ", *(f"{name}: " for name in runs), *map(str, runs.values()))
-        if str(error).startswith(told):
-            raise
-        if len(runs) > 1:
-            for name, path in runs.items():  # the one that it is of, where it is of one
-                _section(kind, {name: path})
-        paths = ", ".join(map(str, runs.values()))
-        raise ValueError(f"{paths}: cannot be told of ({error!r:.200}); leave it out, or restore its files") from None
-
-
-def find_runs(paths: Sequence[Path]) -> dict[Kind, list[Path]]:
-    """The runs among files and folders, each once; of a folder that is none itself those in it."""
-    found: dict[Kind, list[Path]] = {}
+    `shown`: only runs that have a section. Raises OSError, or ValueError for a path without a run.
+    """
+    verbs = {verb for verbs in SECTIONS.values() for verb in verbs} if shown else None
+    found: dict[Path, None] = {}
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"{path}: there is no such run")
-        inside = [path] if path.is_file() or _kind_of(path) else sorted(path.iterdir())
-        runs = [(kind, one) for one in inside if (kind := _kind_of(one))]
-        if not runs:
-            about = ": it holds data, of which `liteshogi stat` tells" if (path / DESCRIPTION).is_file() else ""
-            raise ValueError(f"{path}: no run that a report can tell of{about}; give {KNOWN}")
-        for kind, one in runs:
-            if one not in found.setdefault(kind, []):
-                found[kind].append(one)
-    return found
+        if not path.is_dir():
+            raise ValueError(f"{path}: not a run folder; name a folder with a {RECORD}, or a folder of such")
+        inside = [path] if (path / RECORD).exists() else [one for one in sorted(path.iterdir()) if _is_run(one)]
+        if not inside:
+            read_run(path)  # says what the folder is instead
+        known = [one for one in inside if verbs is None or read_run(one).verb in verbs]
+        if not known:
+            has = ", ".join(dict.fromkeys(read_run(one).verb for one in inside))
+            raise ValueError(f"{path}: no run that a report shows: it has {has}")
+        found |= dict.fromkeys(known)
+    return [Run(name, path, read_run(path)) for name, path in zip(short_names(found), found, strict=True)]
 
 
-def _kind_of(path: Path) -> Kind | None:
-    if path.is_file() and path.suffix != ".json":
-        return None
-    return next((kind for kind in KINDS if kind.of(path)), None)
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and find_run(path) is not None
 
 
-def read_json(path: Path) -> Any:
-    """What a file of a run holds. Raises OSError or ValueError in words."""
-    with complaints_about(path):
-        text = path.read_bytes()
+def read_sections(runs: Sequence[Run]) -> list[Section]:
+    """Return the sections of runs. Raises OSError, or ValueError, whatever their files hold."""
+    sections = []
+    for make, verbs in SECTIONS.items():
+        if own := [run for run in runs if run.record.verb in verbs]:
+            sections.append(_section(make, own))
+    return sections
+
+
+def _section(make: MakeSection, runs: Sequence[Run]) -> Section:
     try:
-        return parse_json(text.decode())
-    except ValueError as error:
-        raise ValueError(f"{path}: not a JSON file ({error}); make it again, or leave it out") from None
-
-
-def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Each by its last part, or by as many of the last as it takes to tell all of them apart."""
-    whole = [path.absolute().parts for path in paths]
-    for length in range(1, max(map(len, whole), default=1) + 1):
-        names = [os.sep.join(parts[-length:]) for parts in whole]
-        if len(set(names)) == len(names):
-            break
-    return dict(zip(paths, names, strict=True))
+        return make(runs)
+    except UNREADABLE as error:
+        if len(runs) > 1:
+            for run in runs:  # names the run at fault, where it is one alone
+                _section(make, [run])
+        paths = ", ".join(str(run.path) for run in runs)
+        if str(error).startswith(tuple(str(run.path) for run in runs)):
+            raise
+        raise ValueError(f"{paths}: cannot be shown ({error!r:.200}); leave it out, or restore its files") from None

@@ -1,31 +1,34 @@
-"""What a page is made of: a section for what runs of one kind have to say, and where each of them is from."""
+"""The parts of a page: a section for all runs of one verb, with charts, tables, boards and the runs' origins."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from pathlib import Path
 from typing import Any
 
 from experiments.report.charts import Chart
-from lite.datasets.provenance import UNKNOWN, machine_of, program_of
+from lite.program import UNKNOWN, machine_of, program_of
+from lite.run_folder import Maker, RunRecord
 
 UNREADABLE = (KeyError, TypeError, IndexError, ValueError, AttributeError, ArithmeticError)
-"""What figures of another program, or of none, lead to where they are drawn."""
-_START = hashlib.sha256(b"startpos").hexdigest()
-"""Of the openings where no file of them is given."""
-_LIMITS = ("nodes", "depth", "second_nodes", "second_depth")
-"""Of a move: 0 says that there is none, as where the option is left out."""
-_TRAINING = "config "
-"""What the names of a loop's options of training begin with."""
+"""Exceptions of a section whose run holds figures of another program, or of none."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder that a page is about."""
+
+    name: str
+    """Name on the page: the folder's, with as many parent folders as make it unique."""
+    path: Path
+    record: RunRecord
 
 
 @dataclass(frozen=True)
 class Table:
-    """Figures to be read."""
+    """A table of figures."""
 
     head: Sequence[str]
     lines: Sequence[Sequence[str]]
@@ -33,7 +36,7 @@ class Table:
 
     @classmethod
     def of_markdown(cls, text: str, title: str) -> Table:
-        """The one table of a Markdown text."""
+        """Return the one table of a Markdown text."""
         found = [line for line in text.splitlines() if line.startswith("|")]
         cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in found]
         return cls(cells[0], cells[2:], title)
@@ -41,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Board:
-    """A position and what is to be said of it."""
+    """A position and lines about it."""
 
     sfen: str
     words: Sequence[str]
@@ -49,7 +52,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Origin:
-    """How a run was made, as far as it tells."""
+    """The command, program and machine of a run, as far as they were recorded."""
 
     run: str
     command: str = UNKNOWN
@@ -62,14 +65,15 @@ class Origin:
     def by(
         cls, run: str, command: str, makers: Sequence[dict[str, Any]], seeds: Iterable[Any], when: str = UNKNOWN
     ) -> Origin:
-        """That of a run by makers of which `lite.datasets.provenance.program` tells; each of them and of seeds once."""
+        """Return the origin of a run by makers as `lite.program.program` describes them; each of them and of seeds is
+        named once."""
         programs, machines = map(program_of, makers), map(machine_of, makers)
         return cls(run, command, _joined(programs), _joined(machines), _joined(map(str, seeds), ", "), when)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a line about what is to be seen, and that."""
+    """A heading, a line that explains it, charts, tables and boards."""
 
     title: str
     about: str
@@ -79,42 +83,30 @@ class Section:
     boards: Sequence[Board] = ()
 
 
-def origin_of(run: str, description: dict[str, Any]) -> Origin:
-    """That of a folder with a `description.json`."""
-    return Origin.by(
-        run,
-        command_of(description),
-        description["made_by"],
-        [description["options"].get("seed", UNKNOWN)],
-        f"{description['begun']} to {description['updated']}",
+def origin_of(run: Run) -> Origin:
+    """Return the origin of a run by its record."""
+    record = run.record
+    state = "" if record.state == "done" else f" ({record.state})"
+    return Origin(
+        run.name,
+        command_of(record),
+        _joined(map(_program, record.made_by)),
+        _joined(f"{one.machine.cpu}, {one.machine.kernel}" for one in record.made_by),
+        str(record.options.get("seed", UNKNOWN)),
+        f"{record.started} to {record.updated}{state}",
     )
 
 
-def command_of(description: dict[str, Any]) -> str:
-    """The command in words of the description: the nets by name, those of players with their options, and the options
-    that are set, a number of 0 among them, which may be no default; files by their digests, and a loop's `--config` by
-    what it holds. Games are as many as the description says that are counted."""
-    options = {name: value for name, value in description["options"].items() if (name, value) != ("openings", _START)}
-    if counted := description.get("counted"):
-        options["games"] = counted["games"]
-    pair = [options.pop(f"{which}_option", {}) for which in ("first", "second")]
-    chosen = chain(options.pop("players", pair), repeat({}))
-    words, roles = ["liteshogi", description["verb"]], dict[str, list[str]]()
-    for net, own in zip(description["nets"], chosen, strict=False):
-        named = shlex.quote(" ".join([str(net.get("name")), *(f"{name}={value}" for name, value in own.items())]))
-        roles.setdefault(str(net.get("role")).split(" ")[0], []).append(named)
-    for role, nets in roles.items():
-        words += [f"--{role}", *nets] if description["verb"] == "loop" else nets
-    training = {name: options.pop(name) for name in list(options) if name.startswith(_TRAINING)}
-    for name, value in options.items():
-        if value or (type(value) in (int, float) and name not in _LIMITS):
-            shown = " ".join(map(str, value)) if isinstance(value, list) else value
-            shown = f"sha256:{shown[:12]}" if name == "openings" else shown
-            words.append(f"--{name.replace('_', '-')}" + ("" if value is True else f" {shown}"))
-    if training:
-        told = {name.removeprefix(_TRAINING): value for name, value in training.items() if value is not None}
-        words.append(f"--config {shlex.quote(json.dumps(told))}")
-    return " ".join(words)
+def command_of(record: RunRecord) -> str:
+    """Return the command line of a run, or its verb and options where it was called from Python."""
+    if record.arguments:
+        return shlex.join(["liteshogi", *record.arguments])
+    options = ", ".join(f"{name}={value!r}" for name, value in {**record.options, **record.goal}.items())
+    return f"{record.verb} from Python: {options}"
+
+
+def _program(maker: Maker) -> str:
+    return program_of({"version": maker.versions.get("liteshogi"), "commit": maker.versions.get("commit")})
 
 
 def _joined(texts: Iterable[str], between: str = "; ") -> str:

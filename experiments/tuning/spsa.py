@@ -1,6 +1,8 @@
-"""Simultaneous perturbation: all numbers are moved a little at once, one way and the other, and the pair of games
-between the two says where to go (Spall, "Multivariate stochastic approximation using a simultaneous perturbation
-gradient approximation", IEEE TAC 37, 1992). The schedule is the one that Fishtest and OpenBench have made usual.
+"""Simultaneous perturbation: all numbers are moved a little at once, one way and the other, and a pair of games
+between the two settings gives the direction of a step.
+
+Spall, "Multivariate stochastic approximation using a simultaneous perturbation gradient approximation", IEEE TAC 37,
+1992. The schedule is that of Fishtest and OpenBench.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import numpy as np
 from search.alphabeta.parameters import Parameter
 
 DRIFT = 0.2
-"""The gain of a tuning is this by the root of its pairs. Chance alone then moves a number by half its step or so:
-a pair's result has a standard deviation of 1.5, and the schedule takes 1.55 times the last pair's step on average
+"""The default gain is this divided by the root of the pairs. Chance alone then moves a number by about half its step: a
+pair's result has a standard deviation of 1.5, and the schedule takes 1.55 times the last pair's step on average
 (root mean square). At 10,000 pairs it is the 0.002 that users of OpenBench and Fishtest choose for such lengths."""
 ALPHA, GAMMA, STABILITY = 0.602, 0.101, 0.1
 """Exponents by which steps and perturbations shrink, and the share of the pairs by which the first steps are damped."""
@@ -23,21 +25,21 @@ ALPHA, GAMMA, STABILITY = 0.602, 0.101, 0.1
 
 @dataclass(frozen=True)
 class Trial:
-    """A pair of games that is to be played."""
+    """A pair of games to be played."""
 
     number: int
-    """Of the pair, which `PairTask` tells its opening by."""
+    """Number of the pair, which gives its opening."""
     first: dict[str, int]
-    """The parameters that are not at their defaults, of the player moved one way."""
+    """Parameters of the player that is moved one way."""
     second: dict[str, int]
-    """Of the one moved the other way."""
+    """Parameters of the player that is moved the other way."""
 
 
 class Spsa:
-    """The values under way. They follow from the seed and the results alone, in the order in which these come in."""
+    """The values of the parameters, which follow from the seed and from the results in the order of their arrival."""
 
     def __init__(self, parameters: Sequence[Parameter], pairs: int, gain: float | None, seed: int) -> None:
-        """`pairs` is how many there are to be; `gain` the rate at the end, by default from their number."""
+        """`pairs`: number of pairs of the whole tuning. `gain`: the rate at its end, by default from `pairs`."""
         self._parameters = tuple(parameters)
         self._pairs, self._seed = pairs, seed
         self._gain = DRIFT / math.sqrt(pairs) if gain is None else gain
@@ -46,18 +48,18 @@ class Spsa:
         self._high = np.array([one.high for one in parameters], np.float64)
         self._values = np.array([one.default for one in parameters], np.float64)
         self.done = 0
-        """Pairs whose results are in."""
+        """Pairs whose results have been used."""
 
     @property
     def values(self) -> dict[str, float]:
-        """By name."""
+        """The values by name."""
         return {one.name: float(value) for one, value in zip(self._parameters, self._values, strict=True)}
 
     def trial(self, number: int) -> Trial:
-        """A pair of games around the values as they are."""
+        """Return a pair of games around the present values."""
         signs, dice = self._signs(number)
         away = self._steps * self._reach(number) * signs
-        rounding = dice.random(len(self._parameters))  # to a whole number above or below by chance: without bias
+        rounding = dice.random(len(self._parameters))  # random rounding up or down has no bias
         sides = []
         for moved in (self._values + away, self._values - away):
             whole = np.floor(np.clip(moved, self._low, self._high) + rounding).astype(np.int64)
@@ -66,7 +68,7 @@ class Spsa:
         return Trial(number, *sides)
 
     def learn(self, number: int, result: int) -> None:
-        """Take a step by a pair's result, the first player's wins less its losses, -2 to 2."""
+        """Take a step by a pair's result: the first player's wins minus its losses, -2 to 2."""
         signs, _ = self._signs(number)
         rate = self._gain * self._shrink(number) * self._reach(number)
         self._values = np.clip(self._values + rate * result * self._steps * signs, self._low, self._high)
@@ -77,18 +79,18 @@ class Spsa:
         return dice.integers(0, 2, len(self._parameters)) * 2.0 - 1.0, dice
 
     def _reach(self, number: int) -> float:
-        """How far a pair's players are from the values, in steps: one at the end."""
+        """Return the distance of a pair's players from the values, in steps: 1 at the end."""
         return float((self._pairs / (min(number, self._pairs - 1) + 1)) ** GAMMA)
 
     def _shrink(self, number: int) -> float:
-        """A pair's rate, the perturbation left out, in that of the last."""
+        """Return a pair's rate, without the perturbation, relative to the last pair's."""
         damping = STABILITY * self._pairs
         done = min(number, self._pairs - 1) + 1
         return float(((damping + self._pairs) / (damping + done)) ** ALPHA / self._reach(number) ** 2)
 
 
 def result_of(counts: Mapping[str, int | float]) -> int:
-    """A pair's result, of what `PairTask` counts: the first player's wins less its losses."""
+    """Return a pair's result from its counts: the first player's wins minus its losses."""
     won, lost = (
         sum(int(counts.get(f"{what} as {colour}", 0)) for colour in ("black", "white")) for what in ("wins", "losses")
     )

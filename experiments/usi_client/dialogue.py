@@ -1,4 +1,4 @@
-"""An engine behind pipes, for questions that are asked of it outside a game."""
+"""A dialogue with a USI engine through pipes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import IO
 
 NOTICE_SECONDS = 5.0
-"""A wait that is longer is told."""
+"""A longer wait is reported on standard error."""
 QUIT_SECONDS = 2.0
-"""An engine that has been told to quit, or has closed its output, is gone by then or killed."""
+"""Time that an engine has to end after `quit`, or after it closed its output, before it is killed."""
 
 
 class Dialogue:
-    """An engine behind pipes; killed at the end unless it quits by itself."""
+    """A running engine behind pipes; a context manager that ends it, by a kill if `quit` does not."""
 
     def __init__(self, name: str, command: list[str], directory: Path, environment: Mapping[str, str]) -> None:
         self._name = name
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed in __exit__)
         try:
             self._process = subprocess.Popen(
                 command,
@@ -34,11 +34,11 @@ class Dialogue:
                 env=dict(environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._complaints,
+                stderr=self._errors,
                 process_group=0 if os.name == "posix" else None,  # a script's engine ends with the script
             )
         except OSError as error:
-            raise ValueError(f"{name}: does not start: {error.strerror}") from error
+            raise ValueError(f"{name}: cannot be started: {error.strerror}") from error
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -50,52 +50,53 @@ class Dialogue:
         self._lines.put(None)
 
     def send(self, line: str) -> None:
-        """Write a line; an engine that has ended is told of by `until`."""
+        """Write a line. A write to an engine that has ended is ignored; `until` reports that."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
 
     def until(self, word: str, seconds: float) -> list[str]:
-        """The lines up to the one that begins with `word`; ValueError if the engine ends or takes longer."""
+        """Return the lines up to the one whose first word is `word`; ValueError if the engine ends or is too slow."""
         begun = time.monotonic()
         lines: list[str] = []
         noticed = False
         while True:
             waited = time.monotonic() - begun
             if waited >= seconds:
-                raise ValueError(f"{self._name}: no {word} within {seconds:.0f} seconds; is it a USI engine?")
+                raise ValueError(f"{self._name}: no {word} within {seconds:.0f} seconds; check that it speaks USI")
             if waited >= NOTICE_SECONDS and not noticed:
-                print(f"waiting for {word} of {self._name}", file=sys.stderr, flush=True)
+                print(f"waiting for {word} from {self._name}", file=sys.stderr, flush=True)
                 noticed = True
             try:
                 line = self._lines.get(timeout=min(1.0, seconds - waited))
             except queue.Empty:
                 continue
             if line is None:
-                raise ValueError(f"{self._name}: ended before {word}{self._last_words()}")
+                raise ValueError(f"{self._name}: ended before {word}{self._exit_text()}")
             lines.append(line)
             if line.partition(" ")[0] == word:
                 return lines
 
     def cpu_seconds(self) -> float:
-        """CPU time of the engine's process, all its threads together; not that of processes which it has started."""
+        """Return the CPU time of the engine's process, all threads together, without its child processes."""
         if sys.platform == "linux":
-            # The number by which Linux knows the CPU clock of another process, as glibc's clock_getcpuclockid makes it:
-            # to the nanosecond, where psutil counts ticks of 10 ms.
+            # The clock id of another process's CPU time, as glibc's clock_getcpuclockid computes it. It resolves
+            # nanoseconds; psutil counts ticks of 10 ms.
             return time.clock_gettime((~self._process.pid << 3) | 2)
         import psutil
 
         times = psutil.Process(self._process.pid).cpu_times()
         return float(times.user + times.system)
 
-    def _last_words(self) -> str:
+    def _exit_text(self) -> str:
+        """The exit status and the last line on standard error."""
         try:
             status = f"status {self._process.wait(QUIT_SECONDS)}"
-        except subprocess.TimeoutExpired:  # it has closed its output alone
+        except subprocess.TimeoutExpired:  # it closed only its output
             status = "still running"
-        self._complaints.seek(0)
-        lines = self._complaints.read().decode("utf-8", "replace").strip().splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         return f" ({status})" + (f": {lines[-1].strip()}" if lines else "")
 
     def __enter__(self) -> Dialogue:
@@ -104,7 +105,7 @@ class Dialogue:
     def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
         self.send("quit")
-        with contextlib.suppress(OSError):  # what could not be written goes nowhere
+        with contextlib.suppress(OSError):  # unwritten output of a dead engine
             self._process.stdin.close()
         try:
             self._process.wait(QUIT_SECONDS)
@@ -115,4 +116,4 @@ class Dialogue:
                 self._process.kill()
         finally:
             self._process.wait()
-            self._complaints.close()
+            self._errors.close()

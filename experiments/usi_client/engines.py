@@ -1,6 +1,6 @@
-"""An engine that is to play: its command and options, asked of the engine itself before a game is begun.
+"""An engine that will play or search: its command, its options and its name, as it declares them.
 
-What the engine says by `usi` decides: which options it has, which of them are files, and by what name readers know it.
+The engine is started once before any game. Its reply to `usi` gives its name, its options and which options are files.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from experiments.usi_client.dialogue import Dialogue
 from experiments.usi_client.installed import installed_program
 
 USIOK_SECONDS = 60.0
+"""Time limit from `usi` to `usiok`."""
 READY_SECONDS = 900.0
-"""Until `readyok`: an engine that compiles itself takes minutes where its cache is empty."""
+"""Time limit from `isready` to `readyok`: an engine that compiles itself takes minutes with an empty cache."""
 PATIENCE_SECONDS = 60.0
-"""ShogiArena's, at the least: for `readyok`, and for `bestmove` once the time of a move was up."""
+"""Least time that ShogiArena waits for `readyok`, and for `bestmove` after a move's time is over."""
 NO_DELAY = {"NetworkDelay": 0, "NetworkDelay2": 0}
-"""No network lies between these engines and the clock: what is set where the user sets nothing else."""
+"""Default options: these engines and their clock are on one machine."""
 _PASSED_ON = {
     *("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "XDG_CACHE_HOME"),
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES"),
     *("SYSTEMROOT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
 }
 BY_SHELL = ("/bin/sh", "-c", 'exec "$0" "$@"')
-"""What begins the command of an engine that is a link."""
+"""Start of the command for an engine that is a symbolic link, see `Engine.description`."""
 OURS = "LITESHOGI_"
-"""How the names of this project's environment variables begin."""
+"""Prefix of this project's environment variables."""
 
 
 @dataclass(frozen=True)
@@ -49,57 +50,57 @@ class Option:
 
     @classmethod
     def parse(cls, line: str) -> Option | None:
-        """The option of a line `option name USI_Hash type spin default 64 min 1 max 1024`; None for any other line."""
+        """Return the option of a line `option name USI_Hash type spin default 64 min 1 max 1024`, None otherwise."""
         found = re.match(r"option name (.+?) type (\S+)(.*)", line)
         if found is None:
             return None
         name, kind, rest = found.groups()
         low, high = (re.search(rf" {word} (-?\d+)", rest) for word in ("min", "max"))
-        choices = tuple(text.strip() for text in re.split(r" var(?= )", rest)[1:])  # which may hold blanks
+        choices = tuple(text.strip() for text in re.split(r" var(?= )", rest)[1:])  # a choice may hold spaces
         return cls(name, kind, low and int(low[1]), high and int(high[1]), choices)
 
     def check(self, text: str) -> str | int:
-        """The value that is to be set; ValueError says what the engine would not take."""
+        """Return the value to set; ValueError if the engine would not accept it."""
         if self.kind == "spin":
             if not re.fullmatch(r"[-+]?\d+", text):
-                raise ValueError(f"{self.name} is a number, not {text!r}")
+                raise ValueError(f"{self.name}: must be a number, not {text!r}")
             number = int(text)
             if (self.minimum is not None and number < self.minimum) or (
                 self.maximum is not None and number > self.maximum
             ):
-                raise ValueError(f"{self.name} is a number from {self.minimum} to {self.maximum}, not {number}")
+                raise ValueError(f"{self.name}: must be from {self.minimum} to {self.maximum}, not {number}")
             return number
         if self.kind == "check" and text not in ("true", "false"):
-            raise ValueError(f"{self.name} is true or false, not {text!r}")
+            raise ValueError(f"{self.name}: must be true or false, not {text!r}")
         if self.kind == "combo" and text not in self.choices:
-            raise ValueError(f"{self.name} is one of {', '.join(self.choices)}, not {text!r}")
+            raise ValueError(f"{self.name}: must be one of {', '.join(self.choices)}, not {text!r}")
         return text
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that has been asked and was ready to play."""
+    """An engine that started and was ready to play."""
 
     program: Path
     arguments: list[str]
     directory: Path
-    """Where it runs."""
+    """Working directory."""
     environment: dict[str, str]
     id_name: str
     declared: dict[str, Option]
     options: dict[str, str | int]
-    """What is set: names as declared, files absolute."""
+    """Options to set; names as declared, paths absolute."""
     chosen: list[str]
-    """The user's part of it, NAME=VALUE."""
+    """The options that the user set, NAME=VALUE."""
     ready_seconds: float
-    """From `isready` to `readyok`."""
+    """Seconds from `isready` to `readyok`."""
 
     def description(self, at_once: int) -> dict[str, Any]:
-        """The engine's file for ShogiArena, which runs what a link leads to: that is another program where the link's
-        place matters, as that of a virtual environment's python does, so that one is run by a shell.
+        """Return the engine's configuration for ShogiArena.
 
-        at_once: games at a time. One setting of ShogiArena says for how long it waits for an engine to be ready, and
-        for one that has gone silent in a game, so it is no longer than all of them may take that get ready together.
+        ShogiArena resolves symbolic links. The python of a virtual environment depends on the link's place, so a shell
+        runs the link. `at_once` is the number of concurrent games: ShogiArena has one timeout both for `readyok` and
+        for an engine that is silent in a game, so it is no longer than engines need that get ready together.
         """
         command = [str(self.program), *self.arguments]
         if self.program.is_symlink() and os.name == "posix":
@@ -114,8 +115,8 @@ class Engine:
         }
 
     def files(self) -> list[Path]:
-        """The files that make it what it is: its program, those that its arguments and options name, and those in the
-        folders that its options name, as YaneuraOu's network lies in its EvalDir."""
+        """Return the files that decide the engine's answers: the program, files in arguments and options, and files in
+        folders that options name (YaneuraOu's network lies in EvalDir)."""
         words = [*self.arguments, *(str(value) for value in self.options.values())]
         paths = [Path(word.partition("=")[2] if word.startswith("-") else word) for word in words]
         named = [self.program, *(path for path in paths if path.is_absolute() and path.is_file())]
@@ -125,16 +126,19 @@ class Engine:
         return list(dict.fromkeys((*named, *inside)))
 
     def _key(self, option: str) -> str:
-        """An option's name for ShogiArena. The values of EvalFile and BookFile it would look for in folders of its own
-        and cut down to their last part; written as one of several names (`USI_Hash|Hash`) any is taken as it is."""
+        """An option's name for ShogiArena.
+
+        ShogiArena looks for the values of EvalFile and BookFile in its own folders and shortens them. It leaves a value
+        alone whose option is written as one of several names (`USI_Hash|Hash`).
+        """
         return f"{option}|" if self.declared[option].kind in ("string", "filename", "combo") else option
 
 
 def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Engine:
-    """Start an engine, set its NAME=VALUE options, wait until it is ready, and end it.
+    """Start an engine, set its NAME=VALUE options, wait until it is ready, end it, and return its description.
 
-    It runs where its program lies, with this process's `LITESHOGI_` variables, those that programs need to find their
-    files, and `environment`. ValueError tells an engine that does not start or an option that it does not take.
+    It runs in its program's folder with `environment`, this process's `LITESHOGI_` variables and the variables by which
+    programs find their files. Raises ValueError for an engine that does not start and for an option that it refuses.
     """
     program, arguments = engine_command(command)
     passed = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith(OURS)}
@@ -160,7 +164,7 @@ def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[
         lines = dialogue.until("readyok", READY_SECONDS)
         ready_seconds = time.monotonic() - begun
         for line in lines:
-            # LiteShogi plays on with what it has where an option fails, which in a match would be another player.
+            # LiteShogi goes on with its earlier value if an option fails; in a match that would be another player.
             if name.startswith("LiteShogi") and line.startswith(tuple(f"info string {option}: " for option in chosen)):
                 raise ValueError(f"{command}: {line.removeprefix('info string ')}")
     return Engine(
@@ -177,9 +181,10 @@ def ask_engine(command: str, settings: Sequence[str] = (), environment: Mapping[
 
 
 def engine_command(command: str) -> tuple[Path, list[str]]:
-    """An engine's program and its arguments, `liteshogi` being this installation's; FileNotFoundError if there is none.
+    """Return an engine's program and arguments; `liteshogi` is this installation's. FileNotFoundError if absent.
 
-    A path alone may hold spaces. Files among the arguments become absolute, as the engine runs elsewhere.
+    A command that is a path alone may hold spaces. Files among the arguments become absolute, because the engine runs
+    in another folder.
     """
     text = command.replace("\\", "/") if os.name == "nt" else command  # a backslash is shlex's escape
     try:
@@ -190,12 +195,12 @@ def engine_command(command: str) -> tuple[Path, list[str]]:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such engine")
     if not os.access(path, os.X_OK):
-        raise PermissionError(f"{path}: not a program that can be run (chmod +x?)")
+        raise PermissionError(f"{path}: not a program that can be run; try chmod +x")
     return path.absolute(), [_absolute_argument(word) for word in words[1:]]
 
 
 def player_names(first: Engine, second: Engine) -> tuple[str, str]:
-    """What readers call the two: `id name`, and where that is one, what the other does not have."""
+    """Return names for two engines: `id name`, and if that is equal, the arguments and options that differ."""
     if first.id_name != second.id_name:
         return first.id_name, second.id_name
     words = [[str(one.program), *one.arguments, *one.chosen] for one in (first, second)]
@@ -211,7 +216,7 @@ def player_names(first: Engine, second: Engine) -> tuple[str, str]:
 
 
 def _choose(setting: str, declared: Mapping[str, Option], directory: Path) -> tuple[str, str | int]:
-    """The option of a NAME=VALUE as it is declared, and its value."""
+    """Return the declared name and the value of a setting NAME=VALUE."""
     name, equals, text = setting.partition("=")
     if not equals or not name:
         raise ValueError(f"option {setting!r}: write NAME=VALUE")
@@ -230,8 +235,8 @@ def _choose(setting: str, declared: Mapping[str, Option], directory: Path) -> tu
 
 
 def _absolute_argument(word: str) -> str:
-    """An argument that is a path there is, or `--name=` and such a path, with the path absolute."""
+    """Return an argument that is an existing path, or `--name=` and one, with the path absolute."""
     flag, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
-    # A folder that is called like a verb is not meant, unless it is written as a path.
+    # A word that is a folder's name may be a verb; only one with a separator is certainly a path.
     there = Path(value).is_file() or (os.sep in value and Path(value).exists())
     return f"{flag}{equals}{Path(value).absolute()}" if there else word

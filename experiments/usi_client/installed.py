@@ -1,4 +1,4 @@
-"""Programs that were installed with this Python's packages."""
+"""Programs installed with this Python's packages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def installed_program(name: str) -> Path | None:
-    """The program of that name, which on Windows has an ending and may lie in a folder beside Python's."""
+    """Return the path of an installed program; on Windows with its extension, perhaps in the Scripts folder."""
     places = os.pathsep.join((str(Path(sys.executable).parent), sysconfig.get_path("scripts")))
     found = shutil.which(name, path=places)
     return None if found is None else Path(found)

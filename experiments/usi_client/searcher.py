@@ -1,4 +1,4 @@
-"""An engine behind pipes that searches one position after the other, outside a game."""
+"""Searches of single positions by a USI engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lite.training.targets import MATE_SCORE
 from search.score import MATE
 
 ANSWER_SECONDS = 600.0
-"""For one position; an engine that takes longer has gone."""
+"""Time limit for one search; a slower engine counts as dead."""
 _SETTLED = {"win": MATE - 1, "resign": 1 - MATE}
 _SCORE = re.compile(r"^info\b.*\bscore (?:(cp) ([+-]?\d+)|(mate) ([+-]?\d*))")
 _DEPTH = re.compile(r"\bdepth (\d+)")
@@ -21,47 +21,50 @@ _NOT_THE_SCORE = re.compile(r"\bmultipv (?!1\b)|\b(?:lower|upper)bound\b|^info s
 
 
 def why_no_score(option: str) -> str:
-    """The cause that is met most, and the remedy; `option`: what sets one of the engine's."""
-    return f"YaneuraOu tells none of a search of less than 300 ms without {option} PvInterval=0"
+    """Return the most frequent cause of a search without a score, and the remedy; `option` sets an engine option."""
+    return f"YaneuraOu reports no score for searches under 300 ms without {option} PvInterval=0"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine says to `go`."""
+    """An engine's answer to `go`."""
 
     move: str
-    """USI, or `resign` or `win`."""
+    """Best move in USI, or `resign` or `win`."""
     lines: list[str]
-    """All that it told, up to `bestmove`."""
+    """All lines up to `bestmove`."""
 
     @property
     def score(self) -> int | None:
-        """The mover's, see `read_score`; of an engine that wins or resigns without one, what that means."""
-        told = read_score(self.lines)
-        return _SETTLED.get(self.move) if told is None else told
+        """Score for the mover, see `read_score`; without one, `win` and `resign` count as mates."""
+        score = read_score(self.lines)
+        return _SETTLED.get(self.move) if score is None else score
 
     def last(self, word: str) -> int | None:
-        """The number that was told last behind a word, as `nodes` or `depth`; None if none was."""
+        """Return the last number reported for a word such as `nodes` or `depth`; None if there is none."""
         for line in reversed(self.lines):
             if not line.startswith("info string") and (found := re.search(rf"\b{word} (\d+)", line)):
                 return int(found[1])
         return None
 
     def trace(self) -> list[tuple[int, int, int]]:
-        """(Depth, nodes so far, score) of every depth of which all are told: the last score of it, and the nodes that
-        had led there when it was first told, for at the end of a search engines tell their last line again."""
-        told: dict[int, tuple[int, int]] = {}
+        """Return (depth, nodes so far, score) of every depth that reports all three.
+
+        A depth has its last score, with the nodes at the first report of that score: engines repeat their last line at
+        the end of a search.
+        """
+        reported: dict[int, tuple[int, int]] = {}
         for line in self.lines:
             depth, nodes, score = _DEPTH.search(line), _NODES.search(line), read_score([line])
             if depth is None or nodes is None or score is None:
                 continue
-            if int(depth[1]) not in told or told[int(depth[1])][1] != score:
-                told[int(depth[1])] = int(nodes[1]), score
-        return [(depth, nodes, score) for depth, (nodes, score) in sorted(told.items())]
+            if int(depth[1]) not in reported or reported[int(depth[1])][1] != score:
+                reported[int(depth[1])] = int(nodes[1]), score
+        return [(depth, nodes, score) for depth, (nodes, score) in sorted(reported.items())]
 
 
 class Searcher:
-    """An engine that has been asked, started again to search; it ends when nobody holds this any more."""
+    """A running engine that searches one position after another; it ends with this object."""
 
     def __init__(self, engine: Engine) -> None:
         command = [str(engine.program), *engine.arguments]
@@ -74,31 +77,31 @@ class Searcher:
         self.forget()
 
     def forget(self) -> None:
-        """Begin another game, of which the engine knows nothing."""
+        """Start a new game, for which the engine clears its memory."""
         self.wait()
         self._dialogue.send("usinewgame")
 
     def wait(self) -> None:
-        """Return when the engine has done what it was told."""
+        """Wait until the engine has processed all commands."""
         self._dialogue.send("isready")
         self._dialogue.until("readyok", READY_SECONDS)
 
     def bench(self) -> list[str]:
-        """What one of this project's engines says to `bench`."""
+        """Return the output of `bench`, a command of this project's engines."""
         self._dialogue.send("bench")
         self._dialogue.send("isready")
         return self._dialogue.until("readyok", READY_SECONDS)
 
     def cpu_seconds(self) -> float:
-        """CPU time of the engine's process, see `Dialogue.cpu_seconds`."""
+        """Return the CPU time of the engine's process, see `Dialogue.cpu_seconds`."""
         return self._dialogue.cpu_seconds()
 
     def stop(self) -> None:
-        """End the search under way, from any thread."""
+        """Stop the running search; may be called from any thread."""
         self._dialogue.send("stop")
 
     def search(self, position: str, limits: str) -> Answer:
-        """The answer to `position ...` and `go ...`. ValueError if the engine ends."""
+        """Return the answer to `position POSITION` and `go LIMITS`. ValueError if the engine ends."""
         self._dialogue.send(f"position {position}")
         self._dialogue.send(f"go {limits}")
         lines = self._dialogue.until("bestmove", ANSWER_SECONDS)
@@ -106,7 +109,7 @@ class Searcher:
 
 
 def read_score(lines: list[str]) -> int | None:
-    """The last score of the best line that an engine has told, centipawns or a mate as `search.score` has it."""
+    """Return the last score of the best line, in centipawns or as a mate score of `search.score`; None without one."""
     for line in reversed(lines):
         found = _SCORE.search(line)
         if found is None or _NOT_THE_SCORE.search(line):
@@ -115,6 +118,6 @@ def read_score(lines: list[str]) -> int | None:
         if kind == "cp":
             return max(-MATE_SCORE + 1, min(MATE_SCORE - 1, int(number)))
         plies = int(number) if number not in ("", "+", "-") else 1
-        sign = -1 if number.startswith("-") or plies == 0 else 1  # 0: the mover is mated
+        sign = -1 if number.startswith("-") or plies == 0 else 1  # mate 0: the mover is mated
         return sign * (MATE - min(abs(plies), 1000))
     return None

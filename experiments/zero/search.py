@@ -13,9 +13,9 @@ import numpy as np
 
 from experiments.jobs.protocol import Stopped
 from search.puct.leaves import Leaves, PolicyValueFunction
-from search.puct.memory import Tree
 from search.puct.playout import FULL
 from search.puct.tree import UNPROVED
+from search.puct.tree_memory import Tree
 
 SETTLED_AT_ONCE = 8
 """So many playouts of a tree may end without the network before the others get their turn."""

@@ -1,52 +1,61 @@
-"""Read the description that lies beside generated data: its sources and networks, its options, and its size."""
+"""The provenance of data that this program has made: from which networks and games, how, and how many there are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from lite.datasets.provenance import digest_of, files_of
+from lite.program import UNKNOWN
 from lite.records.formats import is_record_name
+from lite.run_folder import RunRecord, find_run
+from lite.typed import typed
 from search.system.files import complaints_about
-from search.system.metadata import parse_json, quoted
+from search.system.metadata import parse_json
 
-DESCRIPTION = "description.json"
-"""File name of a description."""
 SHARD = "shard_"
-"""Start of the names of the record files that a description covers."""
-FORMAT = "liteshogi data"
-VERSION = 1
+"""Prefix of the names of the record files that a run has made."""
+OLDER = "description.json"
+"""File that described data before version 0.1.0."""
 _LARGEST = 1 << 20
-"""Largest description in bytes."""
-_SHAPE: dict[str, type | tuple[type, ...]] = {
-    "verb": str,
-    "options": dict,
-    "sources": list,
-    "nets": list,
-    "made_by": list,
-    "begun": str,
-    "updated": str,
-    "seconds": (int, float),
-    "totals": dict,
-}
-"""Type of each required field of a description; `experiments.jobs.description` writes them, and some more."""
+
+
+def find_data_run(path: Path) -> RunRecord | None:
+    """Return the record of the run that made a record file or a folder of them; None if there is none.
+
+    It is about the shards beside it, not about other files in their folder. Data made before version 0.1.0 have another
+    file, which is read too. Raises OSError, and ValueError that names the file if this program cannot have written it.
+    """
+    if path.is_dir():
+        return find_run(path) or _find_older(path)
+    is_shard = path.name.startswith(SHARD) and is_record_name(path)
+    return find_data_run(path.parent) if is_shard else None
 
 
 def describe_source(path: Path) -> dict[str, Any] | None:
-    """Return the description of a record file or a folder of them; None if there is none.
+    """Return the provenance of a record file or a folder of them, as networks carry it; None if there is none.
 
-    A description covers the shards beside it, not other files in its folder. Raises OSError, and ValueError that names
-    the file if it is not a valid description."""
-    if path.is_dir():
-        return read_description(path)
-    is_shard = path.name.startswith(SHARD) and is_record_name(path)
-    return read_description(path.parent) if is_shard else None
+    Raises as `find_data_run`."""
+    record = find_data_run(path)
+    return None if record is None else record.provenance()
+
+
+def describe_data(path: Path) -> dict[str, Any]:
+    """Return {name, files, bytes, sha256, description} of a file or folder of data. Raises as `digest_of`."""
+    files = files_of(path)
+    return {
+        "name": path.name,
+        "files": len(files),
+        "bytes": sum(file.stat().st_size for file in files),
+        "sha256": digest_of(path),
+        "description": describe_source(path),
+    }
 
 
 def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
-    """Return the descriptions of files and folders by folder; raises as `describe_source`."""
+    """Return the provenance of the files and folders that have one, by folder. Raises as `find_data_run`."""
     found: dict[Path, dict[str, Any]] = {}
     for path in paths:
         folder = path if path.is_dir() else path.parent
@@ -56,7 +65,7 @@ def describe_sources(paths: Iterable[Path]) -> dict[Path, dict[str, Any]]:
 
 
 def short_names(folders: Iterable[Path]) -> list[str]:
-    """Return the name of each folder, preceded by as many parent folders as needed to make the names different."""
+    """Return the name of each folder, with as many parent folders as make it unique."""
     folders = list(folders)
     parts = [folder.absolute().parts for folder in folders]
     names = [folder.name for folder in folders]
@@ -69,38 +78,48 @@ def short_names(folders: Iterable[Path]) -> list[str]:
     return names
 
 
-def read_description(folder: Path) -> dict[str, Any] | None:
-    """Return the description in a folder, or None if there is none; raises as `describe_source`."""
-    path = folder / DESCRIPTION
+def _find_older(folder: Path) -> RunRecord | None:
+    """Return the record of data made before version 0.1.0; None if there is none."""
+    path = folder / OLDER
     if not path.exists():
         return None
     with complaints_about(path), open(path, "rb") as file:
         content = file.read(_LARGEST + 1)
     try:
         if len(content) > _LARGEST:
-            raise ValueError(f"larger than {_LARGEST >> 20} MB")
-        return _checked(parse_json(content.decode()))
-    except ValueError as error:
+            raise ValueError(f"it is larger than {_LARGEST >> 20} MB")
+        return _of_older(parse_json(content.decode()))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{path}: not a description of data that this program can read ({error}); restore it from a copy or move "
-            "it away"
+            f"{path}: not a description of data ({error or type(error).__name__}); restore it from a copy, or move it "
+            "away"
         ) from None
 
 
-def _checked(found: Any) -> dict[str, Any]:
-    """Return the parsed content of a description file. Raises ValueError if it is not valid."""
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError(f"its format is not {FORMAT!r}")
-    if found.get("version") != VERSION:
-        raise ValueError(f"version {quoted(found.get('version'))}, this program reads version {VERSION}")
-    for name, kind in _SHAPE.items():
-        if not isinstance(found.get(name), kind):
-            raise ValueError(f"{name} is missing or of another type")
-    for name in ("sources", "nets", "made_by"):
-        if not all(isinstance(one, dict) for one in found[name]):
-            raise ValueError(f"{name} must hold objects")
-    if not all(
-        type(value) in (int, float) and isfinite(value) for value in (found["seconds"], *found["totals"].values())
-    ):
-        raise ValueError("totals and seconds must be numbers")
-    return found
+def _of_older(found: Any) -> RunRecord:
+    if not isinstance(found, dict) or (found.get("format"), found.get("version")) != ("liteshogi data", 1):
+        raise ValueError("its format is not 'liteshogi data', version 1")
+    makers = [
+        {
+            "versions": {"liteshogi": one.get("version"), "commit": one.get("commit")},
+            "machine": {"cpu": one.get("cpu") or UNKNOWN, "kernel": one.get("kernel") or UNKNOWN, "cores": 0},
+        }
+        for one in found["made_by"]
+    ]
+    entry = {
+        "verb": found["verb"],
+        "arguments": [],
+        "options": found["options"],
+        "goal": found.get("counted") or {},
+        "conditions": {name: found[name] for name in ("signature", "engine") if name in found},
+        "sources": [{"role": "data", "files": 1, "bytes": 0, **one} for one in found["sources"]],
+        "nets": found["nets"],
+        "files": {},
+        "made_by": makers,
+        "started": found["begun"],
+        "updated": found["updated"],
+        "seconds": found["seconds"],
+        "state": "done",
+        "totals": found["totals"],
+    }
+    return typed(RunRecord, entry, "its fields")

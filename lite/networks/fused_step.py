@@ -28,7 +28,7 @@ Lists = tuple[np.ndarray, np.ndarray]
 """(rows, start) of adjacent samples: sample s has `rows[start[s] : start[s + 1]]`."""
 FirstLayer = TableSums | LineSums
 PART_POSITIONS = 2048
-"""Positions that are worth a thread: smaller parts wait longer for Python's lock than they save (docs/training.md)."""
+"""Positions worth a thread: smaller parts wait longer for the GIL than they save (docs/guide/training.md)."""
 _NEAR = 1 << 18
 """Numbers in a block of activations, in float32 a megabyte: near enough to the core when they are read again, and so
 many that threads seldom ask for Python's lock. The more threads, the larger blocks pay."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lite.datasets.provenance import describe_data, libraries, program
+from lite.datasets.description import describe_data
+from lite.program import libraries, program
 from lite.training.checkpoint import named_errors
 from lite.training.folder import RunFolder
 from lite.training.options import TrainingOptions

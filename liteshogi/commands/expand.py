@@ -1,4 +1,4 @@
-"""`liteshogi expand`: labelled positions of the kinds that a search asks its network about."""
+"""`liteshogi expand`: labelled positions of the kinds that a search evaluates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True)
 class Command(Expansion):
-    """Make labelled positions as a search meets them out of recorded ones; goes on where it was cut.
+    """Make labelled positions like those that a search evaluates from recorded ones. Resumes an interrupted run.
 
-    Random moves are played on, and positions taken from the search's tree and its leaves."""
+    Positions come from random moves, from a search's tree and from its leaves."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/expanded")
@@ -29,5 +29,5 @@ class Command(Expansion):
     json: Json = False
 
     def run(self) -> None:
-        report = expand(self)
-        print(json.dumps(report) if self.json else as_text(report))
+        made = expand(self)
+        print(json.dumps(made.figures()) if self.json else as_text(made))

@@ -20,8 +20,8 @@ class Command:
     with a draw head that of the draw beside it; a policy-value network's is that of dlshogi's family; both are checked
     against the trained network. An nn.bin that was imported becomes the same bytes again. A C++ header evaluates a
     folded network in another engine, its weights lie in a file of the same name in .bin beside it
-    (docs/adopt_in_cpp.md). Test vectors tell what the network makes of a few positions, step by step
-    (docs/network_file.md).
+    (docs/guide/adopt_in_cpp.md). Test vectors tell what the network makes of a few positions, step by step
+    (docs/how/network_file.md).
     """
 
     net: Net

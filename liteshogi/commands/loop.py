@@ -1,4 +1,4 @@
-"""`liteshogi loop`: a network that goes beyond its teacher, or needs none."""
+"""`liteshogi loop`: generations of networks that learn from their own searches."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import importlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
 from experiments.factory.expand import Mixture
 from experiments.games.player import Ending, Variety
-from experiments.loop.loop import run_loop
+from experiments.loop.generation_table import as_table
+from experiments.loop.loop import LoopReport, run_loop
 from experiments.loop.options import Loop
-from experiments.loop.table import as_table
 from lite.networks.dense import DenseConfig
 from lite.training.options import ValueTraining
 from liteshogi.commands.arguments import Json, Output, part
@@ -22,9 +22,9 @@ from liteshogi.commands.train.configuration import described, read_configuration
 from liteshogi.commands.train.dense import DENSE_OPTIMISER
 
 KINDS = ("lite", "untied", "dense", "half_kp", "k_p")
-"""What a loop can train: networks that the engine searches with."""
-# A generation has few positions, so batches are small: steps are what teaches. What a search finds by taking something
-# is no matter of a network that is asked when exchanges are settled, and guessing it costs games (docs/loop.md).
+"""Kinds of networks that a loop trains: those that alpha-beta searches with."""
+# A generation has few positions, so batches are small, for more steps. Networks are evaluated when exchanges are
+# settled: learning captures that a search finds anyway costs games (docs/guide/loop.md).
 DEFAULT_TRAINING = ValueTraining(
     data=(),
     network=DenseConfig(128, (32,), 2),
@@ -38,9 +38,9 @@ DEFAULT_TRAINING = ValueTraining(
 
 @dataclass(frozen=True)
 class Command(Loop):
-    """Let a network play itself, learn from its searches, and be replaced by what beats it; goes on where it was cut.
+    """Improve a network by reinforcement: self-play, training on its searches, a match. Resumes an interrupted run.
 
-    Generation after generation, from a network or from material alone."""
+    It begins from a network, or from material alone."""
 
     output: Output = Path("runs/loop")
     variety: tyro.conf.OmitArgPrefixes[Variety] = field(default_factory=lambda: Loop().variety)
@@ -49,19 +49,19 @@ class Command(Loop):
     config: Annotated[
         Path | None,
         tyro.conf.arg(
-            help="How candidates are trained: the config.json of a run of liteshogi train, or a file like it with its "
-            "kind. Without it a dense network 128 wide, both views, mirrored, 6 epochs."
+            help="Training of the candidates: the config.json of a training, or a file like it with its kind. Without "
+            "it a dense network of width 128, both perspectives, mirrored, 6 epochs."
         ),
     ] = None
     json: Json = False
 
     def run(self) -> None:
         report = run_loop(part(Loop, self), DEFAULT_TRAINING if self.config is None else read_training(self.config))
-        print(json.dumps(report) if self.json else as_text(report))
+        print(json.dumps(report.figures()) if self.json else as_text(report))
 
 
 def read_training(path: Path) -> ValueTraining:
-    """The training of a value network that a file describes. Raises OSError or ValueError in words."""
+    """Return the training of a value network that a file describes. Raises OSError or ValueError."""
     options = read_configuration(path)
     kind = options.get("kind")
     if kind not in KINDS:
@@ -70,6 +70,6 @@ def read_training(path: Path) -> ValueTraining:
     return part(ValueTraining, described(command, options, path, kind))
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """The generations for a reader, and where the best network is."""
-    return f"{as_table(report['generations'])}\nthe best: {report['best']}"
+def as_text(report: LoopReport) -> str:
+    """Return the generations for a reader, and the file of the best network."""
+    return f"{as_table(report.generations)}\nthe best: {report.best}"

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-from experiments.arena.match import Match, play_match
+from experiments.arena.engine_match import EngineMatchReport, Match, play_match
 from experiments.arena.tournament import UsiGames
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import in_words
 from experiments.league.in_process import meetings_of
-from experiments.league.league import PICTURE, play_league
+from experiments.league.league import PICTURE, LeagueReport, play_league
 from experiments.league.participant import Participant, parse_participant, unique_names
-from experiments.league.table import meetings_text, table_text
-from experiments.matches.counted import CountedGames
-from experiments.matches.kif import write_pairs
-from experiments.matches.match import CountedMatch, play_counted_match
-from experiments.matches.options import plays_in_process
+from experiments.league.ratings_table import meetings_text, table_text
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
+from experiments.matches.named_player import plays_in_process
+from experiments.matches.pair_kif import write_pairs
 from experiments.network_kinds import as_player
 from liteshogi.commands.arguments import Json, Output, part
 from search.system.cores import usable_cores
+from search.system.options import OptionError
 
 _OF_TWO = ("second_nodes", "second_depth", "first_option", "second_option", "sprt", "alpha", "beta")
-"""Options that have no meaning in a league."""
+"""Options that have no effect in a league."""
 _IN_PROCESS = (
     "second_nodes",
     "second_depth",
@@ -38,24 +38,27 @@ _IN_PROCESS = (
     "beta",
     "win_score",
     "played_out",
+    "ray",
 )
-"""Options that have no meaning through ShogiArena."""
+"""Options that have no effect through ShogiArena."""
 _BELONGS_TO = {"alpha": "sprt", "beta": "sprt"}
-"""Options that have no meaning without another one."""
+"""Options that have no effect without another one."""
+_CLOCKS = ("byoyomi", "time", "increment")
 
 
 @dataclass(frozen=True)
 class Command:
-    """Play players against each other and report points, Elo and its error; goes on where it was cut.
+    """Play players against each other and report points, Elo and its error. Resumes an interrupted run.
 
-    Two play a match; more play a league, every two of them or the first against all others, and get a rating each.
-    A player is `[NAME=]PLAYER [OPTION=VALUE ...]` in quotes. PLAYER is a network's file or name (`default`, an nn.bin,
-    ONNX), which this engine plays; the folder of another version of this engine's sources; or the command of a USI
-    engine, perhaps with arguments.
+    Two players play a match. More play a league, every two of them or the first against all others, and get a rating
+    each. A player is `[NAME=]PLAYER [OPTION=VALUE ...]` in quotes. PLAYER is a network's file or name (`default`, an
+    nn.bin, ONNX), which this engine plays; the folder of another version of this engine's sources; or the command of a
+    USI engine, perhaps with arguments.
 
-    With --nodes or --depth networks play in this process, on all cores. By the clock (--byoyomi, --time, --increment),
-    and where one is another engine or version, all play through ShogiArena as USI engines, by `go nodes N` where that
-    is asked for; an engine that breaks off, makes an illegal move or says nothing in time has lost that game."""
+    With --nodes or --depth networks play in this process, on all cores, or on a Ray cluster. By the clock (--byoyomi,
+    --time, --increment), and where one player is another engine or version, all play through ShogiArena as USI engines,
+    with `go nodes N` if --nodes is given. An engine that crashes, makes an illegal move or exceeds its time has lost
+    that game."""
 
     first: tyro.conf.Positional[str]
     """The first player."""
@@ -64,110 +67,118 @@ class Command:
     others: tyro.conf.Positional[tuple[str, ...]] = ()
     """More players, for a league."""
     gauntlet: bool = False
-    """The first player against each other one, in place of every two."""
+    """In a league, the first player plays each other one, and the others do not meet."""
     games: int | None = None
-    """Games to play, in a league of every two that meet; an even number plays every opening with both colours. Without
-    it 1,000, in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
+    """Games to play, in a league per meeting; an even number plays every opening with both colours. By default 1,000,
+    in a league 100, with --sprt as many as the test takes (100,000 at most), and 20 through ShogiArena."""
     nodes: int = 0
-    """Nodes of a move; of policy-value networks, which PUCT plays, visits of the root. A search finishes its first
-    iteration however few they are: of less than 500 nodes some take a few hundred more."""
+    """Nodes per move; for policy-value networks, which PUCT plays, visits of the root; 0 means no limit. A search
+    always finishes its first iteration, which may take a few hundred nodes more than a limit below 500."""
     depth: int = 0
-    """Depth of a move."""
+    """Depth per move; 0 means no limit."""
     second_nodes: int | None = None
-    """Nodes of the second player's moves, where they are others; in process."""
+    """Nodes per move of the second player, where they differ; in process."""
     second_depth: int | None = None
-    """Likewise its depth."""
+    """Depth per move of the second player, where it differs; in process."""
     byoyomi: int | None = None
-    """Milliseconds a move; 100 where nothing else limits it."""
+    """Milliseconds per move; 100 where nothing else limits it."""
     time: int = 0
-    """Milliseconds of a side for all its moves together."""
+    """Milliseconds of each side for all its moves."""
     increment: int = 0
-    """Milliseconds that a side gets with each move and may save (Fischer's clock), in place of --byoyomi."""
+    """Milliseconds that a side gains with each move and may save (Fischer's clock), instead of --byoyomi."""
     openings: Path | None = None
-    """File of positions, an SFEN or `startpos moves ...` a line. Without it a game starts at the start, in process with
-    6 to 12 random moves played on; ShogiArena needs it for games by nodes or depth."""
+    """File of openings, one per line as an SFEN or `startpos moves ...`. Without it games begin from the start
+    position, in process with 6 to 12 random moves; ShogiArena requires it for games by nodes or depth."""
     random_plies: tuple[int, int] | None = None
-    """Random moves that are played on from an opening: at least, at most; in process."""
+    """Random moves played after an opening: least and most; in process."""
     balance: int = 100
-    """Of openings with random moves only those are played that a search by the first network finds no further from
-    even, centipawns; in process."""
+    """Largest evaluation for either side after random moves by a search of the first network, centipawns; in
+    process."""
     first_option: tuple[str, ...] = ()
     """NAME=VALUE options of the first player; in process USI_Hash, EvalFile, FV_SCALE, Draw_Value_Black and _White,
-    the search's parameters, and its steps to be left out, as skip_null_move=true."""
+    the search's parameters, and steps to leave out, as in skip_null_move=true."""
     second_option: tuple[str, ...] = ()
     """NAME=VALUE options of the second player."""
     sprt: tuple[float, float] | None = None
-    """Two Elo differences: play until the games tell which of them is nearer the truth, by the sequential probability
-    ratio test; in process."""
+    """Two Elo differences: play until the sequential probability ratio test accepts one of them; in process."""
     alpha: float = 0.05
-    """Chance that the test takes a first player of the lower Elo for one of the higher."""
+    """Probability that the test accepts the higher difference where the lower is true."""
     beta: float = 0.05
-    """Chance that it takes one of the higher for one of the lower."""
+    """Probability that the test accepts the lower difference where the higher is true."""
     parallel: int | None = None
-    """Games at a time: as many as there are cores, and through ShogiArena 1: two engines of one game never think at
-    once."""
+    """Games at a time; by default the number of cores, and through ShogiArena 1, as the two engines of a game never
+    think at once."""
+    ray: str | None = None
+    """Address of a Ray cluster whose CPUs play instead, or `auto`; in process. Its machines need LiteShogi
+    installed."""
     max_plies: int = 320
-    """A game of so many moves is a draw."""
+    """Length at which a game is drawn, in moves."""
     win_score: int = 0
-    """A game is won when the scores of both players say so for 8 plies on end, centipawns; 0: it is played to its end.
-    In process."""
+    """Score in centipawns at which a game is won when both players have agreed for 8 plies in a row; 0 means that games
+    are played to their end. In process."""
     played_out: float = 0.05
-    """Share of the games that --win-score would end that are played to their end, to see how often it errs."""
+    """Share of the games that --win-score would end that are played to their end, to measure how often it is wrong."""
     seed: int = 1
-    """Order of the openings, and the random moves."""
+    """Seed of the order of the openings and of the random moves."""
     kif: bool = False
-    """Write the games of this process as KIF too, into kif/ of the run; those through ShogiArena always are."""
+    """Write games in process as KIF too, into kif/ of the run; games through ShogiArena are always written."""
     output: Output = Path("runs/match")
-    """Directory of the run: the games, as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a league;
-    run the same command again to go on with it."""
+    """Folder of the run, with the games as hcpe3 or, through ShogiArena, as KIF in kif/, and the picture of a
+    league."""
     json: Json = False
 
     def run(self) -> None:
-        report, text = self.play()
-        print(json.dumps(report, ensure_ascii=False) if self.json else text(report))
+        figures, text = self.play()
+        print(json.dumps(figures, ensure_ascii=False) if self.json else text)
 
-    def play(self) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-        """The report of all games, and what makes text of it. ValueError in words for options that do not fit."""
+    def play(self) -> tuple[dict[str, Any], str]:
+        """Play all games; returns (figures, text). Raises OptionError for options that do not fit."""
         players = [parse_participant(text) for text in (self.first, self.second, *self.others)]
         counted = bool(self.nodes or self.depth) and all(plays_in_process(one.command) for one in players)
-        if (self.nodes or self.depth) and (flag := self._clock_flag()):
-            raise ValueError(f"--{flag}: a match with --nodes or --depth has no clock; leave one of them out")
+        if (self.nodes or self.depth) and (clock := next((name for name in _CLOCKS if getattr(self, name)), None)):
+            words = f"`{clock}`: a match with `nodes` or `depth` has no clock; leave out one of them"
+            raise OptionError(words, clock, "nodes", "depth")
         self.refuse_unfit(len(players), counted)
         if len(players) > 2:
-            report = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
+            league = play_league(self.counted_games() if counted else self.usi_games(), players, self.gauntlet)
             names, pairings = unique_names(players), meetings_of(len(players), self.gauntlet)
             if counted and self.kif:
                 write_pairs(self.output, lambda pair: _named(names, pairings[pair % len(pairings)]))
-            return report, league_as_text
+            return asdict(league) | {"folder": str(league.folder)}, league_as_text(league)
         if not counted:
-            return play_match(self.by_the_clock(*players)), as_text
+            timed = play_match(self.by_the_clock(*players))
+            return asdict(timed), as_text(timed)
         report = play_counted_match(self.counted(*players))
         if self.kif:
-            write_pairs(self.output, lambda _: (report["first"], report["second"]))
-        return report, counted_as_text
+            write_pairs(self.output, lambda _: (report.first, report.second))
+        return match_figures(report), counted_as_text(report)
 
     def refuse_unfit(self, players: int, counted: bool) -> None:
-        """ValueError for an option that has no meaning here."""
+        """Raise OptionError for an option that has no effect here."""
         for field in fields(self):
-            if getattr(self, field.name) == field.default:
+            name = field.name
+            if getattr(self, name) == field.default:
                 continue
-            flag = f"--{field.name.replace('_', '-')}"
-            if players > 2 and field.name in _OF_TWO:
-                raise ValueError(f"{flag}: is for two players; options stand behind a player: 'default USI_Hash=64'")
-            if not counted and field.name in _IN_PROCESS:
-                remedy = "play networks alone" if self.nodes or self.depth else "give --nodes or --depth too"
-                raise ValueError(f"{flag}: is for matches in process; {remedy}")
-            if (other := _BELONGS_TO.get(field.name)) and not getattr(self, other):
-                raise ValueError(f"{flag}: is for --{other.replace('_', '-')}; give that too")
+            if players > 2 and name in _OF_TWO:
+                raise OptionError(
+                    f"`{name}`: is for two players; options stand behind a player: 'default USI_Hash=64'", name
+                )
+            if not counted and name in _IN_PROCESS:
+                if self.nodes or self.depth:
+                    raise OptionError(f"`{name}`: is for matches in process; play networks alone", name)
+                words = f"`{name}`: is for matches in process; give `nodes` or `depth` too"
+                raise OptionError(words, name, "nodes", "depth")
+            if (other := _BELONGS_TO.get(name)) and not getattr(self, other):
+                raise OptionError(f"`{name}`: requires `{other}`", name, other)
         if players == 2 and self.gauntlet:
-            raise ValueError("--gauntlet: is for more than two players")
+            raise OptionError("`gauntlet`: is for more than two players", "gauntlet")
 
     def counted_games(self) -> CountedGames:
-        """How a league in this process is played."""
+        """Return the options of a league in process."""
         return part(CountedGames, self, **self._games(100), parallel=self._parallel(usable_cores()))
 
     def counted(self, first: Participant, second: Participant) -> CountedMatch:
-        """What two players in this process play."""
+        """Return the options of a match in process."""
         return part(
             CountedMatch,
             self,
@@ -182,11 +193,11 @@ class Command:
         )
 
     def usi_games(self) -> UsiGames:
-        """How a league through ShogiArena is played."""
+        """Return the options of a league through ShogiArena."""
         return part(UsiGames, self, **self._games(20), byoyomi=self._byoyomi(), parallel=self._parallel(1))
 
     def by_the_clock(self, first: Participant, second: Participant) -> Match:
-        """What two players play through ShogiArena."""
+        """Return the options of a match through ShogiArena."""
         (command, option), (second_command, second_option) = as_player(first.command), as_player(second.command)
         return part(
             Match,
@@ -204,10 +215,6 @@ class Command:
     def _games(self, default: int) -> dict[str, int]:
         return {"games": default if self.games is None else self.games}
 
-    def _clock_flag(self) -> str | None:
-        """An option that asks for a clock, if one does."""
-        return next((name for name in ("byoyomi", "time", "increment") if getattr(self, name)), None)
-
     def _byoyomi(self) -> int:
         if self.byoyomi is None:
             return 0 if self.time or self.increment else 100
@@ -221,46 +228,53 @@ def _named(names: list[str], pairing: tuple[int, int]) -> tuple[str, str]:
     return names[pairing[0]], names[pairing[1]]
 
 
-def league_as_text(report: dict[str, Any]) -> str:
-    """The report of a league for a reader."""
-    tables = (table_text(report["players"]), meetings_text(report["meetings"]))
-    return "\n".join([tables[0], "", tables[1], *report["remarks"], f"picture: {Path(report['folder']) / PICTURE}"])
+def match_figures(report: MatchReport) -> dict[str, Any]:
+    """Return the report of a match in process as one JSON object; `sprt` only where there is a test."""
+    found = asdict(report) | {"folder": str(report.folder)}
+    return {name: value for name, value in found.items() if name != "sprt" or value is not None}
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """The report for a reader."""
-    elo = in_words(report["elo"], report["elo_low"], report["elo_high"])
+def league_as_text(report: LeagueReport) -> str:
+    """Return the report of a league for a reader."""
+    tables = (table_text(report.players), meetings_text(report.meetings))
+    return "\n".join([tables[0], "", tables[1], *report.remarks, f"picture: {report.folder / PICTURE}"])
+
+
+def as_text(report: EngineMatchReport | MatchReport) -> str:
+    """Return the report of a match for a reader."""
+    elo = in_words(report.elo, report.elo_low, report.elo_high)
     lines = [
-        f"{report['first']}: {report['points']:g} of {report['games']} points "
-        f"({100 * report['points'] / report['games']:.1f} %) against {report['second']}",
-        f"{report['wins']} wins, {report['draws']} draws, {report['losses']} losses; {elo}",
-        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report["endings"].items()),
+        f"{report.first}: {report.points:g} of {report.games} points "
+        f"({100 * report.points / report.games:.1f} %) against {report.second}",
+        f"{report.wins} wins, {report.draws} draws, {report.losses} losses; {elo}",
+        "ends of games: " + ", ".join(f"{ending} {count}" for ending, count in report.endings.items()),
     ]
-    return "\n".join([*lines, *report["remarks"]])
+    return "\n".join([*lines, *report.remarks])
 
 
-def counted_as_text(report: dict[str, Any]) -> str:
-    """The report of a match in process for a reader."""
-    black = in_words(report["black_elo"], report["black_elo_low"], report["black_elo_high"])
-    sides = (f"as {colour} {'-'.join(map(str, report[f'as_{colour}'].values()))}" for colour in ("black", "white"))
+def counted_as_text(report: MatchReport) -> str:
+    """Return the report of a match in process for a reader."""
+    black = in_words(report.black_elo, report.black_elo_low, report.black_elo_high)
+    tallies = {"black": report.as_black, "white": report.as_white}
+    sides = (f"as {colour} {one.wins}-{one.draws}-{one.losses}" for colour, one in tallies.items())
     lines = [
         as_text(report),
-        f"pairs with 0, 0.5, 1, 1.5, 2 points: {', '.join(map(str, report['pentanomial']))}",
-        f"wins-draws-losses {', '.join(sides)}; black had {100 * report['black_share']:.1f} % of the points, {black}",
-        f"{report['positions']:,} moves of {report['nodes_a_move']:,.0f} nodes; "
-        f"{report['nodes_per_second']:,} nodes/s of CPU time, "
-        f"{report['positions_per_hour']:,} positions/hour on {report['parallel']} free cores",
+        f"pairs with 0, 0.5, 1, 1.5, 2 points: {', '.join(map(str, report.pentanomial))}",
+        f"wins-draws-losses {', '.join(sides)}; black had {100 * report.black_share:.1f} % of the points, {black}",
+        f"{report.positions:,} moves of {report.nodes_a_move:,.0f} nodes; "
+        f"{report.nodes_per_second:,} nodes/s of CPU time, "
+        f"{report.positions_per_hour:,} positions/hour on {report.parallel} free cores",
     ]
-    if test := report.get("sprt"):
+    if test := report.sprt:
         lines.append(
-            f"SPRT of {test['elo0']:g} against {test['elo1']:g} Elo: LLR {test['llr']:.2f} "
-            f"({test['lower']:.2f} to {test['upper']:.2f}), {_VERDICTS[test['verdict']]}"
+            f"SPRT of {test.elo0:g} against {test.elo1:g} Elo: LLR {test.llr:.2f} "
+            f"({test.lower:.2f} to {test.upper:.2f}), {_VERDICTS[test.verdict]}"
         )
     return "\n".join(lines)
 
 
 _VERDICTS = {
-    "elo0": "rejected: the lower is taken for true",
-    "elo1": "accepted: the higher is taken for true",
+    "elo0": "rejected: the lower difference is accepted",
+    "elo1": "accepted: the higher difference is accepted",
     "": "not decided",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +44,14 @@ class Command:
         summary = summarise(problems, results) if self.file is not None else []
         if self.json:
             figures = [_figures(*pair) for pair in zip(problems, results, strict=True)]
-            print(json.dumps({"positions": figures, "summary": summary}))
+            print(json.dumps({"positions": figures, "summary": [asdict(row) for row in summary]}))
         elif summary:
             print("\n plies  problems  solved        %  as long as told  median nodes  slowest ms")
             for row in summary:
-                plies = "?" if row["plies"] is None else row["plies"]
+                plies = "?" if row.plies is None else row.plies
                 print(
-                    f"{plies:>6}  {row['problems']:8d}  {row['solved']:6d}  {100 * row['share']:6.2f} % "
-                    f"{row['as_told']:16d}  {row['median_nodes']:12d}  {1000 * row['slowest_seconds']:10.1f}"
+                    f"{plies:>6}  {row.problems:8d}  {row.solved:6d}  {100 * row.share:6.2f} % "
+                    f"{row.as_told:16d}  {row.median_nodes:12d}  {1000 * row.slowest_seconds:10.1f}"
                 )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import tyro
 
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json
-from search.rules.perft import bench_perft, timed_perft
+from search.rules.perft import measure_perft, timed_perft
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Command:
         print(f"{nodes} lines of {amount(self.depth, 'move')} in {seconds:.2f} s")
 
     def _bench(self) -> None:
-        report = bench_perft()
+        speed = measure_perft()
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(asdict(speed)))
             return
-        print(f"sliders: {report['sliders']}; leaves a second on one core, median of 5")
-        for name, rates in report["positions"].items():
-            made, counted = rates["made_per_s"] / 1e6, rates["counted_per_s"] / 1e6
+        print(f"sliders: {speed.sliders}; leaves a second on one core, median of 5")
+        for name, rates in speed.positions.items():
+            made, counted = rates.made_per_s / 1e6, rates.counted_per_s / 1e6
             print(f"{name:12s} made and unmade {made:7.1f} M   counted {counted:7.1f} M")

@@ -16,7 +16,7 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True)
 class Command(Relabelling):
-    """Give recorded positions the labels of a network, a search or another engine; goes on where it was cut."""
+    """Relabel positions with a network, a search or another engine. Resumes an interrupted run."""
 
     data: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("runs/relabelled")
@@ -25,5 +25,5 @@ class Command(Relabelling):
     json: Json = False
 
     def run(self) -> None:
-        report = relabel(self)
-        print(json.dumps(report) if self.json else as_text(report))
+        made = relabel(self)
+        print(json.dumps(made.figures()) if self.json else as_text(made))

@@ -1,10 +1,10 @@
-"""`liteshogi report`: one page of what runs have left behind."""
+"""`liteshogi report`: one page of runs, or their verification."""
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
@@ -13,40 +13,40 @@ from experiments.report.report import Report, write_report
 from experiments.report.verify import CHANGED, verify
 from lite.amounts import amount
 from liteshogi.commands.arguments import Json, Output, Overwrite, part
+from search.system.options import OptionError
 
 
 @dataclass(frozen=True)
 class Command(Report):
-    """Make one self-contained HTML page of sweeps, trainings, matches, leagues, loops and more."""
+    """Write one self-contained HTML page of sweeps, trainings, matches, leagues, loops and more."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
     output: Output = Path("report.html")
     overwrite: Overwrite = False
     verify: bool = False
-    """Make no page: tell whether nets, data and shards still have the digests and sizes that the runs have kept."""
+    """Write no page: check whether networks, data and shards still have the recorded digests and sizes."""
     json: Json = False
 
     def run(self) -> None:
         if self.verify:
             self._verify()
             return
-        report = write_report(part(Report, self))
+        written = write_report(part(Report, self))
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(written.figures()))
         else:
-            made = f"{amount(len(report['charts']), 'chart')} of {amount(len(report['runs']), 'run')}"
-            print(f"{report['page']}: {made}")
+            print(f"{written.page}: {amount(len(written.charts), 'chart')} of {amount(len(written.runs), 'run')}")
 
     def _verify(self) -> None:
-        """Exits with 1 if anything has changed. Raises ValueError for options of the page."""
+        """Exit with 1 if anything has changed. Raises OptionError for options of the page."""
         for name in ("output", "png", "overwrite"):
             if getattr(self, name) != getattr(Command, name):
-                raise ValueError(f"--{name}: is for the page, and --verify makes none; leave out one of the two")
+                raise OptionError(f"`{name}`: has no effect with `verify`; leave out one of them", name, "verify")
         checks = verify(self.runs)
         if self.json:
-            print(json.dumps({"checks": checks}, ensure_ascii=False))
+            print(json.dumps({"checks": [asdict(check) for check in checks]}, ensure_ascii=False))
         else:
             for check in checks:
-                print(f"{check['run']}: {check['file']}{': ' if check['file'] else ''}{check['state']}")
-        if any(check["state"] == CHANGED for check in checks):
+                print(f"{check.run}: {check.file}{': ' if check.file else ''}{check.state}")
+        if any(check.state == CHANGED for check in checks):
             sys.exit(1)

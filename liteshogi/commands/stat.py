@@ -83,20 +83,19 @@ def as_text(summary: DataSummary) -> str:
 
 
 def _description(folder: str, found: dict[str, Any]) -> list[str]:
-    """Return the lines about how data in a folder were made."""
-    program = found["made_by"][-1] if found["made_by"] else {}
-    commit = f" ({str(program['commit'])[:12]})" if program.get("commit") else ""
-    made_from = [
-        f"{one.get('name')} (sha256 {str(one.get('sha256'))[:12]})" for one in (*found["nets"], *found["sources"])
-    ]
+    """Return the provenance of data that this program has made, as lines."""
+    maker = found["made_by"][-1]
+    versions, commit = maker["versions"], maker["versions"].get("commit")
+    program = f"{versions.get('liteshogi')}{f' ({commit[:12]})' if commit else ''}"
+    made_from = [f"{one['name']} (sha256 {one['sha256'][:12]})" for one in (*found["nets"], *found["sources"])]
     totals = ", ".join(f"{value:,.15g} {name}" for name, value in found["totals"].items())
     rate = f", {found['totals']['positions'] / found['seconds']:,.0f} positions/s" if _has_rate(found) else ""
     options = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in found["options"].items())
     lines = [
-        f"{folder}: liteshogi {found['verb']} {program.get('version')}{commit} on {program.get('cpu')}",
+        f"{folder}: liteshogi {found['verb']} {program} on {maker['machine']['cpu']}",
         *([f"from {', '.join(made_from)}"] if made_from else []),
         *([f"with {options}"] if options else []),
-        f"{totals}: {found['begun']} to {found['updated']}, {clock(found['seconds'])} of work{rate}",
+        f"{totals}: {found['started']} to {found['updated']}, {clock(found['seconds'])} of work{rate}",
     ]
     return [f"{'' if number else 'made in':<11}{_cut(line)}" for number, line in enumerate(lines)]
 

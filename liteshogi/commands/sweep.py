@@ -1,31 +1,36 @@
-"""`liteshogi sweep`: nets over a space of configurations, trained, tested, timed and played."""
+"""`liteshogi sweep`: networks of a plan, trained, tested, timed and played."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
 
-from experiments.sweep.sweep import Sweep, run_sweep
+from experiments.nets.sweep import MissingYardstick, Sweep, run_sweep
 from liteshogi.commands.arguments import Json, Output, part
 
 
 @dataclass(frozen=True)
 class Command(Sweep):
-    """Train, test, fold, time and play nets over a grid, a list, or what optuna's samplers choose; goes on where it was
-    cut."""
+    """Train, fold, test, time and play the networks of a plan. Resumes an interrupted run.
 
-    configuration: tyro.conf.Positional[Path]
+    A plan is a TOML file, or the name of one that comes with the package: nets, squeeze, auxiliary, draw."""
+
+    plan: tyro.conf.Positional[Path]
     output: Output = Path("runs/sweep")
     json: Json = False
 
     def run(self) -> None:
-        report = run_sweep(part(Sweep, self))
+        try:
+            report = run_sweep(part(Sweep, self))
+        except MissingYardstick as error:
+            how = f"make it: liteshogi yardstick HELD-OUT-GAMES -o {error.name}"
+            raise MissingYardstick(error.name, f"{error}; {how}") from None
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(asdict(report)))
         else:
-            print(Path(report["table"]).read_text(encoding="utf-8"), end="")
-        if report["failed"] and not report["points"]:
-            raise ValueError(f"{self.output}: every point has failed; {report['table']} tells why")
+            print(Path(report.table).read_text(encoding="utf-8"), end="")
+        if report.failed and not report.points:
+            raise ValueError(f"{self.output}: every point has failed; {report.table} says why")

@@ -48,7 +48,7 @@ class Command:
         if self.yardstick:
             from experiments.labels.yardstick import measure_d1
 
-            distance = measure_d1(self.net, self.yardstick)
+            distance = measure_d1(self.net, self.yardstick).figures()
         report = judge(self.net, self.data, self.positions, self.batch_size, self.precision, self.threads) | distance
         if self.json:
             print(json.dumps(report))

@@ -1,9 +1,9 @@
-"""`liteshogi tune`: the numbers of the search tuned by games."""
+"""`liteshogi tune`: tune the numbers of the search by games."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import tyro
@@ -14,7 +14,7 @@ from liteshogi.commands.arguments import Json, Output
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Tuning):
-    """Tune numbers of the search by games against itself (SPSA), in this process; goes on where it was cut."""
+    """Tune numbers of the search by games against itself (SPSA). Resumes an interrupted run."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
     nodes: int = 5000
@@ -26,8 +26,8 @@ class Command(Tuning):
     def run(self) -> None:
         report = tune(self)
         if self.json:
-            print(json.dumps(report))
+            print(json.dumps(asdict(report), default=str))
             return
-        print(f"after {report['games']:,} of {report['of']:,} games")
-        for name, row in report["parameters"].items():
-            print(f"{name:26} {row['default']:6d} -> {row['value']:9.2f}  ({row['steps']:+.2f} steps)")
+        print(f"after {report.games:,} of {report.of:,} games")
+        for name, row in report.parameters.items():
+            print(f"{name:26} {row.default:6d} -> {row.value:9.2f}  ({row.steps:+.2f} steps)")

@@ -1,15 +1,15 @@
-"""A node signature and the speed of the search.
+"""Bench signature and speed of the search.
 
-The signature is the number of nodes that fixed-depth searches of fixed positions take. A change that is meant to leave
-the search alone must leave it alone; one that changes the search must change it.
+The signature is the number of nodes that searches of fixed positions to a fixed depth take. A change that should not
+affect the search must keep it; a change of the search must change it.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from search.system.bounds import check_number
 
@@ -27,32 +27,44 @@ POSITIONS = (
     "l5k1l/1r5g1/p1n1S2pp/3pp1s2/1pp2nN2/3SB4/PPNPP1+b1P/2GK5/L6RL b 2gs6p 97",
     "9/G1sg4p/l1nk1p+N+R1/1lppp2pP/p5b2/1PP1NP3/2SPP2g1/2GK2S1+l/LN7 b S2Prb3p 109",
 )
-"""The start, a full-handed position, an opening, and positions of engine games from move 25 to 109."""
-DEPTH = 11
+"""The start, a position with full hands, an opening, and positions of engine games from move 25 to 109."""
+DEPTH, DEEPEST = 11, 60
 SIGNATURE = 634562
-"""The nodes to that depth with the default network; to be changed with the search, and only then."""
+"""Nodes to depth `DEPTH` with the default network. Update it together with the search, and only then."""
 HASH_MB = 16
 
 
+@dataclass(frozen=True)
+class BenchResult:
+    """Nodes and speed of the bench searches."""
+
+    signature: int | None
+    """Nodes of searches without a limit; None if they had one."""
+    nodes: int
+    """Nodes of all searches."""
+    seconds: float
+    """CPU time of this process."""
+    nps: int
+    """Nodes per second; 0 where the system counted no CPU time (Windows counts in 64ths of a second)."""
+
+
 def signature(
-    network: str = "default",
+    network_path: str = "default",
     depth: int = DEPTH,
     limit: int | None = None,
     searched: Callable[[int], None] | None = None,
-) -> dict[str, Any]:
-    """{signature, nodes, seconds, nps} of a fresh engine on every position, by this process's CPU time;
-    nps is 0 where the system counted none (Windows counts in 64ths of a second).
+) -> BenchResult:
+    """Search every position with a fresh engine and measure the CPU time of this process.
 
-    depth: 1 to 60; depths other than DEPTH have other signatures. limit: nodes of each search at most, at least 1; with
-    one there is no signature, it is None. searched: told after
-    each position how many are done. Raises ValueError for others.
+    `depth` is 1 to 60; another depth than DEPTH has another signature. `limit` is a number of nodes per search, at
+    least 1; with a limit there is no signature. `searched` is called after each position with the number of positions
+    done. Raises OptionError for numbers outside these ranges.
     """
-    if not 1 <= depth <= 60:
-        raise ValueError(f"--depth {depth}: choose 1 to 60")
+    check_number("depth", depth, most=DEEPEST)
     check_number("nodes", limit)
     from search.alphabeta.engine import AlphaBetaEngine
 
-    engine = AlphaBetaEngine(network, HASH_MB)
+    engine = AlphaBetaEngine(network_path, HASH_MB)
     engine.analyse("startpos", depth=4)
     nodes, seconds = 0, 0.0
     for number, sfen in enumerate(POSITIONS, 1):
@@ -64,10 +76,10 @@ def signature(
             searched(number)
     nps = round(nodes / seconds) if seconds else 0
     known = nodes if limit is None else None
-    return {"signature": known, "nodes": nodes, "seconds": round(seconds, 3), "nps": nps}
+    return BenchResult(known, nodes, round(seconds, 3), nps)
 
 
 @cache
 def search_signature() -> int:
-    """The search's own signature, counted once a process: what runs that go on know it by."""
-    return int(signature()["signature"])
+    """Count the signature of the search once per process: resumed runs are compared by it."""
+    return signature().nodes

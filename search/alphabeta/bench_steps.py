@@ -1,9 +1,8 @@
-"""What each step of the search saves, as nodes to a fixed depth with and without it.
+"""Cost of each search step: nodes to a fixed depth with and without it.
 
-A step that is left out makes other steps work harder, so the ratios do not multiply. Fewer nodes to a depth are not
-yet a stronger engine: a step may save nodes by overlooking things. That games must say; this shows what a step is for.
-Ratios are taken position by position and averaged by their logarithms: one position may take more nodes than all
-others together, and a sum would tell of that one alone.
+Other steps work harder when one is left out, so the ratios do not multiply. Fewer nodes to a depth do not prove a
+stronger engine, because a step may save nodes by overlooking moves: only games show strength. Ratios are taken per
+position and averaged by their logarithms, as one position may take more nodes than all others together.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import math
 import statistics
 import sys
 import time
-from typing import Any
+from dataclasses import dataclass
 
-from search.alphabeta.bench import POSITIONS
+from search.alphabeta.bench import DEEPEST, POSITIONS
 from search.alphabeta.parameters import EVERY_STEP, STEPS
 from search.system.bounds import check_number
 
@@ -28,17 +27,58 @@ MORE_POSITIONS = (
     "ln2g4/1ks5+R/1p1p5/p1ps1G2p/6bp1/P1P5P/1P1PGPB2/2K3S2/LN3S+r1L b NL3Pgn3p 83",
     "ln1g1R2+R/1ks1g4/ppp5p/5g3/2Nps2G1/7+B1/PPP1PSK1P/1B7/LNS5L b NL7Pp 95",
 )
-"""Positions of recorded games, beside those of `search.alphabeta.bench`."""
+"""Positions of recorded games, in addition to those of `search.alphabeta.bench`."""
 HASH_MB = 64
 FULL_SEARCH = "full search"
 
 
-def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dict[str, Any]:
-    """{nodes, seconds, reached}: nodes of each position, searched with everything empty; how many of them came to the
-    depth before `most_nodes`."""
+@dataclass(frozen=True)
+class Searches:
+    """Searches of all positions to a depth."""
+
+    nodes: tuple[int, ...]
+    """Nodes of each position."""
+    seconds: float
+    """CPU time of all positions."""
+    reached: int
+    """Number of positions that reached the depth."""
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """The search without one step, compared with the full search."""
+
+    nodes: int
+    """Nodes per position (geometric mean)."""
+    ratio: float
+    """Nodes divided by the full search's (geometric mean)."""
+    error: float
+    """Standard error of the ratio's logarithm."""
+    seconds: float
+    """CPU time of all positions."""
+    reached: int
+    """Number of positions that reached the depth."""
+
+
+@dataclass(frozen=True)
+class StepCosts:
+    """The cost of every step of the search."""
+
+    depth: int
+    positions: int
+    """Number of positions searched."""
+    rows: dict[str, StepCost]
+    """By the step that is left out; the first row, FULL_SEARCH, leaves out none."""
+
+
+def nodes_to_depth(steps: int, network_path: str, depth: int, most_nodes: int) -> Searches:
+    """Search each position to `depth` with an empty table and count its nodes, at most `most_nodes`.
+
+    `steps` has a bit for each step that is used.
+    """
     from search.alphabeta.engine import AlphaBetaEngine
 
-    engine = AlphaBetaEngine(network, HASH_MB)
+    engine = AlphaBetaEngine(network_path, HASH_MB)
     engine.steps = steps
     nodes, reached, begun = [], 0, time.process_time()
     for sfen in POSITIONS + MORE_POSITIONS:
@@ -46,30 +86,31 @@ def nodes_to_depth(steps: int, network: str, depth: int, most_nodes: int) -> dic
         result = engine.analyse(sfen, depth=depth, nodes=most_nodes)
         nodes.append(result.nodes)
         reached += result.depth >= depth
-    return {"nodes": nodes, "seconds": round(time.process_time() - begun, 2), "reached": reached}
+    return Searches(tuple(nodes), round(time.process_time() - begun, 2), reached)
 
 
-def compare_steps(network: str = "default", depth: int = 12, most_nodes: int = 30_000_000) -> dict[str, Any]:
-    """{depth, positions, rows: {nodes, ratio, error, seconds, reached} by what is left out, FULL_SEARCH first}.
+def compare_steps(network_path: str = "default", depth: int = 12, most_nodes: int = 30_000_000) -> StepCosts:
+    """Compare the full search with searches that leave out one step each.
 
-    `nodes` is a position's (geometric mean), `ratio` that to the full search's, `error` the standard error of its
-    logarithm.
-
-    Says on standard error how far it has come. Raises ValueError for a depth beyond 1 to 60.
+    A position is given up after `most_nodes`. Reports progress on standard error. Raises OptionError for a depth
+    outside 1 to 60.
     """
-    check_number("depth", depth, most=60)
-    check_number("most-nodes", most_nodes)
-    nodes_to_depth(EVERY_STEP, network, 2, most_nodes)  # loads what is compiled
-    rows, full = {}, [1]
+    check_number("depth", depth, most=DEEPEST)
+    check_number("most_nodes", most_nodes)
+    nodes_to_depth(EVERY_STEP, network_path, 2, most_nodes)  # loads the compiled code
+    rows: dict[str, StepCost] = {}
+    full: tuple[int, ...] = ()
     for number, name in enumerate((FULL_SEARCH, *STEPS)):
         print(f"{number} of {len(STEPS)} steps: {name}", file=sys.stderr)
         steps = EVERY_STEP & ~(1 << number - 1) if number else EVERY_STEP
-        row = nodes_to_depth(steps, network, depth, most_nodes)
-        full = full if number else row["nodes"]
-        ratios = [math.log(nodes / most) for nodes, most in zip(row["nodes"], full, strict=True)]
-        rows[name] = row | {
-            "nodes": round(statistics.geometric_mean(row["nodes"])),
-            "ratio": math.exp(statistics.mean(ratios)),
-            "error": statistics.stdev(ratios) / math.sqrt(len(ratios)),
-        }
-    return {"depth": depth, "positions": len(POSITIONS + MORE_POSITIONS), "rows": rows}
+        found = nodes_to_depth(steps, network_path, depth, most_nodes)
+        full = full or found.nodes
+        ratios = [math.log(nodes / most) for nodes, most in zip(found.nodes, full, strict=True)]
+        rows[name] = StepCost(
+            nodes=round(statistics.geometric_mean(found.nodes)),
+            ratio=math.exp(statistics.mean(ratios)),
+            error=statistics.stdev(ratios) / math.sqrt(len(ratios)),
+            seconds=found.seconds,
+            reached=found.reached,
+        )
+    return StepCosts(depth, len(POSITIONS + MORE_POSITIONS), rows)

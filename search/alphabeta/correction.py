@@ -1,8 +1,8 @@
-"""How far the static evaluation was off in like positions, and what it comes to without that.
+"""Correction history: the error of the static evaluation in similar positions, and the evaluation without it.
 
-Positions are alike in their pawns, their small pieces, all of one side's other pieces, their hands, or in the last move
-with the one 2 or 4 plies before it: each likeness has a table of errors, by hash (Stockfish's correction histories; the
-hands are this engine's).
+Positions are similar if they share their pawns, their small pieces, one side's other pieces, their hands, or the last
+move together with the one 2 or 4 plies before it. Each of these classes has a table of errors, indexed by hash
+(Stockfish's correction histories; the class of hands is this engine's own).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from search.rules.position import PARTS
 from search.score import MAX_EVALUATION
 
 LIMIT = 1024
-"""Largest entry."""
+"""Largest absolute entry."""
 _SHARES = np.array([128, 153, 187, 187, 128, 126, 63], np.int64)
-"""128ths of an error that each likeness learns."""
+"""128ths of an error that each class learns."""
 _MIX = np.array([0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0x9FB21C651E98DF25, 0x94D049BB133111EB], np.uint64)
-"""Odd numbers by which a number's bits are spread over a word."""
+"""Odd multipliers that spread a number's bits over a word."""
 _SHIFT = np.uint64(64 - CORRECTION_BITS)
 
 
 @jit
 def note_likenesses(pos, thread, ply):
-    """Where the node's errors are kept: `thread.correction_index[ply]`, one index for each likeness.
+    """Compute the node's index in the table of each class: `thread.correction_index[ply]`.
 
-    Their memory is asked for, so that it has come when the position has been evaluated: call it before `correct`.
+    Also prefetches the entries. Call it before the evaluation and before `correct`.
     """
     if thread.steps & CORRECTION == 0:
         return
@@ -53,8 +53,10 @@ def note_likenesses(pos, thread, ply):
 
 @jit
 def correct(pos, thread, ply, evaluation):
-    """The static evaluation (int64, centipawns) without the errors of like positions; their sum stays in
-    `thread.correction_value[ply]`, in 131072ths."""
+    """Return the static evaluation (int64, centipawns) minus the learnt errors of similar positions.
+
+    Their sum stays in `thread.correction_value[ply]`, in 131072ths of a centipawn.
+    """
     thread.correction_value[ply] = 0
     if thread.steps & CORRECTION == 0:
         return evaluation
@@ -69,8 +71,10 @@ def correct(pos, thread, ply, evaluation):
 
 @jit
 def learn_correction(pos, thread, ply, depth, error, found):
-    """Learn the error (int64, centipawns) of a node's evaluation, deeper searches more; `found` is whether a move
-    reached alpha there."""
+    """Learn the error (int64, centipawns) of a node's evaluation; deeper searches count more.
+
+    `found` says whether a move reached alpha.
+    """
     if thread.steps & CORRECTION == 0:
         return
     rate = np.int64(thread.parameters.correction_found if found else thread.parameters.correction_unreached)

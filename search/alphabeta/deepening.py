@@ -1,8 +1,8 @@
-"""Iterative deepening in compiled code: depth after depth, with a way back to Python now and then.
+"""Iterative deepening in compiled code, which returns to Python now and then.
 
-`thread` keeps what the last finished depth found, `depth`, `score`, `line`, and what each has found, `found`. An
-iteration that was cut leaves the best move so far at the front of the root's moves and its line in `pv[0]`; it counts
-where `cut_found_better` says so.
+`thread` holds the result of the last finished depth in `depth`, `score` and `line`, and the result of each depth in
+`found`. An interrupted iteration leaves its best move so far at the front of the root's moves and its line in `pv[0]`;
+`cut_found_better` says whether that result counts.
 """
 
 from __future__ import annotations
@@ -18,31 +18,32 @@ from search.rules.position import undo_move
 from search.score import INFINITE, MATE_BOUND
 
 WIDEST_MARGIN = 1500
-"""Beyond, the window is open."""
+"""With a larger margin the window is open."""
 FIRST_NODES = 20_000
-"""Nodes that the first iteration may take although the search has been stopped; a few milliseconds."""
+"""Nodes that the first iteration may use although the search has been stopped: a few milliseconds."""
 GROWTH = 16
 GROWTH_NODES = 3_000
-"""An iteration that takes so many times the nodes of all before it, and of these, is held not to end by itself, and no
-late move is searched deeper than the first from there on. By a net that knows little the histories come to say of one
-late move after another that it be searched deeper, while pieces go to and fro: lines of 128 plies, of which there are
-more than any time has. By trained nets 2,395 iterations took at most 5.4 times as many."""
+"""An iteration that takes GROWTH times all earlier nodes plus GROWTH_NODES is assumed not to end by itself; from there
+on no late move is searched deeper than the first. With a weak network the histories may extend one late move after
+another while pieces move to and fro: lines of 128 plies, too many for any time limit. With trained networks 2,395
+iterations took at most 5.4 times the earlier nodes."""
 
 
 @program
 def deepen(pos, thread, accumulators, network, last):
     """Search from the depth after `thread.depth` to `last` (int64), or until `thread.stop` is set.
 
-    With `thread.pause` the first depth that ends so many nodes later is the last for this time: the first depths take
-    no longer than the way back to Python.
+    With `thread.pause`, return after the first finished depth that lies so many nodes beyond the start: the first
+    depths take no longer than the return to Python.
 
-    Each depth is searched in a window around the last score, `thread.score`, that is widened on the side where it
-    fails. With `thread.root_first` (MultiPV) the best of the moves from that place on is looked for.
+    Each depth is searched in a window around the last score, `thread.score`; the window grows on the side where the
+    search fails. With `thread.root_first` (MultiPV) the search looks for the best of the root moves from that index on.
 
-    A `last` of 0 is quiescence alone: the score in `thread.score`, its line in `pv[0]`, and no depth.
+    A `last` of 0 means quiescence only: the score goes to `thread.score`, the line to `pv[0]`, and no depth is
+    finished.
 
-    It is one program, which games and labels in compiled code call by its address (single_search.py): whatever else
-    called the search would be compiled together with all of it.
+    This function is a program of its own. Compiled games and labels call it by its address (single_search.py), because
+    a direct caller would be compiled together with the whole search.
     """
     is_short = 0 < thread.node_limit <= SHORT_NODES
     thread.parameters = thread.numbers.short if is_short else thread.numbers.long
@@ -51,7 +52,7 @@ def deepen(pos, thread, accumulators, network, last):
         thread.score = quiesce(pos, thread, accumulators, network, np.int64(0), open_low, open_high)
         return
     begun = np.int64(thread.nodes)
-    if thread.nodes == 0:  # a search begins, with several threads not each at the first depth
+    if thread.nodes == 0:  # a new search; of several threads some begin at depth 1
         for index in range(thread.root_count):
             thread.root_nodes[thread.root_moves[index]] = 0
     for depth in range(np.int64(thread.depth) + 1, last + 1):
@@ -67,7 +68,7 @@ def deepen(pos, thread, accumulators, network, last):
             if thread.stop:
                 if depth > 1 or thread.root_first > 0 or looked:
                     break
-                # However short the time, the move is not the first that comes along: the first depth to its end.
+                # Even with no time left the move should not be an arbitrary one: finish the first depth.
                 looked = True
                 thread.stop, thread.node_limit, thread.deadline = 0, thread.nodes + FIRST_NODES, 0
                 continue
@@ -99,15 +100,17 @@ def deepen(pos, thread, accumulators, network, last):
 
 @jit
 def cut_found_better(thread):
-    """Whether an iteration that was cut has found a better first move than the last depth that was finished. Then the
-    search has come to `pv[0]`, `pv_score` and `root_depth`, else to `line`, `score` and `depth`. Where no depth was
-    finished it has not: there is no score yet."""
+    """Whether an interrupted iteration found a better first move than the last finished depth.
+
+    If so, the result of the search is `pv[0]`, `pv_score` and `root_depth`, else `line`, `score` and `depth`. If no
+    depth was finished the answer is False, because there is no score yet.
+    """
     return thread.line_length != 0 and thread.pv_length[0] != 0 and thread.pv[0, 0] != thread.line[0]
 
 
 @jit
 def legal_length(pos, line, length):
-    """How many of the first moves of a line are legal; beyond may stand another position's (a table entry)."""
+    """Number of leading moves of a line that are legal; later ones may belong to another position (a table entry)."""
     done = play_line(pos, line[:length])
     for place in range(done - 1, -1, -1):
         undo_move(pos, np.int64(line[place]))

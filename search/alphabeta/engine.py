@@ -1,9 +1,9 @@
-"""The alpha-beta engine: what it is told, what it reports, and when it has thought enough.
+"""The alpha-beta engine: options, reports, and the decision to stop.
 
-The search is compiled code that holds no lock, so a timer or another thread can set its stop flag; where it can, it
-looks at the clock itself. It comes back after each depth where a clock runs, else after each that took a while. With
-several threads the others search the same position at other depths into the shared table (lazy SMP); the first one
-tells the depths and ends the search, and all of them vote for the move.
+The search is compiled code that releases the GIL, so that a timer or another thread can set its stop flag; where it
+can, it reads the clock itself. It returns to Python after each depth while a clock runs, else after each depth that
+took a while. Further threads search the same position at other depths with a shared table (lazy SMP). The first thread
+reports the depths and ends the search; all threads vote for the move.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from search.system.threads import started
 
 PROGRESS_SECONDS = 1.0
 QUIET_SECONDS = 0.01
-"""A search that is younger has no need of a thread that tells how far it is, and one whose last depth took no longer
-of none that lets Ctrl-C through: the depth that it is at ends soon."""
-TOLD_NODES = 2000
-"""Depths of fewer nodes are told together, after a millisecond or two."""
+"""Age in seconds from which a search reports progress from a thread, and duration of a depth from which the next one
+runs beside a thread that handles Ctrl-C. Shorter depths end soon anyway."""
+REPORTED_NODES = 2000
+"""Depths of fewer nodes are reported together, after a millisecond or two."""
 
 
 class AlphaBetaEngine(Engine):
-    """Searches positions with an evaluated network. One search at a time; `stop` may be called from any thread."""
+    """Searches positions with an evaluation network. One search runs at a time; any thread may call `stop`."""
 
     reads_clock = READABLE
 
     def __init__(self, network: EvalNetwork | PathLike = "default", hash_mb: int = 64, threads: int = 1) -> None:
-        """`network` is a loaded one, a path, or `default`. Raises OSError, ValueError or MemoryError in words."""
+        """`network` is a loaded network, a path, or `default`. Raises OSError, ValueError or MemoryError."""
         super().__init__()
         self.network = network if isinstance(network, EvalNetwork) else load_network(network)
         self.table = TranspositionTable(hash_mb)
@@ -69,19 +69,21 @@ class AlphaBetaEngine(Engine):
         return self.network.cp_per_logit
 
     def set_threads(self, count: int) -> None:
-        """Use so many threads; ValueError for fewer than 1 or more than 64, MemoryError if they do not fit, and there
-        are as many as before."""
+        """Use `count` threads.
+
+        Raises ValueError outside 1 to 64, MemoryError if they do not fit; then the number of threads stays.
+        """
         check_threads(count)
         more = [SearchThread(self.network, self.table) for _ in range(len(self._threads), count)]
         self._threads = self._threads[:count] + more
 
     def set_hash(self, megabytes: int) -> None:
-        """Another table; if it does not fit, MemoryError (ValueError if none can have that size) and the old one
-        stays."""
+        """Use a new table of this size. Raises MemoryError if it does not fit and ValueError for an impossible size;
+        then the old table stays."""
         self.use_table(TranspositionTable(megabytes))
 
     def use_table(self, table: TranspositionTable) -> None:
-        """Search with another table, an empty one; what else was learnt is forgotten, too."""
+        """Use another, empty table; forget everything else learnt, too."""
         if self._searched:
             for thread in self._threads:
                 thread.clear()
@@ -91,10 +93,14 @@ class AlphaBetaEngine(Engine):
         for thread in self._threads:
             thread.use_table(table)
 
-    def set_network(self, network: EvalNetwork | PathLike, fv_scale: int | None = None) -> None:
-        """Another network, with this divisor for an nn.bin; if it cannot be read or does not fit, OSError, ValueError
-        or MemoryError and the old one stays."""
-        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale)
+    def set_network(
+        self, network: EvalNetwork | PathLike, fv_scale: int | None = None, architecture: str | None = None
+    ) -> None:
+        """Use another network; `fv_scale` is the divisor of an nn.bin, `architecture` YaneuraOu's name of it.
+
+        Raises OSError or ValueError if it cannot be read, MemoryError if it does not fit; then the old network stays.
+        """
+        network = network if isinstance(network, EvalNetwork) else load_network(network, fv_scale, architecture)
         sums = [Accumulators(network) for _ in self._threads]
         self.network = network
         for thread, accumulators in zip(self._threads, sums, strict=True):
@@ -102,32 +108,32 @@ class AlphaBetaEngine(Engine):
         self.new_game()
 
     def new_game(self) -> None:
-        """Forget everything learnt."""
+        """Forget everything learnt from earlier searches."""
         if not self._searched:
-            return  # clearing would touch every page of a table that the system has not handed out yet
+            return  # clearing would touch every page of a table that the system has not backed yet
         self._searched = False
         self.table.clear()
         for thread in self._threads:
             thread.clear()
 
     def limit(self, budget: Budget | None, start: float | None = None) -> None:
-        """As every engine; the search looks at the clock itself, where it can read it."""
+        """Set the budget as every engine does; the search also reads the clock itself where it can."""
         start = time.perf_counter() if start is None else start
         self._threads[0].record["deadline"] = 0 if budget is None else ticks_at(budget.end(start))
         super().limit(budget, start)
 
     def stop(self) -> None:
-        """End the search under way within a millisecond or so."""
+        """End the search under way within about a millisecond."""
         super().stop()
         for thread in self._threads:
             thread.record["stop"] = 1
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
         begun = time.perf_counter()
         roots = root_moves(self.position, limits.moves)
         partial = bool(limits.moves) and len(np.setdiff1d(root_moves(self.position), roots)) > 0
         if self._searched and self.rules != self._searched_rules:
-            # Scores, and what was learnt from them, are of other values of a draw, or of other ends of a game.
+            # Stored scores and corrections hold for other draw values, or for other rules that end a game.
             self.table.clear()
             for thread in self._threads:
                 thread.clear_corrections()
@@ -137,21 +143,21 @@ class AlphaBetaEngine(Engine):
         for number, thread in enumerate(self._threads):
             copy_position(thread.position, self.position)
             self._prepare(thread, roots, partial, limits)
-            thread.record["depth"] = number % 2  # other depths at other times
+            thread.record["depth"] = number % 2  # threads begin at different depths
         if self._stopped.is_set():
             self.stop()
-        helpers = [started(threading.Thread(target=_deepening(thread, MAX_PLY - 1))) for thread in self._threads[1:]]
+        helpers = [started(threading.Thread(target=_call_of(thread, MAX_PLY - 1))) for thread in self._threads[1:]]
         self._took_long = False
-        teller = _Teller(on_progress and (lambda: on_progress(self._progress(begun))), begun)
+        reporter = _ProgressReporter(on_progress and (lambda: on_progress(self._progress(begun))), begun)
         try:
             lines = min(self.multipv, len(roots))
             last = min(limits.depth or MAX_PLY - 1, MAX_PLY - 1)
             if lines == 1:
-                found = [self._one_line(begun, last, on_info, teller)]
+                found = [self._find_one_line(begun, last, on_info, reporter)]
             else:
-                found = self._lines(begun, last, lines, on_info, teller)
+                found = self._find_several_lines(begun, last, lines, on_info, reporter)
         finally:
-            teller.end()
+            reporter.end()
             for thread in self._threads:
                 thread.record["stop"] = 1
             for helper in filter(None, helpers):
@@ -181,37 +187,37 @@ class AlphaBetaEngine(Engine):
     def _progress(self, begun: float) -> Progress:
         return Progress(nodes=self._nodes(), milliseconds=_since(begun), hashfull=self.table.hashfull())
 
-    def _one_line(self, begun: float, last: int, on_info: OnInfo | None, teller: _Teller) -> Analysis:
+    def _find_one_line(self, begun: float, last: int, on_info: OnInfo | None, reporter: _ProgressReporter) -> Analysis:
         thread = self._threads[0]
         record = thread.record
-        before, told = 0, Analysis(None, 0)
+        before, reported = 0, Analysis(None, 0)
         while True:
-            record["pause"] = TOLD_NODES if self.clock.read()[0] is None else 1
-            self._deepen(last)
+            record["pause"] = REPORTED_NODES if self.clock.read()[0] is None else 1
+            self._run_first_thread(last)
             depth = int(record["depth"])
             if depth == before:
                 break
             if on_info is not None:
-                for found in self._depths_since(told, begun):
+                for found in self._depths_since(reported, begun):
                     on_info(found)
-                    told = found
+                    reported = found
             if record["stop"] or depth >= last or self._enough(record, depth, int(record["score"]), 1):
                 break
             before = depth
             self._grow()
-            teller.begin()
+            reporter.begin()
         return self._outcome(begun, thread)
 
     def _grow(self) -> None:
-        """Let the search use more of its table where it has filled what it uses."""
+        """Use more of the table if the part in use is full."""
         budget, elapsed = self.clock.read()
         while grow_within(self.table, None if budget is None else budget.maximum - elapsed):
             for thread in self._threads:
                 thread.record["table"]["clusters"] = self.table.record["clusters"]
 
-    def _deepen(self, last: int) -> None:
-        """On with the first thread's search, to this depth at most."""
-        begun, work = time.perf_counter(), _deepening(self._threads[0], last)
+    def _run_first_thread(self, last: int) -> None:
+        """Continue the first thread's search, at most to this depth."""
+        begun, work = time.perf_counter(), _call_of(self._threads[0], last)
         if self._took_long:
             run_beside(work, self.stop)
         else:
@@ -219,7 +225,7 @@ class AlphaBetaEngine(Engine):
         self._took_long = time.perf_counter() - begun > QUIET_SECONDS
 
     def _outcome(self, begun: float, thread: SearchThread) -> Analysis:
-        """What a thread's search has come to."""
+        """Return the result of a thread's search."""
         record = thread.record
         if cut_found_better(record):
             line = record["pv"][0][: record["pv_length"][0]]
@@ -228,37 +234,43 @@ class AlphaBetaEngine(Engine):
             return self._report(begun, depth, seldepth, score, line[:length])
         return self._finished(begun, record)
 
-    def _depths_since(self, told: Analysis, begun: float) -> Iterator[Analysis]:
-        """What the depths after the one that was told last have found, each at the time that its nodes tell: the search
-        has come back after the last of them."""
+    def _depths_since(self, reported: Analysis, begun: float) -> Iterator[Analysis]:
+        """Yield the results of the depths after the last reported one.
+
+        The search has returned after the last of them; the time of each is estimated from its nodes.
+        """
         record = self._threads[0].record
         others = self._nodes() - int(record["nodes"])
-        pace = (_since(begun) - told.milliseconds) / max(1, self._nodes() - told.nodes)
+        pace = (_since(begun) - reported.milliseconds) / max(1, self._nodes() - reported.nodes)
         hashfull = self.table.hashfull()
-        found = record["found"][told.depth + 1 : record["depth"] + 1].tolist()
-        for depth, (nodes, score, seldepth, length, line) in enumerate(found, told.depth + 1):
+        found = record["found"][reported.depth + 1 : record["depth"] + 1].tolist()
+        for depth, (nodes, score, seldepth, length, line) in enumerate(found, reported.depth + 1):
             yield self._analysis(
                 line[:length].tolist(),
                 score,
                 depth=depth,
                 seldepth=seldepth,
                 nodes=nodes + others,
-                milliseconds=told.milliseconds + int(pace * (nodes + others - told.nodes)),
+                milliseconds=reported.milliseconds + int(pace * (nodes + others - reported.nodes)),
                 hashfull=hashfull,
             )
 
     def _finished(self, begun: float, record: np.void) -> Analysis:
-        """What the last depth that a thread has finished has found."""
+        """Return the result of the last depth that a thread has finished."""
         depth = int(record["depth"])
-        seldepth = int(record["found"][depth]["seldepth"])  # the record's own may be that of a depth that was cut
+        seldepth = int(record["found"][depth]["seldepth"])  # the record's own may be of an interrupted one
         line = record["line"][: record["line_length"]]
         return self._report(
             begun, depth, seldepth, int(record["score"]), line if len(line) else record["root_moves"][:1]
         )
 
-    def _lines(self, begun: float, last: int, lines: int, on_info: OnInfo | None, teller: _Teller) -> list[Analysis]:
-        """Several lines (MultiPV): at each depth the best move, then the best of the others, and so on. Behind those of
-        a depth that was cut stand those of the depth before."""
+    def _find_several_lines(
+        self, begun: float, last: int, lines: int, on_info: OnInfo | None, reporter: _ProgressReporter
+    ) -> list[Analysis]:
+        """Find several lines (MultiPV): at each depth the best move, then the best of the others, and so on.
+
+        After an interrupted depth its lines come first, followed by those of the depth before.
+        """
         thread = self._threads[0]
         record = thread.record
         scores = [0] * lines
@@ -267,7 +279,7 @@ class AlphaBetaEngine(Engine):
             found = []
             for index in range(lines):
                 record["root_first"], record["depth"], record["score"] = index, depth - 1, scores[index]
-                self._deepen(depth)
+                self._run_first_thread(depth)
                 if record["depth"] < depth:
                     break
                 found.append(self._finished(begun, record))
@@ -285,32 +297,34 @@ class AlphaBetaEngine(Engine):
             if record["stop"] or self._enough(record, depth, best[0].score, lines):
                 break
             self._grow()
-            teller.begin()
+            reporter.begin()
         nodes, milliseconds = self._nodes(), _since(begun)
         best = [
             replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds)
             for rank, line in enumerate(best[:lines], 1)
         ]
-        if not is_whole and on_info is not None:  # a reader keeps the last line of each rank
+        if not is_whole and on_info is not None:  # readers keep the last line of each rank
             for line in filter(lambda line: line.depth, best):
                 on_info(line)
         return best
 
     def _ranked(self, found: list[Analysis], begun: float) -> list[Analysis]:
-        """The lines of one depth, best first, all with the nodes and the time that they took together."""
+        """Sort the lines of one depth, best first, and give all of them the nodes and the time of the whole depth."""
         nodes, milliseconds = self._nodes(), _since(begun)
         found.sort(key=lambda line: -line.score)
         return [replace(line, rank=rank, nodes=nodes, milliseconds=milliseconds) for rank, line in enumerate(found, 1)]
 
     def _enough(self, record: np.void, depth: int, score: int, lines: int) -> bool:
-        """Whether another iteration is not worth beginning. Several lines are told apart for a reader, not for the
-        next move: what they say of it is not weighed."""
+        """Whether another iteration is not worth beginning.
+
+        With several lines a reader wants to compare them, so how settled the move is does not count.
+        """
         budget, elapsed = self.clock.read()
         if budget is None or elapsed < budget.minimum:
             return False
         if record["root_count"] == 1 and depth >= 4:
             return True
-        # A mate that is proved deeper than it is long will not get shorter.
+        # A mate found at a depth beyond its length will not get shorter.
         if is_mate(score) and depth > abs(mate_plies(score)) + 2:
             return True
         return budget.is_enough(elapsed, settling(record) if lines == 1 and not budget.is_fixed else 1)
@@ -319,7 +333,7 @@ class AlphaBetaEngine(Engine):
         return sum(int(thread.record["nodes"]) for thread in self._threads)
 
     def _report(self, begun: float, depth: int, seldepth: int, score: int, line: np.ndarray) -> Analysis:
-        """A legal line (uint16 moves) with its score, and the counters as they stand."""
+        """Return the analysis of a legal line (uint16 moves) with its score and the current counters."""
         return self._analysis(
             line.tolist(),
             score,
@@ -342,44 +356,44 @@ class AlphaBetaEngine(Engine):
         )
 
 
-class _Teller:
-    """Tells how far a search is, once a second, from a thread of its own: a depth may take minutes."""
+class _ProgressReporter:
+    """Reports progress once per second from a thread of its own, because a depth may take minutes."""
 
-    def __init__(self, tell: Callable[[], None] | None, begun: float) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[], None] | None, begun: float) -> None:
+        self._report = report
         self._begun = begun
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Tell from here on, where anybody listens and the search is as old as that."""
-        if self._tell is not None and self._thread is None and time.perf_counter() - self._begun > QUIET_SECONDS:
-            self._thread = started(threading.Thread(target=self._run, args=(self._tell,)))
+        """Start reporting if there is a listener and the search is old enough."""
+        if self._report is not None and self._thread is None and time.perf_counter() - self._begun > QUIET_SECONDS:
+            self._thread = started(threading.Thread(target=self._run, args=(self._report,)))
 
-    def _run(self, tell: Callable[[], None]) -> None:
+    def _run(self, report: Callable[[], None]) -> None:
         while not self._done.wait(PROGRESS_SECONDS):
-            tell()
+            report()
 
     def end(self) -> None:
-        """Tell no more."""
+        """Stop reporting."""
         if self._thread is not None:
             self._done.set()
             self._thread.join()
 
 
 def _since(begun: float) -> int:
-    """Milliseconds since a `time.perf_counter()`."""
+    """Milliseconds since `begun`, a `time.perf_counter()`."""
     return int((time.perf_counter() - begun) * 1000)
 
 
-def _deepening(thread: SearchThread, last: int) -> Callable[[], None]:
-    """A thread's search to this depth, to be called."""
+def _call_of(thread: SearchThread, last: int) -> Callable[[], None]:
+    """Return a call of `deepen` for a thread, to this depth."""
     sums = thread.accumulators
     return partial(deepen, thread.position, thread.record, sums.record, sums.network, np.int64(last))
 
 
 def _put_first(record: np.void, firsts: list[str]) -> None:
-    """Order the root moves so that the best lines' moves lead, in their order."""
+    """Move the best lines' first moves to the front of the root moves, in their order."""
     count = int(record["root_count"])
     lead = [move_from_usi(usi) for usi in firsts]
     rest = [int(move) for move in record["root_moves"][:count] if int(move) not in lead]

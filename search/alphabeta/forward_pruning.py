@@ -1,4 +1,4 @@
-"""Which moves of a node are not worth playing, once some move is known not to lose at once."""
+"""Pruning of a node's moves before they are played, once some move is known not to lose at once."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from search.alphabeta.see import exchange_wins
 from search.compiling.jit import jit
 
 KEPT = -(1 << 20)
-"""Not a score: the move is to be played."""
+"""Not a score: the move must be searched."""
 UNKNOWN = KEPT + 1
-"""Not a score: the move is pruned, and what it would have come to is not known."""
+"""Not a score: the move is pruned, and its possible score is unknown."""
 
 
 @jit
 def enough_moves(thread, depth, number, improving):
-    """Whether the quiet moves that are left, the last by history, need not be tried at all.
+    """Whether the remaining quiet moves, which history ranks last, can be skipped.
 
-    Where only depth 1 is left that leaves two moves, too few for a good answer to be among them while the histories
-    know little: so the first iterations do not skip there. Without that, searches of some hundred nodes see less than
-    a single ply.
+    At depth 1 only two moves would remain, too few to include a good answer while the histories know little. So early
+    iterations do not skip there; otherwise searches of a few hundred nodes miss one-ply answers.
     """
     tuned = thread.parameters
     if thread.steps & LATE_MOVE_PRUNING == 0 or (depth <= 1 and thread.root_depth < tuned.late_move_iteration):
@@ -32,7 +31,7 @@ def enough_moves(thread, depth, number, improving):
 
 @jit
 def prune_tactical(pos, thread, move, tactical, checking, checked, depth, left, static, alpha):
-    """Whether a tactical or checking move is pruned; `left` is the depth that reductions would leave it."""
+    """Whether a tactical or checking move is pruned; `left` is its depth after reductions."""
     steps, tuned = np.int64(thread.steps), thread.parameters
     history = capture_history(pos, thread, move) if tactical else np.int64(0)
     if not checking and not checked and left < tuned.capture_futility_depth and steps & FUTILITY:
@@ -48,9 +47,9 @@ def prune_tactical(pos, thread, move, tactical, checking, checked, depth, left, 
 
 @jit
 def prune_quiet(pos, thread, ply, move, checked, depth, left, static, alpha, reached):
-    """KEPT, UNKNOWN, or the score (int64) that a pruned quiet move could have come to at best.
+    """Return KEPT, UNKNOWN, or an upper estimate (int64) of the score of a pruned quiet move.
 
-    `left` is the depth that reductions would leave the move; `reached` is whether some move has reached alpha.
+    `left` is the move's depth after reductions; `reached` says whether some move has reached alpha.
     """
     steps, tuned = np.int64(thread.steps), thread.parameters
     row = move_row(pos, move)

@@ -1,4 +1,4 @@
-"""What every node asks before it is searched: has the game ended here, or does the path decide the score?"""
+"""Tests at the entry of every node: whether the game ends here, or the path decides the score."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from search.rules.repetition import DRAW, INFERIOR, LOSS, NO_REPETITION, SUPERIO
 from search.score import MATE, MAX_PLY
 
 PATH_SCORE_FREE = -(1 << 20)
-"""Not a score: the position is to be searched."""
+"""Not a score: the position must be searched."""
 SUPERIOR_SCORE = 25000
-"""The same board with more in hand than last time, mover's view: beyond every evaluation, short of a mate."""
+"""Score of the same board with more pieces in hand than before (side to move): above every evaluation, below every
+mate."""
 REPETITION_PLIES = 32
-"""How far back the tree looks for a recurrence."""
+"""Plies back within which the tree looks for a repetition."""
 
 
 @jit
 def find_mate_here(pos, thread, ply):
-    """The mover's mate in one, or 0 (int64), noted as the node's line; its checks are left in `thread.checks`, none
-    where no mate is likely."""
+    """Return a mate in one of the side to move, or 0 (int64), and record it as the node's line.
+
+    The node's checks are left in `thread.checks`; none where a mate is unlikely.
+    """
     move, count = find_likely_mate(pos, thread.checks[ply])
     thread.check_count[ply] = count
     if move:
@@ -34,7 +37,7 @@ def find_mate_here(pos, thread, ply):
 
 @jit
 def enter_node(pos, thread, accumulators, network, ply):
-    """Arrive at a node: the score (int64) of one that is not to be searched, else PATH_SCORE_FREE."""
+    """Enter a node: return its score (int64) if it needs no search, else PATH_SCORE_FREE."""
     thread.pv_length[ply] = 0
     if thread.stop:
         return np.int64(0)
@@ -48,10 +51,10 @@ def enter_node(pos, thread, accumulators, network, ply):
 
 @jit
 def path_score(pos, thread, ply):
-    """The score (int64) of a node that repetition, the move limit or a declaration decides, else PATH_SCORE_FREE.
+    """Return the score (int64) of a node decided by repetition, the move limit or a declaration, else PATH_SCORE_FREE.
 
-    Whether the root's move ends the game itself is asked by the rule, of the whole game and all four occurrences; in an
-    analysis, to which nothing else recurs of what was played before the root, at every node.
+    After a root move the rule itself is applied: the whole game and four occurrences. In an analysis, where earlier
+    positions of the game count only by the rule, it is applied at every node.
     """
     limit = min(np.int64(REPETITION_PLIES), ply) if thread.analysis else np.int64(REPETITION_PLIES)
     by_rule = ply == 1 or thread.analysis != 0
@@ -68,7 +71,7 @@ def path_score(pos, thread, ply):
         if verdict == INFERIOR:
             return np.int64(-SUPERIOR_SCORE)
     if thread.max_moves and pos.game_ply > thread.max_moves:
-        # The last move that is allowed may mate; a declaration would be one move more.
+        # The last move within the limit may mate; a declaration would be one move more.
         return ply - MATE if is_mated(pos) else np.int64(thread.draw_value[pos.turn])
     rule = np.int64(thread.declaration_rule)
     if rule != NO_RULE:

@@ -1,9 +1,9 @@
-"""What the search learns about moves while it runs: which cut, which were tried in vain, which raise the evaluation.
+"""Statistics of moves learnt during the search: which cut, which were tried in vain, which improve the evaluation.
 
-Statistics are int16 and move toward their limit by a share of what is missing, so they never overflow and forget slowly
-(Stockfish's "history gravity"). A quiet move has one for its squares, one for piece and square behind each of the moves
-1, 2, 3, 4 and 6 plies before (continuation history), one with the pawns' squares, and near the root one by ply. Ideas
-and proportions are those of Stockfish and YaneuraOu.
+Statistics are int16. Each update moves them toward their limit by a share of the distance, so that they never overflow
+and forget slowly (Stockfish's "history gravity"). A quiet move has statistics by its squares, by piece and square after
+each of the moves 1, 2, 3, 4 and 6 plies before (continuation history), by the pawn structure, and near the root by ply.
+Ideas and proportions are those of Stockfish and YaneuraOu.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ QUIET_LIMIT, PAWN_LIMIT, CONTINUATION_LIMIT, CAPTURE_LIMIT, TABLE_MOVE_LIMIT = 7
 
 @jit
 def reward(value, bonus, limit):
-    """An int16 statistic after a bonus (or malus), drawn toward its limit."""
+    """Return an int16 statistic after a bonus or malus, which moves it toward its limit."""
     bonus = min(max(np.int64(bonus), -limit), limit)
     return np.int64(value) + bonus - np.int64(value) * abs(bonus) // limit
 
 
 @jit
 def pawn_structure(pos):
-    """Row (int64) of the pawn history: positions with the same pawns share it."""
+    """Row (int64) of the pawn history; positions with the same pawns share it."""
     return np.int64(pos.part_keys[pos.ply, PAWNS]) & (PAWN_STRUCTURES - 1)
 
 
@@ -54,8 +54,11 @@ def _learn_capture(thread, row, kind, bonus):
 
 @jit
 def learn_continuation(thread, ply, row, bonus):
-    """A move from the node at `ply`, of the piece and to the square of `row`, gains behind the moves before it; behind
-    the last one also something for being looked at."""
+    """Update the continuation history of a move at `ply`, given by the `row` of its piece and target, after earlier
+    moves.
+
+    After the directly preceding move it also gets a constant for being searched.
+    """
     tuned = thread.parameters
     for back in range(1, 7):
         if (back > 2 and thread.checked[ply]) or ply < back:
@@ -83,7 +86,7 @@ def _learn_pawns(pos, thread, row, bonus):
 
 @jit
 def learn_quiet(pos, thread, ply, move, bonus):
-    """A quiet move of the node gains, or with a malus loses."""
+    """Update all statistics of a quiet move of the node by a bonus or malus."""
     tuned = thread.parameters
     target, origin = move & 127, (move >> 7) & 127
     _learn_squares(thread, np.int64(pos.turn), move, bonus)
@@ -98,7 +101,7 @@ def learn_quiet(pos, thread, ply, move, bonus):
 
 @jit
 def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals):
-    """A move proved best: it gains, what was tried before it (counts of the node's lists) loses."""
+    """Reward the best move of a node and penalise the moves tried before it (counts of the node's lists)."""
     tuned = thread.parameters
     bonus = min(tuned.best_slope * depth - 77, np.int64(tuned.best_most))
     bonus += tuned.best_table_move if best_move == table_move else 0
@@ -112,7 +115,7 @@ def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals
         less = malus * tuned.history_malus // 1024
         for index in range(quiets):
             move = np.int64(thread.tried_quiet[ply, index])
-            less = less * tuned.malus_fade // 1024  # what came late was hardly expected to do better
+            less = less * tuned.malus_fade // 1024  # late moves were expected to fail anyway
             if move != best_move:
                 learn_quiet(pos, thread, ply, move, -less)
     for index in range(tacticals):
@@ -120,20 +123,20 @@ def learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals
         if move != best_move:
             loss = -malus * tuned.capture_loss_share // 1024
             _learn_capture(thread, move_row(pos, move), taken_kind(pos, move), loss)
-    # The first quiet move of the opponent's is refuted.
+    # The opponent's first quiet move is refuted.
     if led_here_quietly(thread, ply) and thread.move_count[ply - 1] == 1 + thread.table_hit[ply - 1]:
         learn_continuation(thread, ply - 1, np.int64(thread.continuation[ply]), -malus * tuned.refuted_first // 1024)
 
 
 @jit
 def led_here_quietly(thread, ply):
-    """Whether a move that took nothing, not a null move, led to the node."""
+    """Whether a move without a capture, not a null move, led to the node."""
     return thread.played[ply - 1] != 0 and thread.taken[ply - 1] == 0
 
 
 @jit
 def learn_unanswered(pos, thread, ply, depth, best):
-    """Nothing at the node reached alpha: the move that led there was good."""
+    """Reward the move that led to a node where nothing reached alpha."""
     before = np.int64(thread.played[ply - 1])
     if before == 0 or ply < 2:
         return
@@ -158,14 +161,14 @@ def learn_unanswered(pos, thread, ply, depth, best):
 
 @jit
 def learn_table_move(thread, bonus):
-    """How often the table's moves prove best."""
+    """Update how often table moves prove best."""
     value = thread.table_move_history
     thread.table_move_history = reward(value, bonus, np.int64(TABLE_MOVE_LIMIT))
 
 
 @jit
 def learn_table_cut(pos, thread, ply, depth, move):
-    """The table's result ended the node above beta with this move."""
+    """Reward a move by which the table's result cut the node."""
     tuned = thread.parameters
     if not is_tactical(pos, move):
         learn_quiet(pos, thread, ply, move, min(tuned.table_cut_bonus * depth - 71, np.int64(1043)))

@@ -1,6 +1,6 @@
-"""Mate in three at a node of the search: some check has only answers that allow a mate in one.
+"""Mate in three at a node of the search: a check whose every answer allows a mate in one.
 
-Cheap by what it leaves out: nodes with many checks and checks with many answers are for the search itself.
+It is cheap because it skips nodes with many checks and checks with many answers, which the search handles.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ MOST_CHECKS, MOST_ANSWERS = 12, 4
 
 @jit
 def find_mate_in_three(pos, thread, ply):
-    """The first move (int64) of a mate in three, noted with its line, or 0.
+    """Return the first move (int64) of a mate in three and record its line, or return 0.
 
-    `thread.checks[ply]` holds the node's checks, none of which mates (`node.find_mate_here`). The move lists of the
-    next two plies, which no node uses yet, are overwritten.
+    `thread.checks[ply]` holds the node's checks, none of which mates (see `game_end.find_mate_here`). The move lists of
+    the next two plies are overwritten; no node uses them yet.
     """
     count = np.int64(thread.check_count[ply])
     if count > MOST_CHECKS:

@@ -1,4 +1,4 @@
-"""What ordering, pruning and histories ask of a move of the position at hand."""
+"""Properties of a move in the current position, used by ordering, pruning and histories."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from search.compiling.jit import jit
 from search.rules.shogi import DROP_ORIGIN, EMPTY, KINDS, PAWN, PROMOTE, SQUARES
 
 NOTHING_TAKEN = KINDS
-"""Column of the capture history for a pawn's promotion."""
+"""Column of the capture history for a pawn's promotion without a capture."""
 
 
 @jit
 def move_row(pos, move):
-    """The piece that a move moves or drops, as it stands before promotion, and where it goes: piece*81 + square."""
+    """Index of the moved or dropped piece, before promotion, and its target square: piece*81 + square."""
     origin, target = (move >> 7) & 127, move & 127
     if origin >= DROP_ORIGIN:
         return (np.int64(pos.turn) * KINDS + origin - DROP_ORIGIN) * SQUARES + target
@@ -23,7 +23,7 @@ def move_row(pos, move):
 
 @jit
 def is_tactical(pos, move):
-    """Whether the generator counts a move as tactical: it captures, or promotes a pawn."""
+    """Whether the generator counts a move as tactical: a capture or a pawn's promotion."""
     if pos.board[move & 127] != EMPTY:
         return True
     return (move & PROMOTE) != 0 and pos.board[(move >> 7) & 127] % KINDS == PAWN
@@ -31,13 +31,13 @@ def is_tactical(pos, move):
 
 @jit
 def taken_kind(pos, move):
-    """The kind that a move takes (int64), NOTHING_TAKEN if it takes nothing."""
+    """The captured kind (int64), NOTHING_TAKEN if there is none."""
     taken = np.int64(pos.board[move & 127])
     return taken % KINDS if taken != EMPTY else np.int64(NOTHING_TAKEN)
 
 
 @jit
 def taken_value(pos, move):
-    """Centipawns (int64) of what a move takes."""
+    """Value of the captured piece in centipawns (int64), 0 without a capture."""
     taken = np.int64(pos.board[move & 127])
     return EXCHANGE_VALUE[taken % KINDS] if taken != EMPTY else np.int64(0)

@@ -1,4 +1,4 @@
-"""What a node asks of its position and its record beside its moves: evaluation, mate, bounds, results."""
+"""Parts of a node besides its move loop: evaluation, mates, bounds, extensions, and storing the result."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from search.score import MATE, MATE_BOUND, MAX_PLY
 
 @jit
 def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
-    """(raw evaluation, corrected evaluation) of a node not in check; `raw` may be known from the table already, `hit`
-    is whether that has the position."""
+    """Return (raw, corrected) static evaluation of a node that is not in check.
+
+    `raw` may be known from the table; `hit` says whether the table has the position.
+    """
     if thread.excluded[ply]:
         return raw, np.int64(thread.evaluation[ply])
     if raw == NO_EVALUATION:
@@ -37,8 +39,11 @@ def static_evaluation(pos, thread, accumulators, network, ply, raw, hit):
 
 @jit
 def find_mate(pos, thread, ply, depth, hit, table_depth):
-    """Score (int64) and first move of a mate in one, and where the node is worth it in three; 0, 0 without. What
-    an earlier visit would have found is not looked for again."""
+    """Return the score (int64) and first move of a mate in one or, at sufficient depth, in three; (0, 0) if there is
+    none.
+
+    Skips what an earlier visit of the node would have found.
+    """
     deep = thread.parameters.mate_three_depth
     in_three = table_depth < deep <= depth and ply + 3 < MAX_PLY
     if thread.steps & MATE_IN_ONE == 0 or (hit and not in_three):
@@ -46,7 +51,7 @@ def find_mate(pos, thread, ply, depth, hit, table_depth):
     move = find_mate_here(pos, thread, ply)
     if move:
         return MATE - ply - 1, move
-    # The third move must be one that the move limit allows, and by the try rule a check may be answered by a win.
+    # The third move must be within the move limit, and by the try rule a check may be answered by a win.
     in_three = in_three and thread.steps & MATE_IN_THREE != 0 and thread.declaration_rule != TRY_RULE
     if in_three and (thread.max_moves == 0 or pos.game_ply + 2 <= thread.max_moves):
         move = find_mate_in_three(pos, thread, ply)
@@ -57,7 +62,7 @@ def find_mate(pos, thread, ply, depth, hit, table_depth):
 
 @jit
 def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
-    """Whether the estimate is so far above beta that the opponent's moves will not make up for it."""
+    """Whether the estimate exceeds beta by so much that the opponent's moves will not make up for it."""
     tuned = thread.parameters
     if (
         thread.steps & REVERSE_FUTILITY == 0
@@ -78,7 +83,7 @@ def stands_above(thread, ply, depth, estimate, beta, hit, improving, worsening):
 
 @jit
 def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
-    """Plies (int64) for a move that alone holds its score; all others stay `below` by so many centipawns."""
+    """Return the extension in plies (int64) of a singular move: all others are `below` centipawns under the bound."""
     tuned = thread.parameters
     beyond = abs(np.int64(thread.correction_value[ply])) // 210590
     beyond += tuned.singular_far if ply > thread.root_depth else 0
@@ -92,7 +97,7 @@ def extension_of_singular(thread, ply, below, is_pv, was_pv, table_tactical):
 
 @jit
 def keep_result(pos, thread, ply, depth, raw, best, best_move, bound):
-    """Store a node's result, and learn from it how far the static evaluation was off."""
+    """Store a node's result and learn the error of its static evaluation."""
     store(thread.table, pos.key, best_move, best, raw, depth, bound, ply, np.int64(thread.table_pv[ply]))
     error = best - np.int64(thread.evaluation[ply])
     if (

@@ -1,13 +1,13 @@
-"""Which part of a table a search uses, and having the system back it before it does.
+"""The part of a transposition table that is in use, and backing it with memory ahead of the search.
 
-A small table is the faster one: what is spread over more memory than the CPU's cache and its list of pages know has to
-be waited for, in virtual machines two times over. So a table begins with its first megabytes, and takes in more when a
-search has filled a quarter of what it uses.
+A small table is faster: memory beyond the reach of the CPU's cache and its page tables causes waits, twice over in
+virtual machines. So a table begins with its first megabytes and grows when a search has filled a quarter of the part in
+use.
 
-The system reserves memory at once and backs it page by page: the first write to a page waits for it to be found and
-cleared, four to ten milliseconds for a huge page in some virtual machines. A search that touches a fresh table all over
-would do nothing else: with 8 GB it saw 82 nodes in its first second. So the part that a table begins with, and what it
-soon takes in, is backed before the engine says that it is ready; the rest is backed while games are played.
+The system reserves memory at once and backs it page by page. The first write to a page waits until the page is found
+and cleared: four to ten milliseconds per huge page in some virtual machines. A search over a large fresh table would do
+nothing else: with 8 GB it searched 82 nodes in its first second. So the first part, and what follows soon, is backed
+before the engine reports that it is ready; the rest is backed while games are played.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from search.alphabeta.transposition import TranspositionTable
 
 FIRST = 8
-"""Megabytes that a table begins with at most."""
+"""Megabytes with which a table begins at most."""
 READY = 64
 """Megabytes that are backed before the first search."""
 FULL = 250
-"""Thousandths of the part in use from which a search has filled it."""
+"""Fill of the part in use, in thousandths, at which the table grows."""
 GROWING = 4.0
-"""Milliseconds that must be left for each megabyte in use if it is to grow; it takes one or two of them."""
+"""Milliseconds per megabyte in use that must be left for growing; it takes one to two of them."""
 _FIRST_CLUSTERS = (FIRST << 20) // CACHE_LINE
 _CHUNK = 4 << 20
 _PAGE = 4096
-_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14: backs pages as a write would, but changes nothing in them
+_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14: backs pages like a write, without changing them
 
 _backed: weakref.WeakKeyDictionary[TranspositionTable, int] = weakref.WeakKeyDictionary()
-"""Clusters that a table may use by now."""
+"""Clusters that are backed and may be used, per table."""
 
 
 def back_table(table: TranspositionTable) -> threading.Event:
-    """Begin to back the memory of a table, without changing what is in it; the event says that a search may begin.
+    """Start to back a table's memory without changing its content; the event returned is set when a search may begin.
 
-    It does nothing on systems that cannot do it: each page is backed when it is touched.
+    On systems without this call each page is backed when it is first touched.
     """
     ready = threading.Event()
     advise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform.startswith("linux") else None
@@ -56,12 +56,12 @@ def back_table(table: TranspositionTable) -> threading.Event:
     _backed[table] = int(table.record["clusters"])
     arguments = (weakref.ref(table), advise, int(table.record["address"]), table.megabytes << 20, ready)
     if started(threading.Thread(target=_back, args=arguments)) is None:
-        ready.set()  # the part that may be used stays as it is
+        ready.set()  # the part in use stays as it is
     return ready
 
 
 def begin_small(table: TranspositionTable) -> None:
-    """Let an empty table begin with its first part: half of it, of that half, and so on."""
+    """Shrink the part in use of an empty table to its first half, quarter and so on."""
     clusters = table.clusters
     while clusters > _FIRST_CLUSTERS:
         clusters //= 2
@@ -69,14 +69,16 @@ def begin_small(table: TranspositionTable) -> None:
 
 
 def grow_before(table: TranspositionTable) -> None:
-    """Take in more before a search, where the last one had filled what it used. There is no time to look after the
-    entries, which are found by the size of what is used: they are lost."""
+    """Grow before a search if the last search has filled the part in use. The entries are lost: there is no time to
+    move them to where the larger table looks for them."""
     table.record["clusters"] = _wanted(table)
 
 
 def grow_within(table: TranspositionTable, left: float | None) -> bool:
-    """Take in more between two depths of a search with so many milliseconds left (None: without a clock), where it has
-    filled what it uses; nothing is lost. Whether it did."""
+    """Grow between two depths if the part in use is full and enough time is left; the entries stay.
+
+    `left` is in milliseconds, None without a clock. Returns whether the table has grown.
+    """
     used = int(table.record["clusters"])
     if _wanted(table) == used or (left is not None and left < GROWING * (used * CACHE_LINE >> 20)):
         return False
@@ -85,7 +87,7 @@ def grow_within(table: TranspositionTable, left: float | None) -> bool:
 
 
 def _wanted(table: TranspositionTable) -> int:
-    """Clusters that a table should use: twice as many, or what it does."""
+    """Number of clusters that the table should use: twice as many as now, or unchanged."""
     used, there = int(table.record["clusters"]), _backed.get(table, table.clusters)
     return 2 * used if 2 * used <= there and table.filled() >= FULL else used
 
@@ -105,18 +107,18 @@ def _back(
 ) -> None:
     done = 0
     while done < size:
-        kept = table()  # while its memory is asked for it must not be given back
+        kept = table()  # its memory must not be released meanwhile
         if kept is None:
             break
         length = min(_CHUNK, size - done)
         begun = time.monotonic()
         if not _populate(advise, address + done, length):
-            break  # no memory left: the table keeps to the part that is backed
+            break  # out of memory: only the backed part is used
         done += length
         _backed[kept] = max(_backed[kept], min(done // CACHE_LINE, kept.clusters))
         del kept
         if done >= min(size, READY << 20):
             ready.set()
         if ready.is_set():
-            time.sleep(time.monotonic() - begun)  # a search may run on this core
+            time.sleep(time.monotonic() - begun)  # a search may need this core
     ready.set()

@@ -1,10 +1,10 @@
-"""What can be changed about the search without compiling: the numbers that games tune, and steps to leave out.
+"""Settings of the search that need no compiling: numbers tuned by games, and steps that can be left out.
 
-The numbers are tuned by SPSA (`liteshogi tune`) and by a judge (`liteshogi judge parameters`); `bench steps` leaves out
-one step at a time and counts what it saved. Both lie in the thread's record, so one compiled search serves all values.
+SPSA and a judge tune the numbers (`experiments/tuning`, `experiments/judge`); a bench leaves out one step at a time and
+counts what the step saves. Both are in the thread's record, so that one compiled search serves all values.
 
-What is best in a short search is not in a long one, so one that is limited to few nodes has numbers of its own where
-others were found to be better for it (docs/search_numbers.md).
+The best values differ between short and long searches, so a search limited to few nodes has its own values where these
+were found to be better (docs/results/search_numbers.md).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Parameter:
-    """A whole number of the search: centipawns, depths, moves or history points as its meaning says."""
+    """A whole number used by the search: centipawns, depths, moves or history points, as its meaning says."""
 
     name: str
     default: int
     low: int
     high: int
     step: int
-    """How far SPSA moves it at the end of a tuning, a change that games can just about tell."""
+    """Size of SPSA's step at the end of a tuning: a change that games can just detect."""
     meaning: str
 
 
@@ -151,13 +151,34 @@ PARAMETERS = (
     Parameter("continuation_always", 88, 0, 400, 20, "history points of any move behind the last one"),
     Parameter("correction_worth", 1024, 0, 2400, 60, "1024ths of an evaluation's correction"),
     Parameter("correction_found", 48, 5, 150, 5, "512ths of an error a ply that is learnt where a move reached alpha"),
-    Parameter("correction_unreached", 68, 5, 200, 7, "512ths likewise where none did"),
+    Parameter("correction_unreached", 68, 5, 200, 7, "512ths of an error a ply that is learnt where none did"),
     Parameter("correction_weight_pawns", 12153, 0, 30000, 1000, "131072ths of a centipawn a point, by pawns"),
-    Parameter("correction_weight_small", 8620, 0, 30000, 1000, "likewise by small pieces"),
-    Parameter("correction_weight_pieces", 12355, 0, 30000, 1000, "likewise by either side's other pieces"),
-    Parameter("correction_weight_hands", 8000, 0, 30000, 1000, "likewise by hands"),
-    Parameter("correction_weight_two", 7982, 0, 30000, 1000, "likewise by the last move and that two before"),
-    Parameter("correction_weight_four", 7982, 0, 30000, 1000, "likewise by the last move and that four before"),
+    Parameter("correction_weight_small", 8620, 0, 30000, 1000, "131072ths of a centipawn a point, by small pieces"),
+    Parameter(
+        "correction_weight_pieces",
+        12355,
+        0,
+        30000,
+        1000,
+        "131072ths of a centipawn a point, by either side's other pieces",
+    ),
+    Parameter("correction_weight_hands", 8000, 0, 30000, 1000, "131072ths of a centipawn a point, by hands"),
+    Parameter(
+        "correction_weight_two",
+        7982,
+        0,
+        30000,
+        1000,
+        "131072ths of a centipawn a point, by the last move and that two before",
+    ),
+    Parameter(
+        "correction_weight_four",
+        7982,
+        0,
+        30000,
+        1000,
+        "131072ths of a centipawn a point, by the last move and that four before",
+    ),
     Parameter("delta_margin", 328, 30, 800, 25, "centipawns that a capture may gain by position"),
     Parameter("quiescence_exchange", 73, 0, 300, 10, "centipawns that an exchange in quiescence may lose"),
     Parameter("quiescence_captures", 2, 1, 6, 1, "moves that are tried whatever they take"),
@@ -166,7 +187,7 @@ PARAMETERS = (
     Parameter("aspiration_growth", 12, 5, 40, 2, "quarters by which a window that failed is wider"),
 )
 SHORT_NODES = 40_000
-"""A search that is limited to no more nodes than these is a short one. One by the clock never is."""
+"""A search limited to at most this many nodes uses the short search's parameters. A search by the clock never does."""
 SHORT = {
     "reverse_futility_margin": 57,
     "reverse_futility_depth": 15,
@@ -235,7 +256,7 @@ SHORT = {
     "aspiration_margin": 25,
     "aspiration_growth": 14,
 }
-"""The defaults of short searches, as far as they have others."""
+"""Defaults of short searches where they differ."""
 
 STEPS = (
     "table cut",
@@ -258,7 +279,7 @@ STEPS = (
     "delta pruning",
     "aspiration",
 )
-"""Steps that can be left out, each a bit of the thread's `steps` in this order."""
+"""Steps that can be left out; their order gives the bits of the thread's `steps`."""
 (
     TABLE_CUT,
     REVERSE_FUTILITY,
@@ -284,22 +305,22 @@ EVERY_STEP = (1 << len(STEPS)) - 1
 
 _LONGEST = 64
 _LIKENESSES = ("pawns", "small", "pieces", "pieces", "hands", "two", "four")
-"""As correction.py counts them."""
+"""Order of the similarity classes in correction.py."""
 parameters_dtype = np.dtype(
     [
         *((parameter.name, np.int32) for parameter in PARAMETERS),
         ("continuation_shares", np.int64, 7),  # by plies back
-        ("correction_weights", np.int64, len(_LIKENESSES)),  # by likeness, see correction.py
+        ("correction_weights", np.int64, len(_LIKENESSES)),  # by similarity class, see correction.py
         ("reductions", np.int32, (_LONGEST, _LONGEST)),  # [depth, move number], 1024ths of a ply
     ],
     align=True,
 )
 numbers_dtype = np.dtype([("short", parameters_dtype), ("long", parameters_dtype)], align=True)
-"""The parameters of either kind of search."""
+"""The parameters of short and of long searches."""
 
 
 def read_parameter(name: str, value: int) -> Parameter:
-    """The parameter of a name, ValueError in words if there is none or the value is outside its range."""
+    """Return the parameter of this name. Raises ValueError if there is none or if the value is outside its range."""
     for parameter in PARAMETERS:
         if parameter.name == name.lower():
             if not parameter.low <= value <= parameter.high:
@@ -309,7 +330,7 @@ def read_parameter(name: str, value: int) -> Parameter:
 
 
 def make_numbers(changes: Mapping[str, int] | None = None) -> np.void:
-    """A record of `numbers_dtype`: the defaults, with some changed in both kinds of search."""
+    """Return a record of `numbers_dtype`: the defaults, with changes applied to both kinds of search."""
     changed = {read_parameter(name, value).name: value for name, value in (changes or {}).items()}
     defaults = {parameter.name: parameter.default for parameter in PARAMETERS}
     record = np.zeros(1, numbers_dtype)[0]
@@ -319,13 +340,13 @@ def make_numbers(changes: Mapping[str, int] | None = None) -> np.void:
 
 
 def parameters_for(nodes: int) -> tuple[Parameter, ...]:
-    """The parameters with the defaults that they have in a search of so many nodes; 0: without a limit."""
+    """Return the parameters with their defaults for a search of so many nodes; 0 means no limit."""
     short = SHORT if 0 < nodes <= SHORT_NODES else {}
     return tuple(replace(one, default=short.get(one.name, one.default)) for one in PARAMETERS)
 
 
 def _fill(record: np.void, values: Mapping[str, int]) -> None:
-    """Set a record of `parameters_dtype`, and what follows from its parameters."""
+    """Set a record of `parameters_dtype` and the tables derived from its parameters."""
     for name, value in values.items():
         record[name] = value
     # Late-move reductions: logarithmic in depth and move number (Stockfish's form).

@@ -1,10 +1,11 @@
-"""Moves of a node in the order worth trying, made only as far as they are asked for.
+"""Moves of a node in the order worth trying, generated only as far as they are needed.
 
-1. the table's move   2. captures and pawn promotions that lose nothing, the most valuable victim and history first
+1. the table move   2. captures and pawn promotions that lose nothing, most valuable victim and history first
 3. quiet moves by history, with a premium for safe checks   4. captures that lose material
-5. quiet moves that history speaks against
-In check all evasions come at once. Most nodes end at stage 1 or 2, so their quiet moves are never generated.
-State lies in the thread's record (`pick_...`), one entry a ply.
+5. quiet moves with a bad history
+
+In check all evasions come at once. Most nodes end at stage 1 or 2, so that their quiet moves are never generated. The
+state is in the thread's record (`pick_...`), one entry per ply.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ TABLE_MOVE, MAKE_TACTICAL, GOOD_TACTICAL, MAKE_QUIET, QUIET_MOVES, BAD_TACTICAL,
 EVASION_TABLE_MOVE, MAKE_EVASIONS, EVASIONS = 7, 8, 9
 """Stages, in order."""
 TAKEN = -(1 << 31)
-"""Key of a move that was handed out, and of the places behind the last one."""
+"""Key of a move already returned, and of the entries after the last move."""
 INDEX_BITS, INDEX = 10, 1023
-"""A key (int32) is a move's score and, below it, its index in the list."""
+"""A key (int32) is a move's score and, in the low bits, its index in the list."""
 EVASION_CAPTURE = 1 << 19
-"""Score from which evasions are captures."""
+"""Scores from here on are evasions that capture."""
 
 
 @jit
 def start_picking(pos, thread, ply, table_move, tactical_only):
-    """Prepare a node; `table_move` (int64, 0: none) is legal here."""
+    """Prepare a node; `table_move` (int64, 0 means none) is legal here."""
     if tactical_only and table_move and not is_tactical(pos, table_move):
         table_move = np.int64(0)
     stage = EVASION_TABLE_MOVE if in_check(pos) else TABLE_MOVE
@@ -72,7 +73,7 @@ def _score_quiets(pos, thread, ply, count):
     premium = np.int64(thread.parameters.check_premium) if thread.steps & QUIET_CHECKS else 0
     first_piece = (np.int64(pos.turn) & 1) * KINDS
     drops = thread.drop_scores
-    scored = np.int64(-1)  # a kind's drops lie side by side, and are scored together
+    scored = np.int64(-1)  # the drops of a kind are adjacent and scored together
     for index in range(np.uint64(count)):
         move = np.int64(moves[index])
         target, origin = move & 127, (move >> 7) & 127
@@ -123,23 +124,23 @@ def _score_evasions(pos, thread, ply, count):
 
 @jit
 def _rank(thread, ply, index, score):
-    """Note a move's score in its key: score above, index below, so that the largest key names the best move."""
+    """Store a move's score in its key: score above, index below, so that the largest key belongs to the best move."""
     thread.keys[ply, index] = score << INDEX_BITS | index
 
 
 @jit
 def _close_list(thread, ply, count):
-    """Note how many moves there are, and fill the keys behind them: a whole vector at the least."""
+    """Store the number of moves and fill the keys after them, at least one vector."""
     thread.pick_count[ply] = count
     fill_block(np.uint64(thread.keys[ply].ctypes.data) + np.uint64(4 * count), np.int32(TAKEN))
 
 
 @jit
 def _take_best(pos, thread, ply):
-    """The key and move (int64) of the best not taken yet that is legal and not the table's, and mark it taken; 0, 0 if
-    none is left.
+    """Return the key and the move (int64) of the best legal move left, except the table move, and mark it; 0, 0 if none
+    is left.
 
-    A scan for the largest key is one vector instruction for 16 moves: cheaper than sorting what is never asked for.
+    Finding the largest key takes one vector instruction per 16 moves, cheaper than sorting moves that are never needed.
     """
     keys, table_move = thread.keys[ply], np.int64(thread.pick_table_move[ply])
     address = np.uint64(keys.ctypes.data)
@@ -157,14 +158,14 @@ def _take_best(pos, thread, ply):
 
 @jit
 def skip_quiets(thread, ply):
-    """Hand out no further quiet moves of the node; losing captures still follow. Not for nodes in check."""
+    """Return no further quiet moves of the node; losing captures still follow. Not for nodes in check."""
     if thread.pick_stage[ply] <= BAD_QUIETS:
         thread.pick_skip[ply] = 1
 
 
 @jit
 def next_move(pos, thread, ply, tactical_only):
-    """The next move (int64) of the node, 0 when there are no more. All are legal.
+    """Return the next legal move (int64) of the node, 0 after the last.
 
     `tactical_only` (int64 flag) leaves out quiet moves and losing captures, except in check.
     """
@@ -206,7 +207,7 @@ def next_move(pos, thread, ply, tactical_only):
                 if move != 0:
                     if best >> INDEX_BITS > -thread.parameters.bad_quiet:
                         return move
-                    thread.keys[ply, best & INDEX] = best  # for later
+                    thread.keys[ply, best & INDEX] = best  # for stage 5
             thread.pick_stage[ply] = BAD_TACTICAL
         elif stage == BAD_TACTICAL:
             cursor = np.int64(thread.pick_cursor[ply])

@@ -1,4 +1,4 @@
-"""Quiescence: captures and pawn promotions (all evasions in check) until the static evaluation can be trusted."""
+"""Quiescence: captures and pawn promotions (all evasions in check) until the static evaluation is reliable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
 @jit
 def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
-    """Score (int64) of a position in which only tactical moves are tried."""
+    """Search only the tactical moves of a position and return its score (int64)."""
     score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
@@ -47,7 +47,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
     thread.played[ply] = 0
     best = np.int64(-INFINITE)
     raw, evaluation = np.int64(NO_EVALUATION), np.int64(NO_EVALUATION)
-    # Doing nothing is the first choice; a side that may pass up every capture has at least its evaluation.
+    # Standing pat: a side that may decline every capture has at least its evaluation.
     if not checked:
         note_likenesses(pos, thread, ply)
         raw = evaluate(pos, accumulators, network)
@@ -95,7 +95,7 @@ def quiesce(pos, thread, accumulators, network, ply, alpha, beta):
             if not checked and move & 127 != last_target and not gives_check(pos, move):
                 if tried > thread.parameters.quiescence_captures:
                     continue
-                # Delta: even the piece it takes and a margin do not bring the score near alpha.
+                # Delta pruning: even the captured piece and a margin do not bring the score near alpha.
                 if thread.steps & DELTA_PRUNING:
                     optimistic = base + capture_gain(pos, move)
                     if optimistic <= alpha:

@@ -1,7 +1,4 @@
-"""How much less deeply a late move is searched: in 1024ths of a ply, from what speaks for it and against it.
-
-Form and proportions are those of Stockfish and YaneuraOu.
-"""
+"""Depth reductions of late moves in 1024ths of a ply. Form and proportions are those of Stockfish and YaneuraOu."""
 
 from __future__ import annotations
 
@@ -14,8 +11,11 @@ from search.compiling.jit import jit
 
 @jit
 def late_move_reduction(thread, depth, number, window, improving, on_pv):
-    """By depth, move number, the width of the window, whether the mover's prospects improve, and whether the node is or
-    was on a principal variation."""
+    """Return the reduction by depth, move number and width of the window.
+
+    `improving` says whether the side to move improves its evaluation, `on_pv` whether the node is or was on a principal
+    variation.
+    """
     tuned = thread.parameters
     scale = np.int64(tuned.reductions[min(depth, np.int64(63)), min(number, np.int64(63))])
     narrow = tuned.reduction_window * window // max(np.int64(thread.root_window), np.int64(1))
@@ -29,7 +29,7 @@ def late_move_reduction(thread, depth, number, window, improving, on_pv):
 
 @jit
 def move_statistic(pos, thread, ply, move, tactical):
-    """What the histories say of a move about to be played (int64)."""
+    """Sum of the histories of a move about to be played (int64)."""
     if tactical:
         return thread.parameters.statistic_taken * taken_value(pos, move) // 128 + capture_history(pos, thread, move)
     row = move_row(pos, move)
@@ -40,7 +40,7 @@ def move_statistic(pos, thread, ply, move, tactical):
 
 @jit
 def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
-    """The reduction after what a move's place and histories say; the same for every node, the root too."""
+    """Adjust a reduction by the move's number and histories; used at every node, including the root."""
     tuned = thread.parameters
     if thread.table_pv[ply]:
         reduction -= tuned.reduction_was_pv + (tuned.reduction_pv if is_pv else 0)
@@ -59,13 +59,13 @@ def weigh_move(thread, ply, reduction, number, is_pv, cut_node):
 
 @jit
 def may_grow(thread):
-    """Whether late moves are searched deeper than the first: not in an iteration that threatens to have no end."""
+    """Whether late moves may be searched deeper than the first: not in an iteration that threatens never to end."""
     return thread.nodes < thread.grow_until
 
 
 @jit
 def reduced_depth(thread, reduction, next_depth, is_pv):
-    """The depth (int64) that a late move is tried with: at least one, and up to two plies more than others."""
+    """Return the depth (int64) at which a late move is tried: at least one, at most two plies more than unreduced."""
     most = next_depth + (2 if may_grow(thread) else 0)
     reduced = max(np.int64(1), min(next_depth - (reduction >> 10), most))
     return reduced + 1 if is_pv else reduced

@@ -1,4 +1,4 @@
-"""The root of the search: one iteration over the root's moves, the best of them brought to the front."""
+"""One iteration over the root's moves, which moves the best of them to the front."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NODES = (1 << 31) - 1
 
 @jit
 def _order(thread, first, count):
-    """The front stays; behind it the moves that cost the last iteration most come first."""
+    """Keep the first move and sort the others by their nodes in the last iteration, most first."""
     for index in range(first + 2, count):
         move = thread.root_moves[index]
         nodes = thread.root_nodes[move]
@@ -33,9 +33,10 @@ def _order(thread, first, count):
 
 @inlined
 def search_root(pos, thread, accumulators, network, depth, alpha, beta):
-    """One iteration over `thread.root_moves[root_first:root_count]`: the score (int64) of the best, moved to the front.
+    """Search `thread.root_moves[root_first:root_count]` once and return the best score (int64); the best move goes to
+    the front.
 
-    All numbers are int64. If `thread.stop` was set the score is void, but the front move, pv[0] and pv_score are the
+    All numbers are int64. If `thread.stop` was set the score is invalid, but the front move, pv[0] and pv_score are the
     best so far.
     """
     thread.root_depth = depth

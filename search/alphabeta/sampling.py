@@ -1,8 +1,8 @@
-"""Positions that the search asks its network about, a few of them kept: what such a network is to learn from.
+"""Sampling of positions whose evaluation the search requests: training data for such a network.
 
-Games show other positions than searches do: after a blunder, with a capture unanswered or a piece left hanging. A
-sample is taken where the network is asked, in the main search and in quiescence, the nodes between two of them drawn at
-random so that no depth or phase of a search is preferred.
+Searches see other positions than games: after a blunder, with a capture unanswered or a piece en prise. Samples are
+taken where the network is evaluated, in the main search and in quiescence. The number of nodes between two samples is
+random, so that no depth or phase of a search is preferred.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from search.primitives.memory import load_word
 from search.primitives.random import below, next_state
 
 SAMPLES = 256
-"""Most positions that are kept of one search."""
+"""Most samples per search."""
 PLACEMENT_WORDS = PLACEMENT_BYTES // 8
 NEVER = 1 << 62
-"""`thread.sample_at` of a search that keeps nothing."""
+"""Value of `thread.sample_at` for a search without sampling."""
 MAIN, QUIESCENCE = 0, 1
-"""Where a sample was taken."""
+"""Kind of search in which a sample was taken."""
 
 
 @jit
 def begin_sampling(thread, gap, state):
-    """Keep about one in `gap` (int64, at least 1) nodes' positions of the search that begins, `state` a seed (uint64,
-    not 0)."""
+    """Start sampling for the next search: on average one position per `gap` nodes (int64, at least 1).
+
+    `state` is a seed (uint64, not 0).
+    """
     thread.sample_count = 0
     thread.sample_gap = gap
     thread.sample_state = state
@@ -36,7 +38,7 @@ def begin_sampling(thread, gap, state):
 
 @jit
 def _draw_next(thread):
-    """Draw the node from which on the next position is kept."""
+    """Draw the node count of the next sample."""
     state = next_state(thread.sample_state)
     thread.sample_state = state
     thread.sample_at = thread.nodes + 1 + below(state, 2 * np.int64(thread.sample_gap))
@@ -44,7 +46,7 @@ def _draw_next(thread):
 
 @jit
 def keep_sample(pos, thread, where):
-    """Keep the position: `thread.sample_at` has been reached. `where` is MAIN or QUIESCENCE."""
+    """Store the position as a sample, once `thread.sample_at` is reached. `where` is MAIN or QUIESCENCE."""
     count = np.int64(thread.sample_count)
     head = np.uint64(pos.board.ctypes.data)
     for word in range(PLACEMENT_WORDS):

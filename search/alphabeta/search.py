@@ -1,8 +1,8 @@
-"""The search: principal variation search with everything a modern shogi engine prunes and extends by.
+"""Principal variation search with the pruning, reductions and extensions of a modern shogi engine.
 
-The steps of a node are numbered in `search_node`. Scores are centipawns of the mover, fail-soft. Literature: the
-techniques and most of their proportions are those of Stockfish and YaneuraOu, as their authors describe them; those
-that lie in `search.alphabeta.parameters` are there for games to tune. A pawn is worth about 90.
+The steps of a node are numbered in `search_node`. Scores are centipawns of the side to move, fail-soft; a pawn is worth
+about 90. The techniques and most of their proportions are those of Stockfish and YaneuraOu. Numbers in
+`search.alphabeta.parameters` are tuned by games.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ from search.score import INFINITE, MATE, MATE_BOUND, MAX_PLY
 
 REDUCTION_DEPTH = 2
 TRIED_LIMIT = 64
-"""Quiet and tactical moves that a cut remembers as tried in vain."""
+"""Most quiet and most tactical moves that are remembered as tried before a cut."""
 
 
 @jit
 def play(pos, thread, ply, move):
-    """Do a move of the tree: count it and remember it for the histories."""
+    """Play a move of the tree: count it and record it for the histories."""
     prefetch_cluster(thread.table, key_after(pos, move))
     kind = taken_kind(pos, move)
     thread.played[ply] = move
@@ -86,7 +86,7 @@ def play(pos, thread, ply, move):
 
 @jit
 def play_nothing(pos, thread, ply):
-    """Do a null move of the tree."""
+    """Play a null move of the tree."""
     thread.played[ply] = thread.taken[ply] = 0
     thread.continuation[ply + 1] = NO_CONTINUATION
     do_null_move(pos)
@@ -96,16 +96,16 @@ def play_nothing(pos, thread, ply):
 
 @jit
 def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut_node):
-    """Score (int64) of a position searched to `depth`; all arguments after the records are int64.
+    """Search a position to `depth` and return its score (int64); all arguments after the records are int64.
 
-    `cut_node` is 1 where a fail-high is expected, 0 elsewhere.
+    `cut_node` is 1 where a fail-high is expected, else 0.
     """
-    # 1. The horizon.
+    # 1. Horizon: continue with quiescence.
     if depth <= 0:
         return quiesce(pos, thread, accumulators, network, ply, alpha, beta)
 
-    # 2. Repetition, move limit and declaration end the line; mate distance narrows the window: a mate already found
-    #    nearer to the root cannot be bettered here.
+    # 2. Repetition, the move limit and declarations end the line. Mate distance pruning narrows the window: a mate
+    #    found nearer to the root cannot be improved here.
     score = enter_node(pos, thread, accumulators, network, ply)
     if score != PATH_SCORE_FREE:
         return score
@@ -126,7 +126,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     thread.cut_count[ply + 2] = 0
     thread.checked[ply] = checked
 
-    # 3. The transposition table: a result as deep as wanted ends the node; others better the estimate below.
+    # 3. Transposition table: a result of sufficient depth ends the node; other results improve the estimate below.
     key = pos.key
     if not checked:
         note_likenesses(pos, thread, ply)
@@ -159,13 +159,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         return table_score
 
     improving = False
-    # Two plies before; behind the root's moves there is only what the opponent saw at the root.
+    # The evaluation two plies before. After a root move only the opponent's at the root is known.
     static = np.int64(thread.evaluation[ply - 2] if ply > 1 else -thread.evaluation[0])
     if checked:
         thread.evaluation[ply] = static
         thread.correction_value[ply] = 0
     else:
-        # 4. Static evaluation, corrected by how wrong it was in like positions.
+        # 4. Static evaluation, corrected by its errors in similar positions.
         improving = ply < 2
         two_before = static
         raw_evaluation, static = static_evaluation(pos, thread, accumulators, network, ply, raw_evaluation, hit)
@@ -175,13 +175,13 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         improving = improving or static > two_before
         worsening = static > -np.int64(thread.evaluation[ply - 1])
 
-        # 5. Reverse futility. A quiet move from the table says that there is something to look for.
+        # 5. Reverse futility pruning. A quiet table move says that there is something to search for.
         if (table_move == 0 or table_tactical) and stands_above(
             thread, ply, depth, estimate, beta, hit, improving, worsening
         ):
             return (2 * beta + estimate) // 3
 
-        # 6. Mate in one, and where the node is worth it in three.
+        # 6. Mate in one, and at sufficient depth mate in three.
         if excluded == 0:
             score, move = find_mate(pos, thread, ply, depth, hit, table_depth)
             if move:
@@ -189,7 +189,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 store(thread.table, key, move, score, raw_evaluation, np.int64(MAX_PLY), np.int64(EXACT), ply, on_pv)
                 return score
 
-        # 7. Razoring: far below alpha, only tactics could help.
+        # 7. Razoring: far below alpha only tactical moves could help.
         if not is_pv and steps & RAZORING and estimate < alpha - tuned.razor_base - tuned.razor_margin * depth * depth:
             return quiesce(pos, thread, accumulators, network, ply, alpha, beta)
 
@@ -223,7 +223,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                     return score
         improving = improving or static >= beta
 
-        # 9. Internal iterative reduction: without a move from the table the node is not worth its full depth yet.
+        # 9. Internal iterative reduction: without a table move the node is not worth its full depth yet.
         if (
             steps & INTERNAL_REDUCTION
             and depth >= tuned.internal_depth
@@ -233,7 +233,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         ):
             depth -= 1
 
-        # 10. Probcut: a good capture that beats beta by a margin at reduced depth will beat beta at full depth.
+        # 10. Probcut: a good capture that exceeds beta by a margin at reduced depth will exceed beta at full depth.
         probcut_beta = beta + tuned.probcut_margin - (tuned.probcut_improving if improving else 0)
         if (
             depth >= tuned.probcut_depth
@@ -265,7 +265,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                     if abs(score) < MATE_BOUND:
                         return score - (probcut_beta - beta)
 
-    # 11. A table entry that is a little too shallow, and far above beta.
+    # 11. A table entry slightly too shallow whose score is far above beta.
     if (
         table_bound & LOWER
         and excluded == 0
@@ -276,7 +276,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
     ):
         return np.int64(beta + tuned.table_cut_margin)
 
-    # 12. The moves.
+    # 12. Loop over the moves.
     start_picking(pos, thread, ply, table_move, np.int64(0))
     best, best_move = np.int64(-INFINITE), np.int64(0)
     first_alpha = alpha
@@ -311,8 +311,8 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                         best = promise
                     continue
 
-        # 14. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and looked
-        #     at deeper; if instead another also beats beta, the node is cut (multi-cut).
+        # 14. Extensions. Singular: if all other moves fail well below the table's score, this move is forced and
+        #     searched deeper. If instead another move also exceeds beta, the node is cut (multi-cut).
         extension = np.int64(0)
         if (
             move == table_move
@@ -334,7 +334,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             thread.excluded[ply] = 0
             if thread.stop:
                 return np.int64(0)
-            # The inner search used this ply's fields; the table's move is the first, so picking begins again behind it.
+            # The inner search used this ply's fields. The table move comes first, so picking restarts after it.
             start_picking(pos, thread, ply, table_move, np.int64(0))
             thread.pick_stage[ply] += 1
             thread.move_count[ply] = number
@@ -361,7 +361,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         play(pos, thread, ply, move)
         next_depth += extension
 
-        # 15. Late-move reductions: search late moves less deeply, and again if one surprises.
+        # 15. Late-move reductions: search late moves to a reduced depth, and again if one exceeds alpha.
         reduction = weigh_move(thread, ply, reduction, number, is_pv, cut_node)
         if on_pv and table_bound != NO_BOUND:
             reduction -= tuned.reduction_table_above if table_score > alpha else 0
@@ -399,7 +399,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
             score = -search_node(
                 pos, thread, accumulators, network, ply + 1, next_depth - less, -alpha - 1, -alpha, 1 - cut_node
             )
-        # 16. The first move of a PV node, and any that beats alpha there, get the full window.
+        # 16. The first move of a PV node, and any move there that exceeds alpha, gets the full window.
         if is_pv and (number == 1 or score > alpha) and not thread.stop:
             if move == table_move and table_bound != NO_BOUND and table_depth > 1:
                 next_depth = max(next_depth, np.int64(1))
@@ -408,7 +408,7 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
         if thread.stop:
             return np.int64(0)
 
-        # 17. A better move; what follows it need not be searched as deeply.
+        # 17. A better move; the moves after it need less depth.
         if score > best:
             best = score
             if score > alpha:
@@ -423,14 +423,14 @@ def search_node(pos, thread, accumulators, network, ply, depth, alpha, beta, cut
                 if depth > 2 and depth < tuned.better_depth and abs(score) < MATE_BOUND:
                     depth -= tuned.better_reduction
 
-    # 18. No move at all: mate (there is no stalemate in shogi; a side that cannot move has lost).
+    # 18. No legal move: mate (shogi has no stalemate; a side that cannot move has lost).
     if number == 0:
         return alpha if excluded else np.int64(ply - MATE)
-    # A shallow search's fail-high is not as high as it says.
+    # The fail-high of a shallow search exaggerates.
     if best >= beta and abs(best) < MATE_BOUND and abs(alpha) < MATE_BOUND:
         best = (best * depth + beta) // (depth + 1)
 
-    # 19. Learn, correct the evaluation, and keep the result.
+    # 19. Update the histories, correct the evaluation, and store the result.
     if best_move:
         learn_best(pos, thread, ply, depth, best_move, table_move, quiets, tacticals)
         if not is_pv:

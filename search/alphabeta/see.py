@@ -1,4 +1,4 @@
-"""Static exchange evaluation: does a move win at least so much in the captures on its target square?"""
+"""Static exchange evaluation: whether a move wins a given amount in the captures on its target square."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from search.rules.shogi import (
 
 _KING_VALUE = 15000
 EXCHANGE_VALUE = np.where(np.arange(KINDS) == KING, _KING_VALUE, PIECE_VALUE)
-"""Centipawns of each kind; the king is dearer than all else that an exchange can win."""
-# Groups from the cheapest to the dearest attacker.
+"""Centipawns of each kind; the king is worth more than an exchange can win."""
+# Groups from the least to the most valuable attacker.
 _ATTACK_ORDER = np.array([PAWN, LANCE, KNIGHT, SILVER, GOLDS, BISHOP, HORSES, ROOK, DRAGONS, KING], np.int64)
 _GROUP_VALUE = np.zeros(GROUPS, np.int64)
 _GROUP_VALUE[GROUP] = EXCHANGE_VALUE
@@ -35,7 +35,7 @@ _GROUP_VALUE[GROUP] = EXCHANGE_VALUE
 
 @jit
 def capture_gain(pos, move):
-    """Centipawns that a move wins on the spot: what it takes and what promotion adds."""
+    """Centipawns that a move wins at once: the captured piece and the gain of promotion."""
     target, origin = move & 127, (move >> 7) & 127
     gain = np.int64(0)
     taken = np.int64(pos.board[target])
@@ -49,9 +49,9 @@ def capture_gain(pos, move):
 
 @jit
 def exchange_wins(pos, move, threshold):
-    """Whether the exchange that `move` opens on its target wins at least `threshold` centipawns.
+    """Whether the exchange started by `move` on its target square wins at least `threshold` centipawns.
 
-    Both sides recapture with their cheapest piece and stop when that is better; pins are ignored.
+    Both sides capture with their least valuable piece and stop when that is better; pins are ignored.
     """
     move = np.int64(move)
     target, origin = move & 127, (move >> 7) & 127
@@ -90,7 +90,7 @@ def exchange_wins(pos, move, threshold):
                 group = candidate
                 break
         if group == KING:
-            # The king takes only what nobody takes back.
+            # The king captures only if no attacker is left.
             other_low, other_high = all_low & pos.colours[1 - side, 0], all_high & pos.colours[1 - side, 1]
             if (other_low | other_high) == NONE:
                 wins = not wins

@@ -1,7 +1,7 @@
-"""How much of its time a move deserves: less where the search has settled on it, more where it still wavers.
+"""Share of its time that a move deserves: less where the search has settled on it, more where it still changes.
 
-Three signs, as in Stockfish's time management: how often and how lately the best move has changed, how far the score
-has fallen, and how much of the last depth's work went into the best move. Each is a factor of the optimum.
+Three signs, as in Stockfish's time management: how often and how recently the best move changed, how far the score
+fell, and what share of the last depth's nodes went into the best move. Each gives a factor of the optimum.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 REMEMBERED = 8
-"""Depths whose changes of the best move still count, each half as much as the one after it."""
+"""Depths whose best-move changes count, each half as much as the next later one."""
 CALM, CHANGE = 0.68, 0.49
-"""Share of the optimum for a move that has never changed, and what a change in the last depth adds."""
+"""Share of the optimum for a move that never changed, and the share that a change in the last depth adds."""
 COMPARED = 3
-"""Depths whose mean score the last one's is held against."""
+"""Depths whose mean score is compared with the last score."""
 FALL = 0.49
-"""What a fall of 100 centipawns adds, and a rise takes away."""
+"""Added for a fall of 100 centipawns, subtracted for a rise."""
 BY_SCORE = (0.68, 1.76)
-"""Between these the score's factor stays."""
+"""Bounds of the score's factor."""
 EFFORT, USUAL_EFFORT = 0.78, 0.6
-"""What all of a depth's nodes on other moves than the best add, and the best move's share that adds nothing."""
+"""Factor added if all nodes of a depth go to other moves than the best, and the best move's share that adds nothing."""
 
 
 def settling(thread: np.void) -> float:
-    """Factor of the optimum after the last depth that `thread` (of `thread_dtype`, searching one line) has finished."""
+    """Return the factor of the optimum after the last finished depth of `thread`, a `thread_dtype` with one line."""
     depth = int(thread["depth"])
     found = thread["found"][max(depth - REMEMBERED, 1) : depth + 1]
     changed = np.diff(found["line"][:, 0].astype(np.int64)) != 0

@@ -1,4 +1,4 @@
-"""A search from one position in compiled code, for what plays and labels by the million: no Python in between."""
+"""Search a single position from compiled code: games and labels by the million, without Python in between."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOW_PLY = np.int16(HISTORIES[LOW_PLY_HISTORY])
 
 
 def share_search(thread: SearchThread) -> SearchThread:
-    """The thread, made ready for `search_once` and `search_on`: they call the engine's own machine code."""
+    """Make a thread ready for `search_once` and `search_on`, which call the engine's own machine code; return it."""
     sums = thread.accumulators
     given = thread.position, thread.record, sums.record, sums.network, np.int64(1)
     thread.record["search"] = address_of(deepen, *given)
@@ -25,7 +25,7 @@ def share_search(thread: SearchThread) -> SearchThread:
 
 @jit
 def search_on(pos, thread, accumulators, network, last):
-    """`deepen`, for compiled code, of a thread that `share_search` was given; RuntimeError of another."""
+    """Call `deepen` from compiled code, for a thread prepared by `share_search`; RuntimeError for any other thread."""
     if thread.search == 0:
         raise RuntimeError("the thread's search is not shared")
     call_address(thread.search, pos, thread, accumulators, network, last)
@@ -33,8 +33,11 @@ def search_on(pos, thread, accumulators, network, last):
 
 @jit
 def begin_search(pos, thread, node_limit):
-    """Make the thread's record ready to search the position: all its moves but needless non-promotions, at most so many
-    nodes (int64, 0: no limit). Returns the number of moves (int64); a position without one is not to be searched."""
+    """Prepare the thread's record to search the position with at most `node_limit` nodes (int64, 0 means no limit).
+
+    The root moves are all legal moves except needless non-promotions. Returns their number (int64); a position without
+    moves must not be searched.
+    """
     found = generate(pos, thread.root_moves, np.int64(0), np.int64(TACTICAL | QUIET))
     if found == 0:
         found = legal_moves(pos, thread.root_moves)
@@ -55,11 +58,11 @@ def begin_search(pos, thread, node_limit):
 
 @jit
 def search_once(pos, thread, accumulators, network, node_limit, depth):
-    """Search a position to a depth or a number of nodes (int64, 0: no limit), which it has a move in, by a thread that
-    `share_search` was given.
+    """Search a position with a thread prepared by `share_search`, to a depth or a number of nodes (int64, 0: no limit).
 
-    Returns the best move and its score (int64, the mover's); its line is in `thread.pv[0]`, `thread.pv_length[0]`. A
-    search that was cut before it had looked at any move leaves `thread.depth` 0, and its score says nothing.
+    Returns the best move and its score (int64, side to move), 0 and 0 without a legal move. The line is in
+    `thread.pv[0]` with length `thread.pv_length[0]`. If the search was interrupted before it had searched any move,
+    `thread.depth` is 0 and the score means nothing.
     """
     if begin_search(pos, thread, node_limit) == 0:
         return np.int64(0), np.int64(0)
@@ -70,10 +73,10 @@ def search_once(pos, thread, accumulators, network, node_limit, depth):
 
 @jit
 def best_found(thread):
-    """The best move of the search that has ended, and its line in `thread.pv[0]`.
+    """Return the best move of the finished search and leave its line in `thread.pv[0]`.
 
-    Where the first iteration was cut before it had looked at any, in a quiescence that outran it, it is the first move
-    of the root.
+    If the first iteration was interrupted before it had searched any move, by a quiescence search that used up the
+    nodes, this is the first root move.
     """
     if thread.line_length == 0 and thread.pv_length[0] == 0:
         thread.pv[0, 0] = thread.root_moves[0]

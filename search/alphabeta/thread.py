@@ -1,6 +1,6 @@
-"""What one search thread owns: its position, its accumulators and its record of counters, tables and scratch.
+"""Memory of one search thread: its position, its accumulators, and its record of counters, tables and scratch.
 
-The record holds per-ply scratch and what was learnt, see history.py and correction.py.
+The record holds scratch fields per ply and the learnt statistics, see history.py and correction.py.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PIECE_SQUARES = 2 * KINDS * SQUARES
 NO_CONTINUATION = PIECE_SQUARES
 """Row of the continuation table for "no move before" (root, null move)."""
 LIKENESSES, CORRECTION_BITS = 7, 14
-"""In how many ways positions are alike, and the size of the table of each; see correction.py."""
+"""Number of similarity classes, and bits of the index of each class's table; see correction.py."""
 PAWN_STRUCTURES = 512
-"""Rows of the history by pawns; structures share them by hash."""
+"""Rows of the pawn history; structures share them by hash."""
 LOW_PLIES = 5
 """Plies from the root whose moves have a history of their own."""
 NODES_A_LOOK = 256
-"""Nodes from one look at the clock to the next, a third of a millisecond or so."""
+"""Nodes between two looks at the clock: about a third of a millisecond."""
 PLIES = MAX_PLY + 4
 
 found_dtype = np.dtype(
@@ -44,63 +44,63 @@ found_dtype = np.dtype(
     ],
     align=True,
 )
-"""What one depth of the search has found."""
+"""Result of one depth of the search."""
 
 thread_dtype = record_dtype(
     [
         ("nodes", np.int64),  # do_move calls in the tree, null moves included
         ("node_limit", np.int64),  # 0: none
-        ("deadline", np.int64),  # ticks of the clock at which the search ends, see search/primitives/ticks.py; 0: none
-        ("grow_until", np.int64),  # nodes up to which late moves may be searched deeper than others, see deepening.py
-        ("search", np.int64),  # address of the compiled search; 0: nobody calls it by that, see single_search.py
-        ("stop", np.uint8),  # set by anyone; the search returns soon after
+        ("deadline", np.int64),  # clock ticks at which the search ends, see search/primitives/ticks.py; 0: none
+        ("grow_until", np.int64),  # limit of `nodes` for searching late moves deeper than others, see deepening.py
+        ("search", np.int64),  # address of the compiled search, see single_search.py; 0: not set
+        ("stop", np.uint8),  # set by any thread; the search ends soon after
         ("seldepth", np.int32),
         ("root_depth", np.int32),
         ("draw_value", np.int32, 2),  # centipawns of a draw to each colour
-        ("max_moves", np.int32),  # number of the last move before the game is drawn; 0: never
+        ("max_moves", np.int32),  # number of the last move before the game is drawn; 0: no limit
         ("declaration_rule", np.int32),
-        ("analysis", np.uint8),  # whether nothing before the root recurs but by the rule
-        ("null_until", np.int32),  # verification search: no null move before this ply, see search.py
+        ("analysis", np.uint8),  # whether earlier positions of the game count as repeated only by the rule
+        ("null_until", np.int32),  # no null move before this ply (verification search), see search.py
         ("table", table_dtype),
-        ("steps", np.int64),  # a bit for each step of the search that is taken, see parameters.py
+        ("steps", np.int64),  # one bit per search step that is used, see parameters.py
         ("numbers", numbers_dtype),
-        ("parameters", parameters_dtype),  # those of `numbers` that the search under way has
+        ("parameters", parameters_dtype),  # the parameters in use, one of the two in `numbers`
         # the root
         ("root_moves", np.uint16, MAX_MOVES),
         ("root_count", np.int32),
-        ("root_partial", np.uint8),  # some of the position's moves are not among them: their best is not its score
-        ("root_nodes", np.int32, 1 << 15),  # of each move in the last iteration
-        ("root_first", np.int32),  # earlier root moves are taken (MultiPV)
-        ("root_window", np.int32),  # width of the window that the iteration searches
+        ("root_partial", np.uint8),  # some legal moves are excluded: the best of the rest is not the position's score
+        ("root_nodes", np.int32, 1 << 15),  # nodes of each move in the last iteration
+        ("root_first", np.int32),  # root moves before this index are excluded (MultiPV)
+        ("root_window", np.int32),  # width of the iteration's window
         ("pv", np.uint16, (PLIES, PLIES)),
         ("pv_length", np.int32, PLIES),
-        ("pv_score", np.int32),  # of the line at the root; the least that it is worth where it left the window above
-        # the last depth that was finished, see deepening.py
+        ("pv_score", np.int32),  # score of the root line; a lower bound where it exceeded the window
+        # the last finished depth, see deepening.py
         ("depth", np.int32),
         ("score", np.int32),
         ("line", np.uint16, PLIES),
         ("line_length", np.int32),
         ("found", found_dtype, MAX_PLY),  # by depth
-        ("pause", np.int64),  # nodes after which `deepen` comes back with the next depth that is finished; 0: none
+        ("pause", np.int64),  # nodes after which `deepen` returns at the next finished depth; 0: never
         # per ply
         ("evaluation", np.int32, PLIES),  # corrected static evaluation; in check that of two plies before
         ("correction_index", np.int32, (PLIES, LIKENESSES)),
         ("correction_value", np.int32, PLIES),  # in 131072ths of a centipawn
         ("excluded", np.uint16, PLIES),  # move left out by a singular search
-        ("continuation", np.int32, PLIES),  # piece-and-square of the move leading there
-        ("played", np.uint16, PLIES),  # move made from the ply, 0: none or a null move
-        ("taken", np.uint8, PLIES),  # kind that it took and one more, 0: none
+        ("continuation", np.int32, PLIES),  # piece and square of the move leading there
+        ("played", np.uint16, PLIES),  # move played at the ply, 0: none or a null move
+        ("taken", np.uint8, PLIES),  # captured kind plus one, 0: none
         ("checked", np.uint8, PLIES),
         ("table_pv", np.uint8, PLIES),  # whether the node is or was on a principal variation
         ("table_hit", np.uint8, PLIES),
         ("move_count", np.int32, PLIES),
-        ("statistic", np.int32, PLIES),  # histories of the move under way
-        ("reduction", np.int32, PLIES),  # plies that the move under way is searched less deeply
-        ("cut_count", np.int32, PLIES),  # fail-highs among the nodes of the ply
+        ("statistic", np.int32, PLIES),  # histories of the move being searched
+        ("reduction", np.int32, PLIES),  # plies by which the move being searched is reduced
+        ("cut_count", np.int32, PLIES),  # fail-highs among the child nodes of the ply
         ("moves", np.uint16, (PLIES, MAX_MOVES)),
         ("keys", np.int32, (PLIES, MAX_MOVES + 24)),  # ordering keys of `moves`, see picker.py
         ("drop_scores", np.int32, 96),
-        ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures put off because they lose material
+        ("bad_moves", np.uint16, (PLIES, MAX_MOVES)),  # captures postponed because they lose material
         ("pick_stage", np.uint8, PLIES),  # see picker.py
         ("pick_table_move", np.uint16, PLIES),
         ("pick_cursor", np.int32, PLIES),
@@ -109,7 +109,7 @@ thread_dtype = record_dtype(
         ("pick_skip", np.uint8, PLIES),  # no further quiet moves are wanted
         ("checks", np.uint16, (PLIES, MAX_MOVES)),  # checking moves of a node, see search/mate/in_one.py
         ("check_count", np.int32, PLIES),
-        ("check_squares", np.uint64, (KINDS, 2)),  # from where each kind of the mover's would check, see picker.py
+        ("check_squares", np.uint64, (KINDS, 2)),  # squares from which each kind would check, see picker.py
         ("tried_quiet", np.uint16, (PLIES, 64)),  # moves that did not cut
         ("tried_tactical", np.uint16, (PLIES, 64)),
         # move ordering
@@ -120,9 +120,9 @@ thread_dtype = record_dtype(
         ("table_move_history", np.int32),
         ("continuation_history", np.int16, (PIECE_SQUARES + 1, PIECE_SQUARES)),
         ("correction", np.int16, (LIKENESSES, 2, 1 << CORRECTION_BITS)),
-        # positions that are kept, see sampling.py
-        ("sample_at", np.int64),  # count of nodes from which the next one is; NEVER: none
-        ("sample_gap", np.int64),  # nodes from one to the next, on average
+        # sampled positions, see sampling.py
+        ("sample_at", np.int64),  # node count at which the next sample is taken; NEVER: none
+        ("sample_gap", np.int64),  # average number of nodes between samples
         ("sample_state", np.uint64),
         ("sample_count", np.int32),
         ("sample_kinds", np.uint8, SAMPLES),  # MAIN or QUIESCENCE
@@ -132,7 +132,7 @@ thread_dtype = record_dtype(
 
 
 LOW_PLY_HISTORY = "low_ply_history"
-"""That of the plies next to the root, which every search begins anew: another root's plies are other nodes."""
+"""History of the plies next to the root. Every search clears it, because its plies are other positions."""
 HISTORIES = {
     "history": 0,
     "capture_history": -600,
@@ -142,12 +142,11 @@ HISTORIES = {
     "correction": 0,
     "table_move_history": 0,
 }
-"""What is learnt, of moves' order but for the corrections, and how it begins: a move that was never tried is a little
-worse than others."""
+"""Learnt statistics and their initial values. A move that was never tried starts slightly below average."""
 
 
 class SearchThread:
-    """A thread's memory (about 12 MB); the table and the network are shared."""
+    """The memory of one thread (about 12 MB); the table and the network are shared."""
 
     def __init__(self, network: EvalNetwork, table: TranspositionTable) -> None:
         self.record = new_record(thread_dtype)
@@ -161,24 +160,24 @@ class SearchThread:
         self.clear()
 
     def use_table(self, table: TranspositionTable) -> None:
-        """Search with another table."""
+        """Use another table."""
         self.table = table
         self.record["table"] = table.record
 
     def set_draw_value(self, draw_value: tuple[int, int]) -> None:
-        """Search with these centipawns of a draw to black and to white; the table holds scores of one pair only, and so
-        do the corrections."""
+        """Use these centipawns of a draw for black and for white; the table and the corrections are valid for one pair
+        only."""
         self.record["draw_value"] = draw_value
         self.accumulators.set_draw_value(draw_value)
 
     def clear_corrections(self) -> None:
-        """Forget how far the evaluations were off from scores, for scores of another kind."""
+        """Forget the errors of the evaluation, because they refer to scores of another kind."""
         self.record["correction"] = HISTORIES["correction"]
 
     def forget(self) -> None:
-        """Forget what was learnt and what the table holds: what is searched next depends on nothing before it.
+        """Forget what was learnt and clear the table: later searches then depend on nothing before.
 
-        The table's record is copied anew, for that counts its searches from its beginning again.
+        The table's record is copied again because its age restarts.
         """
         self.table.clear()
         self.use_table(self.table)
@@ -192,7 +191,7 @@ class SearchThread:
 
 @jit
 def count_node(thread):
-    """Count a move of the tree; the last one that there are nodes or time for ends the search."""
+    """Count a move of the tree; stop the search when the nodes or the time are used up."""
     thread.nodes += 1
     if thread.node_limit and thread.nodes >= thread.node_limit:
         thread.stop = 1
@@ -202,7 +201,7 @@ def count_node(thread):
 
 @jit
 def copy_pv(thread, ply, move):
-    """The line of the child behind a move becomes the node's."""
+    """Make the child's line, preceded by the move, the node's line."""
     thread.pv[ply, 0] = move
     length = np.int64(thread.pv_length[ply + 1])
     for index in range(length):

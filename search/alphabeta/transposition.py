@@ -1,8 +1,8 @@
-"""The transposition table, shared by the threads without locks.
+"""The transposition table, shared by threads without locks.
 
-An entry is two words: the data, and the key XORed with the data. If two threads write one entry at once, what a reader
-finds does not add up to its key and counts as absent (Hyatt and Mann, "A lock-less transposition-table implementation
-for parallel search", ICGA Journal 25, 2002). Four entries share a cache line.
+An entry is two words: the data, and the key XORed with the data. If two threads write an entry at once, a reader finds
+that the words do not match the key and treats the entry as absent (Hyatt and Mann, "A lock-less transposition-table
+implementation for parallel search", ICGA Journal 25, 2002). Four entries share a cache line.
 
 Data, from the low bit: move 16, score 16, static evaluation 16, depth 8, bound 2, on a principal variation 1, age 5.
 """
@@ -21,7 +21,7 @@ NO_BOUND, UPPER, LOWER, EXACT = range(4)
 ENTRIES = 4
 NO_EVALUATION = -32768
 AGES = 32
-"""Searches that the ages of entries tell apart."""
+"""Number of searches that the ages of entries distinguish."""
 _WORD = np.uint64(8)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -30,11 +30,13 @@ table_dtype = np.dtype([("address", np.uint64), ("clusters", np.uint64), ("age",
 
 
 class TranspositionTable:
-    """A table of `megabytes` MiB; `.record` (table_dtype) is what jitted code takes."""
+    """A table of `megabytes` MiB; compiled code takes its `.record` (table_dtype)."""
 
     def __init__(self, megabytes: int) -> None:
-        """Reserve the memory, which the system hands out as it is touched; MemoryError in words if it does not fit,
-        ValueError for a size that no table has."""
+        """Reserve the memory, which the system backs when it is touched.
+
+        Raises MemoryError if it does not fit, ValueError for an impossible size.
+        """
         check_megabytes("a table", megabytes)
         size = megabytes << 20
         left = memory_left()
@@ -45,36 +47,36 @@ class TranspositionTable:
         except (MemoryError, ValueError, OverflowError):
             raise MemoryError(f"USI_Hash {megabytes} MB does not fit into memory") from None
         self.megabytes = megabytes
-        self.clusters = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index is 32 bits
+        self.clusters = min(size // CACHE_LINE, 0xFFFFFFFF)  # an index has 32 bits
         self.record = np.zeros(1, table_dtype)[0]
         self.record["address"] = self._words.ctypes.data
         self.record["clusters"] = self.clusters
 
     def clear(self) -> None:
-        """Forget everything; what no search has used yet is not touched, see `search.alphabeta.paging`."""
+        """Clear the part in use; the rest is untouched, see `search.alphabeta.paging`."""
         self._words[: int(self.record["clusters"]) * CACHE_LINE // 8] = 0
         self.record["age"] = 0
 
     def new_search(self) -> None:
-        """Begin a search: entries of earlier ones give way first."""
+        """Begin a search: entries of earlier searches are replaced first."""
         self.record["age"] = (int(self.record["age"]) + 1) % AGES
 
     def filled(self) -> int:
-        """Entries of the current search, in thousandths of the clusters in use, from the first thousand."""
+        """Fill of the part in use by the current search, in thousandths, counted in its first 1,000 entries."""
         return int(_count_recent(self.record))
 
     def hashfull(self) -> int:
-        """Entries of the current search, in thousandths of the whole table."""
+        """Fill of the whole table by the current search, in thousandths."""
         return self.filled() * int(self.record["clusters"]) // self.clusters
 
     def grow(self) -> None:
-        """Use twice as many clusters, no more than there are; every entry is found as before."""
+        """Double the number of clusters in use, at most to all; every entry stays findable."""
         _spread(self.record)
 
 
 @jit
 def _count_recent(table):
-    """Entries of the current search among the first thousand."""
+    """Count the current search's entries among the first 1,000."""
     count = np.int64(0)
     for index in range(1000):
         data = load_word(table.address + np.uint64(16 * index) + _WORD)
@@ -85,18 +87,18 @@ def _count_recent(table):
 
 @jit
 def cluster_address(table, key):
-    """Address of the cluster of a key: its upper half scaled to the number of clusters."""
+    """Address of a key's cluster: the key's upper half scaled to the number of clusters."""
     index = ((key >> _HALF) * (table.clusters & _LOW_HALF)) >> _HALF
     return table.address + index * np.uint64(CACHE_LINE)
 
 
 @jit
 def _spread(table):
-    """Look for keys in twice as many clusters, and bring all entries to where they are looked for then: those of a
-    cluster to the two that it becomes.
+    """Double the number of clusters in use and move each entry to where it is looked for then.
 
-    These lie no nearer to the first cluster than it does, so from the last to the first none meets one that has still
-    to move. Threads may search meanwhile: what they miss or misplace, its key tells.
+    The entries of a cluster go to one of two clusters, neither of them nearer to the start of the table. So, from the
+    last cluster to the first, none meets an entry that still has to move. Threads may search meanwhile: the keys detect
+    entries that they miss or misplace.
     """
     cluster = table.address + table.clusters * np.uint64(CACHE_LINE)
     table.clusters *= np.uint64(2)
@@ -113,7 +115,7 @@ def _spread(table):
 
 @jit
 def _put(cluster, word, data):
-    """Put an entry's two words where a cluster has room, if anywhere."""
+    """Store an entry's two words in a cluster if there is room."""
     for number in range(ENTRIES):
         entry = cluster + np.uint64(16 * number)
         if load_word(entry + _WORD) == np.uint64(0):
@@ -124,13 +126,13 @@ def _put(cluster, word, data):
 
 @jit
 def prefetch_cluster(table, key):
-    """Have the key's cluster read while something else is computed."""
+    """Prefetch the key's cluster."""
     prefetch(cluster_address(table, key))
 
 
 @jit
 def probe(table, key):
-    """The data word of a key, or 0: take it apart with the functions below."""
+    """Return the data word of a key, or 0; the functions below read its parts."""
     address = cluster_address(table, key)
     for _ in range(ENTRIES):
         data = load_word(address + _WORD)
@@ -154,7 +156,7 @@ def _signed(word):
 
 @jit
 def data_score(data, ply):
-    """Score with mates counted from the root again."""
+    """Score, with mates counted from the root."""
     score = _signed(data >> np.uint64(16))
     if score > MATE_BOUND:
         return score - ply
@@ -165,13 +167,13 @@ def data_score(data, ply):
 
 @jit
 def data_evaluation(data):
-    """Static evaluation, NO_EVALUATION if it was in check."""
+    """Static evaluation, NO_EVALUATION if the position was in check."""
     return _signed(data >> np.uint64(32))
 
 
 @jit
 def data_depth(data):
-    """Depth that the score was searched to."""
+    """Depth of the search that gave the score."""
     return np.int64((data >> np.uint64(48)) & np.uint64(0xFF))
 
 
@@ -189,19 +191,19 @@ def data_pv(data):
 
 @jit
 def settles(bound, score, alpha, beta):
-    """Whether a result with this bound is the score, or places it at beta and above or at alpha and below."""
+    """Whether a result with this bound is exact, or lies at beta and above or at alpha and below."""
     return bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)
 
 
 @jit
 def betters(bound, score, estimate):
-    """Whether a result with this bound is nearer to the score than an estimate: it lies on the side that it bounds."""
+    """Whether a result with this bound improves an estimate: it lies on the side that the bound covers."""
     return settles(bound, score, estimate - 1, estimate + 1)
 
 
 @jit
 def store(table, key, move, score, evaluation, depth, bound, ply, pv):
-    """Keep a result; mates are stored as counted from the position, so that any path to it can use them."""
+    """Store a result; mates are counted from the position, so that they are valid on any path to it."""
     if score > MATE_BOUND:
         score += ply
     elif score < -MATE_BOUND:
@@ -214,7 +216,7 @@ def store(table, key, move, score, evaluation, depth, bound, ply, pv):
             victim = address
             if move == 0:
                 move = data_move(data)
-            # A shallower bound does not push out a deeper result of the same position.
+            # A shallower bound does not replace a deeper result of the same position.
             if bound != EXACT and depth + 3 < data_depth(data) and np.int64(data >> np.uint64(59)) == table.age:
                 return
             break

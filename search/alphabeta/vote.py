@@ -1,7 +1,7 @@
-"""Which of the threads that searched one position is believed: one whose move most of them would play.
+"""Vote among threads that searched the same position: the move that most of them prefer.
 
-Lazy SMP's threads search the same position at other depths and times, so each errs on its own. Stockfish weighs their
-votes by score and depth; in shogi, whose scores swing more from depth to depth, equal votes lose no more.
+Lazy SMP's threads search at different depths and times, so their errors differ. Stockfish weighs the votes by score and
+depth; in shogi, where scores change more from depth to depth, equal votes lose no more games.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from search.score import MATE_BOUND
 
 
 def best_move(thread: np.void) -> int:
-    """What a thread, a record of `thread_dtype`, would play; 0 if it has finished no depth: it has no score yet."""
+    """Return the best move of a thread (a record of `thread_dtype`), 0 if it has finished no depth: no score yet."""
     if not thread["line_length"]:
         return 0
     return int(thread["pv"][0][0] if cut_found_better(thread) else thread["line"][0])
 
 
 def believed(threads: Sequence[np.void]) -> int:
-    """Place of the thread that is believed, among records of `thread_dtype`.
+    """Return the index of the thread whose result is used, among records of `thread_dtype`.
 
-    A mate that one has found is played, the shortest first. Where several moves have as many votes it is the first
-    thread's, or else the one with the highest score.
+    A mate found by any thread wins, the shortest first. If several moves have equally many votes, the first thread's
+    move wins, else the one with the highest score.
     """
     moves = [best_move(thread) for thread in threads]
     voters = [place for place, move in enumerate(moves) if move or place == 0]

@@ -1,7 +1,7 @@
-"""Calls of a program from compiled code by its address: its machine code is made once, and serves all callers.
+"""Calls to a compiled function by its address, so that its machine code is made once for all callers.
 
-Numba links a function with all that it calls and optimises the whole again: a caller of the search would be compiled
-for as long as the search itself. What is called by its address is not linked, and not a line of it is compiled twice.
+Numba links a function with everything that it calls and optimises the whole again: a caller of the search would take as
+long to compile as the search. A function that is called by its address is not linked and not compiled again.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from numba.extending import intrinsic
 
 
 def address_of(dispatcher: Any, *arguments: Any) -> int:
-    """Where the machine code of a jitted function lies that takes arguments of these arguments' types and returns
-    nothing. It is compiled or loaded, and lies there until the process ends; no other process can call it."""
+    """Return the address of a jitted function's machine code for arguments of these types.
+
+    The function must return nothing. It is compiled or loaded, and the address is valid in this process until it ends.
+    """
     signature = tuple(numba.typeof(argument) for argument in arguments)
     dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
@@ -24,8 +26,10 @@ def address_of(dispatcher: Any, *arguments: Any) -> int:
 
 @intrinsic(prefer_literal=False)  # type: ignore[untyped-decorator]  # Numba is untyped
 def call_address(typing_context, address, first, second, third, fourth, fifth):  # type: ignore[no-untyped-def]
-    """Call what lies at an address (int64) of `address_of`, in compiled code alone. The five arguments must have the
-    very types that it was given: nothing asks again."""
+    """Call the function at an address (int64) that `address_of` returned; for compiled code only.
+
+    The five arguments must have exactly the types that `address_of` was given: nothing checks them.
+    """
     callee = (first, second, third, fourth, fifth)
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Whether a 64-bit ARM CPU has the dot product (`sdot`), of which LLVM does not ask the system.
+"""Whether a 64-bit ARM CPU has the dot product (`sdot`), which LLVM does not detect.
 
-LLVM's features of a host name the likes of `neon` and `crc` on Linux and on Windows, and none on macOS
+LLVM reports host features such as `neon` and `crc` on Linux and on Windows, and none on macOS
 (llvm/lib/TargetParser/Host.cpp), so each system is asked in its own way.
 """
 
@@ -14,15 +14,15 @@ from typing import Any
 
 _AT_HWCAP = 16
 _HWCAP_ASIMDDP = 1 << 20
-"""Linux's words for it (the kernel's Documentation/arch/arm64/elf_hwcaps.rst)."""
+"""Linux's constants for it (the kernel's Documentation/arch/arm64/elf_hwcaps.rst)."""
 _SYSCTL = b"hw.optional.arm.FEAT_DotProd"
-"""Apple's, which knows it since macOS 12."""
+"""Apple's name for it, known since macOS 12."""
 _PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE = 43
-"""Windows' (IsProcessorFeaturePresent)."""
+"""Windows's constant for it, for IsProcessorFeaturePresent."""
 
 
 def has_dot_product() -> bool:
-    """Whether this is such a CPU; False where the system does not tell."""
+    """Return whether this CPU has the instruction; False where the system does not report it."""
     if platform.machine().lower() not in ("aarch64", "arm64"):
         return False
     with suppress(AttributeError, OSError):

@@ -1,8 +1,8 @@
-"""Where compiled code is kept: a directory that nobody but its user can write to.
+"""The directory of compiled code, which only its user can write to.
 
-What is read from the cache is unpickled and run, so whoever writes to it runs code as its user. A directory that others
-own or may write to is refused in words, and the next best place is taken. Windows has no such bits to look at; there a
-user's directories are the user's.
+Compiled code is unpickled and run, so whoever can write to its directory can run code as its user. A directory that
+others own or may write to is refused with a message, and the next candidate is used. Windows has no such permission
+bits; there a user's directories are trusted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 NOWHERE = Path(os.devnull) / "liteshogi"
-"""A directory that can be neither read nor written, for whom no other is fit: every function is compiled."""
+"""A directory that can be neither read nor written, used if no other is fit: every function is compiled."""
 _DAY = 86400.0
 
 
@@ -26,41 +26,46 @@ def _to_stderr(text: str) -> None:
         print(f"liteshogi: {text}", file=sys.stderr, flush=True)
 
 
-say: Callable[[str], None] = _to_stderr
-"""Who is told, in one line, that compiled code is not where it should be; a USI session puts itself here."""
-_said: set[str] = set()
+_listeners: list[Callable[[str], None]] = [_to_stderr]
+_reported: set[str] = set()
 
 
-def say_once(text: str) -> None:
-    """Tell the user, unless this process has said the same before."""
-    if text not in _said:
-        _said.add(text)
-        say(text)
+def report_to(write: Callable[[str], None]) -> None:
+    """Send messages about compiled code to `write`, a line each, instead of standard error."""
+    _listeners[:] = [write]
 
 
-def in_words(error: OSError) -> str:
-    """What went wrong, and where."""
+def report_once(text: str) -> None:
+    """Send a message to the user, unless this process has sent the same one before."""
+    if text not in _reported:
+        _reported.add(text)
+        for write in _listeners:
+            write(text)
+
+
+def error_text(error: OSError) -> str:
+    """Return an OSError's message with its file name."""
     return f"{error.filename}: {error.strerror}" if error.strerror else str(error)
 
 
 def check_owner(directory: Path) -> os.stat_result:
-    """The status of a directory that only this user (or root) can write to; OSError, in words, if it is none."""
+    """Return the status of a directory that only this user (or root) can write to. Raises OSError for any other."""
     status = directory.stat()
     if not stat.S_ISDIR(status.st_mode):
-        raise NotADirectoryError(f"{directory} is no directory")
+        raise NotADirectoryError(f"{directory} is not a directory")
     if hasattr(os, "geteuid"):
-        # A link that others own may point elsewhere the next moment.
+        # A link that others own may be changed to point elsewhere at any moment.
         if not {status.st_uid, directory.lstat().st_uid} <= {os.geteuid(), 0}:
-            raise PermissionError(f"{directory} belongs to another user, and compiled code there could be anybody's")
+            raise PermissionError(f"{directory} belongs to another user, who could change compiled code there")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise PermissionError(f"others may write to {directory} (`chmod go-w` it once you trust what is in it)")
+            raise PermissionError(f"others may write to {directory} (run `chmod go-w` on it if you trust its content)")
     if not os.access(directory, os.R_OK | os.X_OK):
         raise PermissionError(f"{directory} cannot be read")
     return status
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory for this user alone, or check the one that is there; OSError, in words, if it is not fit."""
+    """Create a directory for this user alone, or check an existing one. Raises OSError if it is not fit."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         directory.mkdir(mode=0o700)
@@ -68,14 +73,14 @@ def make_directory(directory: Path) -> None:
 
 
 def note_use(directory: Path, status: os.stat_result) -> None:
-    """Let a directory's time of change tell the day of its last use, see `search.warmup.remove_unused`."""
+    """Set a directory's modification time to the day of its last use; see `search.warmup.remove_unused`."""
     if time.time() - status.st_mtime > _DAY:
         with contextlib.suppress(OSError):
             os.utime(directory)
 
 
 def _home_cache() -> Path | None:
-    """The user's directory for caches, None if the system knows no home."""
+    """Return the user's directory for caches; None if the system knows no home directory."""
     try:
         if sys.platform == "win32":
             base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
@@ -83,7 +88,7 @@ def _home_cache() -> Path | None:
             base = Path.home() / "Library" / "Caches"
         else:
             base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-            if not base.is_absolute():  # its specification has such a one ignored
+            if not base.is_absolute():  # the XDG specification says to ignore it
                 base = Path.home() / ".cache"
     except RuntimeError:
         return None
@@ -91,7 +96,7 @@ def _home_cache() -> Path | None:
 
 
 def _places() -> Iterator[Path]:
-    """Where compiled code may lie, the best place first."""
+    """Yield the candidates for the directory of compiled code, the best one first."""
     if chosen := os.environ.get("LITESHOGI_CACHE"):
         yield Path(chosen).absolute()
     if (cache := _home_cache()) is not None:
@@ -102,19 +107,19 @@ def _places() -> Iterator[Path]:
 
 
 def choose_directory() -> Path:
-    """The directory of all compiled code; `LITESHOGI_CACHE` names another than the user's own.
+    """Choose the directory of all compiled code; the environment variable `LITESHOGI_CACHE` names one.
 
-    One that can be read but not written serves too: it may be complete.
+    A directory that can be read but not written is accepted: it may be complete.
     """
     refusals = []
     for place in _places():
         try:
             make_directory(place)
         except OSError as error:
-            refusals.append(in_words(error))
+            refusals.append(error_text(error))
             continue
         if refusals:
-            say_once(f"{'; '.join(refusals)}: compiled code is kept in {place}")
+            report_once(f"{'; '.join(refusals)}: compiled code is stored in {place}")
         return place.resolve()
-    say_once(f"{'; '.join(refusals)}: compiled code is not kept; let LITESHOGI_CACHE name a directory of your own")
+    report_once(f"{'; '.join(refusals)}: compiled code is not stored; set LITESHOGI_CACHE to a directory of your own")
     return NOWHERE

@@ -1,7 +1,8 @@
-"""Files of compiled code that are checked before they are trusted, and the lock of those who write them.
+"""Files of compiled code that are checked before they are used, and the lock for writing them.
 
-A file is the SHA-256 of its place and content, then the content. One that is truncated, changed or moved is a miss: it
-is compiled anew and written over. A file appears whole or not at all, so readers need no lock.
+A file is the SHA-256 of its place and content, then the content. A file that is truncated, changed or moved is a miss:
+its code is compiled again and the file is overwritten. A file appears completely or not at all, so readers need no
+lock.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from search.compiling.cache_directory import check_owner, in_words, make_directory, note_use, say_once
+from search.compiling.cache_directory import check_owner, error_text, make_directory, note_use, report_once
 
 PATIENCE_SECONDS = 1.0
-"""Whoever waits longer for another process's compiling says so."""
+"""A process that waits longer than this for another one's compilation reports it."""
 _POLL_SECONDS = 0.03
 _SUM_BYTES = hashlib.sha256().digest_size
 
@@ -48,9 +49,9 @@ except ImportError:
 
 
 class CompileLock:
-    """One process at a time compiles for a directory; its threads take turns by Numba's own lock, held around this one.
+    """A lock that lets one process at a time compile for a directory; Numba's own lock around it serialises threads.
 
-    `begin` takes the lock where something is missing, `compiling` gives it back when the outermost compile is over.
+    `begin` takes the lock where something is missing, and `compiling` releases it when the outermost compilation ends.
     """
 
     def __init__(self, directory: Path, name: str = "lock") -> None:
@@ -61,17 +62,17 @@ class CompileLock:
 
     @property
     def held(self) -> bool:
-        """Whether what is compiled may be kept."""
+        """Whether the lock is held, so that compiled code may be stored."""
         return self._descriptor is not None
 
     @property
     def partial(self) -> Path:
-        """The file that the holder writes: the next holder's first takes the place of one that a killed one left."""
+        """The file that the lock's holder writes first. The next holder overwrites one that a killed process left."""
         return self.directory / f"{self.name}.partial"
 
     @contextlib.contextmanager
     def compiling(self) -> Iterator[None]:
-        """Compile something, maybe inside the compiling of something else."""
+        """Compile something, possibly within another compilation."""
         self._depth += 1
         try:
             yield
@@ -84,7 +85,7 @@ class CompileLock:
                 os.close(descriptor)
 
     def begin(self) -> bool:
-        """Wait for the lock; True if this call took it, False if it was held or there is none to be had."""
+        """Wait for the lock. Return True if this call took it, False if it was held already or cannot be taken."""
         if self.held or not self._depth:
             return False
         descriptor = None
@@ -95,7 +96,7 @@ class CompileLock:
         except OSError as error:
             if descriptor is not None:
                 os.close(descriptor)
-            say_not_kept(self.directory, error)
+            report_not_stored(self.directory, error)
             return False
         self._descriptor = descriptor
         return True
@@ -104,14 +105,14 @@ class CompileLock:
         begun = time.monotonic()
         while not _try_lock(descriptor):
             if time.monotonic() - begun > PATIENCE_SECONDS:
-                say_once("another process compiles the same code; waiting for it")
+                report_once("another process compiles the same code; waiting for it")
             time.sleep(_POLL_SECONDS)
 
 
-def say_not_kept(directory: Path, error: OSError) -> None:
-    """Say that the cache cannot be written."""
+def report_not_stored(directory: Path, error: OSError) -> None:
+    """Report that the cache cannot be written."""
     reason = error.strerror or str(error)
-    say_once(f"{directory.parent}: {reason}: what is compiled is not kept; LITESHOGI_CACHE names another place")
+    report_once(f"{directory.parent}: {reason}: compiled code is not stored; set LITESHOGI_CACHE to another directory")
 
 
 class CodeFiles:
@@ -122,7 +123,7 @@ class CodeFiles:
         self._checked = False
 
     def read(self, name: str) -> bytes | None:
-        """The content that was written under this name, None if it is not there or not what was written."""
+        """Return the content that was stored under a name; None if there is none or it is damaged."""
         try:
             if not self._checked:
                 self._check()
@@ -131,21 +132,21 @@ class CodeFiles:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            say_once(f"{in_words(error)}: compiling anew")
+            report_once(f"{error_text(error)}: compiling again")
             return None
         content = raw[_SUM_BYTES:]
         if raw[:_SUM_BYTES] != self._sum(name, content):
-            self.say_damaged()
+            self.report_damaged()
             return None
         return content
 
     def _check(self) -> None:
-        """Raises OSError, in words, if what lies here is not to be trusted; notes that it is used."""
+        """Raise OSError if the directory cannot be trusted; note that it is used."""
         check_owner(self.directory.parent)
         note_use(self.directory, check_owner(self.directory))
 
     def write(self, name: str, content: bytes, lock: CompileLock) -> None:
-        """Keep the content under this name, whole or not at all; says so if it cannot be kept."""
+        """Store the content under a name, completely or not at all; report if it cannot be stored."""
         if not lock.held:
             return
         try:
@@ -157,11 +158,11 @@ class CodeFiles:
         except OSError as error:
             with contextlib.suppress(OSError):
                 lock.partial.unlink()
-            say_not_kept(lock.directory, error)
+            report_not_stored(lock.directory, error)
 
-    def say_damaged(self) -> None:
-        """Say that a file cannot be used."""
-        say_once(f"compiled code in {self.directory.parent} was damaged; compiling anew what cannot be used")
+    def report_damaged(self) -> None:
+        """Report that a file cannot be used."""
+        report_once(f"compiled code in {self.directory.parent} was damaged; compiling the damaged part again")
 
     def _sum(self, name: str, content: bytes) -> bytes:
         place = "/".join((*self.directory.parts[-2:], name))
@@ -169,8 +170,11 @@ class CodeFiles:
 
 
 class ReleasedFiles(CodeFiles):
-    """Those that came with the package, to be read only. Whoever may write to them may write to the sources, too: they
-    are trusted as these are, and still nothing but what was written is used."""
+    """Compiled code that came with the package, read only.
+
+    Whoever can write to it can write to the package's sources, too, so it is trusted as they are. Its checksums are
+    verified all the same.
+    """
 
     def _check(self) -> None:
         pass

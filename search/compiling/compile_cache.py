@@ -1,11 +1,12 @@
 """Numba's cache of compiled functions, made safe: never stale, checked before it is unpickled, locked.
 
-Numba's own looks only at the file that defines a function, trusts whatever lies in its directory and lets two processes
-write one index. Here a function's directory is named after all sources it can reach, a signature has a file of its own,
-and a miss takes a lock, looks again, and holds it until the outermost function is compiled and kept. Hits take none.
+Numba's own cache looks only at the file that defines a function, trusts every file in its directory and lets two
+processes write one index. Here a function's directory is named after all sources that it can reach, and each signature
+has a file of its own. A miss takes a lock, looks again, and holds the lock until the outermost function is compiled and
+stored. A hit takes no lock.
 
-This leans on Numba's internals as of 0.61 to 0.68: `Dispatcher.compile` asks `_cache.load_overload`, compiles what is
-missing and gives it to `_cache.save_overload`, all under the global compiler lock.
+This depends on Numba's internals as of 0.61 to 0.68: `Dispatcher.compile` asks `_cache.load_overload`, compiles what is
+missing and passes it to `_cache.save_overload`, all under the global compiler lock.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from search.compiling.cache_directory import say_once
+from search.compiling.cache_directory import report_once
 from search.compiling.cache_files import CodeFiles, CompileLock, ReleasedFiles
 from search.compiling.source_digest import code_name
 from search.compiling.target import RELEASED
@@ -41,10 +42,10 @@ def _released_files(directory: Path) -> ReleasedFiles:
 
 
 class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
-    """One function's compiled forms."""
+    """The compiled versions of one function."""
 
     def __init__(self, function: Any, lock: CompileLock) -> None:
-        """`function` is the Python function, of a source file; `lock` is that of the environment's directory."""
+        """`function` is a Python function of a source file; `lock` is the lock of the environment's directory."""
         self._py_func = function
         self._name = repr(function)
         code = function.__code__
@@ -58,15 +59,16 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
         self.enable()
 
     def _file(self, signature: Any, codegen: Any) -> str:
-        """The file of one signature; types are equal where their names are."""
-        # The module's name counts, as code that is loaded imports its module by it.
+        """Return the name of one signature's file; types are equal if their names are."""
+        # The module's name is part of the key, because loaded code imports its module by this name.
         key = (self._py_func.__module__, *self._index_key(str(signature), codegen))
         return f"{self._stem}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The function compiled for a signature, or None, with the lock held if it can be had."""
-        # All that loaded code calls. What Numba knows of Python's and NumPy's functions (`target_context.refresh()`)
-        # takes a quarter of a start; its compiler loads it where something has to be compiled.
+        """Return the function compiled for a signature, or None, then with the lock held if it can be taken."""
+        # Loaded code calls nothing else. Loading Numba's versions of Python's and NumPy's functions
+        # (`target_context.refresh()`) takes a quarter of a start; Numba's compiler loads them if something has to be
+        # compiled.
         rtsys.initialize(target_context)
         if not self._enabled:
             return None
@@ -77,35 +79,33 @@ class CompileCache(caching.Cache):  # type: ignore[misc]  # Numba is untyped
 
     def _load(self, signature: Any, target_context: Any) -> Any:
         name = self._file(signature, target_context.codegen())
-        for files in (self._files, self._released):  # what had to be compiled again comes first
+        for files in (self._files, self._released):  # code that had to be compiled again comes first
             content = files.read(name)
             if content is None:
                 continue
             try:
                 return CompileResult._rebuild(target_context, *pickle.loads(content))
-            except Exception:  # it is what was written, and still of no use: a game is worth more than knowing why
-                files.say_damaged()
+            except Exception:  # intact, but unusable: finishing a game matters more than the reason
+                files.report_damaged()
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature, but no code with an address baked in."""
+        """Store the code that was compiled for a signature, unless it contains an address."""
         if not self._enabled:
             return
         if data.library.has_dynamic_globals or not all(part.can_cache for part in data.lifted):
-            say_once(
-                f"{self._name} is compiled at each start: it holds an address, or a global array that is too large"
-            )
+            report_once(f"{self._name} is compiled at each start: it contains an address or a large global array")
             return
         self._files.write(self._file(sig, data.codegen), dumps(data._reduce()), self._lock)
 
     def flush(self) -> None:
-        """Forget what was kept."""
+        """Delete the stored code of this function."""
         for file in self._files.directory.glob(f"{self._stem}.*.nbc"):
             file.unlink(missing_ok=True)
 
 
 def keep_compiled(dispatcher: Any, lock: CompileLock) -> None:
-    """Give a dispatcher (of `numba.njit` without `cache`) this cache; one without a source file has none."""
+    """Give a dispatcher (of `numba.njit` without `cache`) this cache; a function without a source file gets none."""
     if not os.path.isfile(dispatcher.py_func.__code__.co_filename):
         return
     dispatcher._cache = CompileCache(dispatcher.py_func, lock)

@@ -1,18 +1,18 @@
-"""How Numba is told to compile: its own passes, one for indices, what callers link, and whole programs.
+"""Numba compilers of this project: unsigned indices, code that callers can link, and whole programs.
 
-What callers link of a function is kept before machine code is made of it. Numba keeps what LLVM leaves behind then,
-which is no program any more: of two arrays on the stack that are never needed at once LLVM makes one and lets both
-names stand for it (`StackColoring`), also where a vector is loaded of the one that was given 16 bytes of alignment, and
-the one that remains has 8. Compiled again within a caller, such a load ends the process.
+The code that callers link is stored before machine code is made from it. Numba would store the code that LLVM leaves
+behind, which is not a valid program any more: of two arrays on the stack that are never needed at once LLVM makes one
+and lets both names stand for it (`StackColoring`). It does so even if a vector is loaded from the array with an
+alignment of 16 bytes and the other has 8. Compiled again within a caller, such a load ends the process.
 
-Numba optimises a function with all that it calls, but must leave each of those as others may call it, too: every call
-passes arguments that the callee does not read, writes its result to memory, and asks afterwards whether an exception
-was raised. Where a function is a *program*, one that Python calls, all below it belongs to it alone ("private" in
-LLVM's words), and LLVM's passes between procedures take that away: for the search an eighth of its time. A program has
-a copy of its own of all that it calls, so only what computes for long is worth being one.
+Numba optimises a function with all functions that it calls, but each of these must stay callable by others, too. So
+every call passes arguments that the callee does not read, writes its result to memory, and asks afterwards whether an
+exception was raised. A *program* is a function that Python calls. All functions below it belong to it alone (LLVM calls
+this "private"), and LLVM's passes between procedures remove those costs, an eighth of the search's time. A program has
+its own copy of all functions that it calls, so only a function that computes for long should be one.
 
-These are compiler passes of the kind that Numba's developers' manual describes ("Customizing the Compiler"); a
-program's library leans on `CPUCodeLibrary` as it is in Numba 0.61 to 0.68.
+The passes are of the kind that Numba's developers' manual describes ("Customizing the Compiler"). A program's library
+depends on `CPUCodeLibrary` as of Numba 0.61 to 0.68.
 """
 
 from __future__ import annotations
@@ -30,35 +30,36 @@ from search.system.interrupt import ended_by_interrupt
 
 
 class Library(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
-    """The code of a function, and what its callers link."""
+    """The code of a function, and the module that its callers link."""
 
     def _finalize_final_module(self) -> None:
-        # Numba keeps what it gives away first, and gives away nothing that is not final.
+        # Numba stores the module for linking when it is first asked for, and only a final library may be asked.
         self._finalized = True
         self._get_module_for_linking()
         self._finalized = False
-        # LLVM calls back with the object that it has made, and an exception there is lost, and the object with it.
+        # LLVM passes the object code to a callback. An exception raised there would be lost, and the object code with
+        # it.
         with ended_by_interrupt(lambda: None):
             super()._finalize_final_module()
 
 
 class ProgramLibrary(Library):
-    """The code of a function that owns what it calls."""
+    """The code of a function that owns all functions it calls."""
 
     def _optimize_final_module(self) -> None:
-        # Numba has linked what is called into the module by the time that it optimises it.
+        # Numba has linked the called functions into the module before it optimises it.
         called = {
             function.name
             for library in self._linking_libraries
             for function in library._get_module_for_linking().functions
             if not function.is_declaration
         }
-        # Not "internal": the loader of compiled code would take such a function for one of that name elsewhere.
+        # Not "internal": the loader of compiled code would confuse such a function with another of the same name.
         for function in self._final_module.functions:
             if function.name in called and not function.is_declaration:
                 function.linkage = "private"
-        # Neighbouring scalars become vectors, too, as in clang: Numba leaves that out since LLVM 11 and 14 went wrong
-        # there. It reads this when it makes its passes, under its global lock.
+        # Neighbouring scalars become vectors, too, as in clang. Numba turns this off because LLVM 11 and 14 had defects
+        # there. Numba reads the setting when it makes its passes, under its global lock.
         before, NUMBA_CONFIG.SLP_VECTORIZE = NUMBA_CONFIG.SLP_VECTORIZE, 1
         try:
             super()._optimize_final_module()
@@ -68,7 +69,7 @@ class ProgramLibrary(Library):
 
 @register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[untyped-decorator]
 class MakeLibrary(FunctionPass):  # type: ignore[misc]
-    """Gives the function that is compiled such a library; where there is one, the pass that lowers makes no other."""
+    """Create the library of the function being compiled; the lowering pass then creates no other."""
 
     _name = "make_library"
     _kind = Library
@@ -77,7 +78,7 @@ class MakeLibrary(FunctionPass):  # type: ignore[misc]
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Set `state.library`; nothing of the function is changed."""
+        """Set `state.library`; the function itself does not change."""
         codegen = state.targetctx.codegen()
         state.library = self._kind(codegen, state.func_id.func_qualname)
         state.library.enable_object_caching()
@@ -86,19 +87,19 @@ class MakeLibrary(FunctionPass):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[untyped-decorator]
 class MakeProgram(MakeLibrary):
-    """Likewise a program's."""
+    """Create the library of a program."""
 
     _name = "make_program"
     _kind = ProgramLibrary
 
 
 class Compiler(CompilerBase):  # type: ignore[misc]
-    """Numba's own passes, computed indices taken as they are, and a library of this project's."""
+    """Numba's own passes, with computed indices taken as unsigned and a library of this project."""
 
     added: tuple[Any, ...] = (UnsignedIndices, MakeLibrary)
 
     def define_pipelines(self) -> list[Any]:
-        """The one pipeline, of compiled code alone."""
+        """Return the one pipeline, which makes compiled code only."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         for one in self.added:
             passes.add_pass_after(one, NoPythonSupportedFeatureValidation)
@@ -107,6 +108,6 @@ class Compiler(CompilerBase):  # type: ignore[misc]
 
 
 class ProgramCompiler(Compiler):
-    """With a program's library."""
+    """The compiler of programs, with a program's library."""
 
     added = (UnsignedIndices, MakeProgram)

@@ -1,8 +1,8 @@
-"""How this project compiles: a decorator, two for large functions, a cache that can never serve stale or foreign code.
+"""The decorators of jitted functions, with a cache that never serves stale or foreign code.
 
-Compiled code is kept in a directory for each environment (versions, CPU, kernel) and in it one for each module and the
-digest of all sources that the module reaches (`source_digest.py`): an edit compiles anew whatever could see it, and
-nothing else. A release brings such directories along, compiled for kinds of CPU (`target.py`).
+Compiled code is stored in a directory per environment (versions, CPU, kernel), and there in one per module and digest
+of all sources that the module reaches (`source_digest.py`). After an edit exactly the modules that can see it are
+compiled again. A release may contain such directories, compiled for kinds of CPU (`target.py`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from search.compiling.target import NUMBA_CONFIG, RELEASED, choose_kernel, cpu_f
 
 
 def _choose() -> tuple[str, str]:
-    """The kernel, and the name of the environment that it is compiled in; lets Numba compile for a release's target
-    where there is one. ValueError where Numba was told not to compile."""
+    """Return the kernel and the name of the environment that it is compiled in.
+
+    Where the package has compiled code for this CPU, set Numba's target to that code's. Raises ValueError if Numba is
+    set not to compile.
+    """
     if NUMBA_CONFIG.DISABLE_JIT:
-        raise ValueError("NUMBA_DISABLE_JIT is set, and LiteShogi runs as compiled code alone: unset it")
+        raise ValueError("NUMBA_DISABLE_JIT is set, but LiteShogi needs compiled code; unset it")
     flags = cpu_flags()
     target = released_target(flags)
     if target is None:
         kernel = choose_kernel(flags)
         if kernel == "neon" and NUMBA_CONFIG.CPU_FEATURES is None:
-            # LLVM would not take the CPU to have what it has not asked the system for.
+            # LLVM uses no feature that it did not detect itself, unless it is named here.
             NUMBA_CONFIG.CPU_FEATURES = ",".join(f"+{name}" for name in sorted(flags))
         return kernel, environment_name(kernel, tuple(sorted(flags)))
     NUMBA_CONFIG.CPU_NAME, NUMBA_CONFIG.CPU_FEATURES = target.cpu, target.added
@@ -39,9 +42,9 @@ def _choose() -> tuple[str, str]:
 
 KERNEL, _environment = _choose()
 CACHE_DIRECTORY: Path = choose_directory() / _environment
-"""What is compiled for this machine and these versions, a directory for each module."""
+"""Compiled code of this environment, with a directory for each module."""
 RELEASED_DIRECTORY: Path = RELEASED / _environment
-"""What came compiled with the package, if anything did."""
+"""Compiled code of this environment that came with the package, if there is any."""
 LOCK = CompileLock(CACHE_DIRECTORY)
 
 _OPTIONS: dict[str, Any] = {
@@ -49,26 +52,32 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "boundscheck": False,
     "pipeline_class": Compiler,
-    "no_cfunc_wrapper": True,  # nobody takes a function's address; making them takes a tenth of the compile time
+    "no_cfunc_wrapper": True,  # they take a tenth of the compile time, and nothing uses them
 }
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Decorator for every jitted function: cached, releases the GIL, C-like division, no bounds checks, no indices
-    that count from the end."""
+    """Compile a function: cached, without the GIL, with C-like division, no bounds checks and no negative indices.
+
+    This is the decorator of every jitted function that needs none of the others.
+    """
     return _kept(function, _OPTIONS)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """`jit` for a large function with one jitted caller, which it becomes part of.
+    """Compile as `jit` does a large function with one jitted caller, and inline it there.
 
-    A function is linked with all that it calls, and the whole is optimised again: for the search that takes seconds.
+    A function is linked with all functions that it calls, and the whole is optimised again, which takes seconds for the
+    search.
     """
     return _kept(function, _OPTIONS | {"inline": "always"})
 
 
 def program(function: Callable[..., Any]) -> Any:
-    """`jit` for what Python calls and what computes for long: it is optimised together with all that it calls."""
+    """Compile as `jit` does a function that Python calls and that computes for long.
+
+    It is optimised together with all functions that it calls.
+    """
     return _kept(function, _OPTIONS | {"pipeline_class": ProgramCompiler})
 
 

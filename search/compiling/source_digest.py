@@ -1,9 +1,9 @@
-"""What compiled code depends on: a digest of every source that a module reaches through its imports.
+"""The digest of every source that compiled code depends on, found through imports.
 
-Jitted code bakes in the functions and constants it uses, of whichever module; all of them come through import
-statements. These are found by their looks, at the head of a file, in a function or in a docstring: one too many costs a
-compile, one too few would be wrong code. What another module registers for a function (`numba.extending.overload`)
-counts where the module that calls it imports the registering one, directly or not.
+Jitted code contains the functions and constants that it uses, of any module, and all of them come through import
+statements. These are found by a text search at the head of a file, in a function or in a docstring: a false match costs
+a compilation, a missed one would mean stale code. A function that another module registers (`numba.extending.overload`)
+counts if the module that calls it imports the registering one, directly or not.
 """
 
 from __future__ import annotations
@@ -19,32 +19,34 @@ from pathlib import Path
 _PACKAGES = ("search", "lite", "export", "experiments", "liteshogi")
 _HERE = os.path.realpath(__file__)
 _CHECKOUT = functools.reduce(lambda path, _: os.path.dirname(path), __name__.split("."), _HERE)
-"""The directory of the packages."""
+"""The directory that contains the packages."""
 
 _NOISE = re.compile(r"#[^\n]*|\\\r?\n")
-_IMPORT = re.compile(r"import(?<=\bimport)\b[ \t]*(\([^)]*\)|[^\n;]*)")  # begins with letters: found five times as fast
+_IMPORT = re.compile(
+    r"import(?<=\bimport)\b[ \t]*(\([^)]*\)|[^\n;]*)"
+)  # begins with letters, which is five times as fast
 _FROM = re.compile(r"\bfrom\s*([.\w]+)\s*$")
 
 
 def _shared_name(file: str) -> str:
-    """The file's path relative to the checkout, for two of equal sources are the same; a file elsewhere's path."""
+    """Return a file's path relative to the checkout, equal for all checkouts; of a file elsewhere the whole path."""
     return file.removeprefix(_CHECKOUT + os.sep).replace(os.sep, "/")
 
 
 def _roots(top: str, file: str) -> list[str]:
-    """The directories in which the source of the package or module `top` may lie, seen from a file."""
+    """Return the directories that may hold the source of the package or module `top`, imported in `file`."""
     if top in _PACKAGES:
         return [_CHECKOUT]
     if _shared_name(file).split("/")[0] in _PACKAGES:
         return []
-    library = os.path.dirname(os.__file__)  # its `site-packages` too
+    library = os.path.dirname(os.__file__)  # with its `site-packages`
     installed = re.compile(r"[\\/](?:site|dist)-packages\b")
     return [path or "." for path in sys.path if not path.startswith(library) and not installed.search(path)]
 
 
 @functools.cache
 def _sources(path: str) -> tuple[str, ...]:
-    """The sources that importing the module or package at a path (without suffix) may run."""
+    """Return the sources that importing the module or package at a path (without suffix) may run."""
     files = (f"{path}.py", os.path.join(path, "__init__.py"))
     return tuple(os.path.realpath(file) for file in files if os.path.isfile(file))
 
@@ -55,7 +57,7 @@ def _is_package(path: str) -> bool:
 
 
 def _statements(text: str) -> set[tuple[str, str]]:
-    """The import statements of a source: (module after `from` or nothing, dotted name after `import`)."""
+    """Return the import statements of a source: (module after `from` or nothing, dotted name after `import`)."""
     text = _NOISE.sub(" ", text)
     found = set()
     for statement in _IMPORT.finditer(text):
@@ -68,7 +70,7 @@ def _statements(text: str) -> set[tuple[str, str]]:
 
 
 def _imported(file: str, text: str) -> Iterator[str]:
-    """The sources that a file's import statements may run, third-party packages' aside."""
+    """Yield the sources that a file's import statements may run, except those of third-party packages."""
     for module, name in _statements(text):
         below = module.lstrip(".")
         parts = [part for part in f"{below}.{name}".split(".") if part]
@@ -87,14 +89,14 @@ def _imported(file: str, text: str) -> Iterator[str]:
 
 @functools.cache
 def _scan(file: str) -> tuple[bytes, frozenset[str]]:
-    """The hash of a source and of its name, and the sources that it imports."""
+    """Return the digest of a source with its name, and the sources that it imports."""
     with open(file, "rb") as opened:
         raw = opened.read()
     return _digest(file, raw), frozenset(_imported(file, raw.decode("utf-8", "replace")))
 
 
 def reach(file: str) -> set[str]:
-    """A source file and all that it imports, directly or not, by real paths."""
+    """Return the real paths of a source file and of all files that it imports, directly or not."""
     reached, waiting = set(), [os.path.realpath(file)]
     while waiting:
         source = waiting.pop()
@@ -105,13 +107,13 @@ def reach(file: str) -> set[str]:
 
 
 def program_digest() -> str:
-    """Of all sources of this program's packages: equal on machines that have the same of it."""
+    """Return the digest of all sources of this program's packages; equal sources have equal digests on all machines."""
     folders = (Path(_CHECKOUT, package) for package in _PACKAGES)
     return _joined(_digest(str(path), path.read_bytes()) for folder in folders for path in folder.rglob("*.py"))
 
 
 def _digest(file: str, raw: bytes) -> bytes:
-    """Of a source and of its name."""
+    """Return the digest of a source and its name."""
     return hashlib.sha256(_shared_name(file).encode() + b"\0" + raw).digest()
 
 
@@ -123,9 +125,10 @@ _named: dict[str, tuple[object, str]] = {}
 
 
 def code_name(file: str, loaded: object) -> str:
-    """The module's name and the digest of all that it reaches: what its compiled code is kept under.
+    """Return the directory name of a module's compiled code: its name and the digest of all sources that it reaches.
 
-    `loaded` is the module's `__spec__`: another one than before means that it was loaded again, maybe with others.
+    `loaded` is the module's `__spec__`. If it is not the same as before, the module was loaded again, maybe with other
+    sources.
     """
     known = _named.get(file)
     if known is not None and known[0] is loaded:

@@ -1,6 +1,6 @@
-"""What code is compiled for: this very CPU, or one of the kinds of CPU that releases carry compiled code for.
+"""The CPU that code is compiled for: this one, or a kind of CPU that releases contain compiled code for.
 
-Which kernels a CPU runs, and what the directory of its compiled code is named after, follows from that.
+The kernel and the name of the directory of compiled code follow from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from llvmlite import binding
 from search.compiling.arm import has_dot_product
 
 KERNELS = ("vnni", "avxvnni", "avx2", "neon", "plain")
-"""Widest first; a CPU that runs one runs those after it, but for `neon`, which is 64-bit ARM's alone."""
+"""The kernels, widest first. A CPU that runs one runs those after it, except `neon`, which only 64-bit ARM runs."""
 NUMBA_CONFIG: Any = numba.config
 SETTINGS = (
     "NUMBA_BOUNDSCHECK",
@@ -32,27 +32,29 @@ SETTINGS = (
     "NUMBA_OPT",
     "NUMBA_SLP_VECTORIZE",
 )
-"""Variables by which a user has Numba make other code; what is made by one is kept apart, and in no release. A
-`.numba_config.yaml` in the working directory says the same things to Numba."""
+"""Environment variables that make Numba generate other code, which is stored separately and is in no release.
+
+A `.numba_config.yaml` in the working directory has the same settings.
+"""
 RELEASED = Path(__file__).parents[1] / "compiled"
-"""Compiled code that came with the package: a directory for each target, made as the cache's are. Sources have none."""
+"""Compiled code that came with the package, a directory per target as in the cache. A source checkout has none."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A kernel, and the CPUs that it is compiled for."""
+    """A kernel and the CPUs that it is compiled for."""
 
     kernel: str
     cpu: str
-    """LLVM's name of the least that they have in common."""
+    """LLVM's name of the CPU level that they have in common."""
     added: str
-    """Features beyond that, as LLVM spells them."""
+    """Features beyond this level, in LLVM's spelling."""
     needed: frozenset[str]
-    """The features without which a CPU does not run such code; those that all CPUs with AVX2 have are left out."""
+    """Features that a CPU needs to run the code, without those that all CPUs with AVX2 have."""
 
     @property
     def environment(self) -> str:
-        """The directory of code that is compiled for it with these versions."""
+        """The name of the directory of code that is compiled for this target with the present versions."""
         return environment_name(self.kernel, (self.cpu, self.added))
 
 
@@ -62,13 +64,13 @@ TARGETS = (
     Target("vnni", "x86-64-v4", "+avx512vnni", _LEVEL_4 | {"avx512vnni"}),
     Target("avx2", "x86-64-v3", "", _LEVEL_3),
 )
-"""What a release may carry, widest first. A CPU with AVX-VNNI alone takes the code for AVX2."""
+"""The targets that a release may contain, widest first. A CPU with AVX-VNNI alone uses the code for AVX2."""
 
 
 def cpu_flags() -> frozenset[str]:
-    """This CPU's feature names as LLVM spells them, without compiling anything."""
+    """Return this CPU's features in LLVM's spelling, without compiling anything."""
     features: dict[str, bool] = {}
-    with suppress(RuntimeError):  # LLVM knows none of this system
+    with suppress(RuntimeError):  # LLVM detects none on this system
         features |= binding.get_host_cpu_features()
     if has_dot_product():
         features["dotprod"] = True
@@ -76,7 +78,7 @@ def cpu_flags() -> frozenset[str]:
 
 
 def cpu_name() -> str:
-    """This CPU as its maker calls it, or its kind where the system does not tell."""
+    """Return the name of this CPU, or its architecture where the system does not report a name."""
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -85,7 +87,10 @@ def cpu_name() -> str:
 
 
 def choose_kernel(flags: frozenset[str]) -> str:
-    """The widest integer kernel that a CPU with these LLVM feature names runs; `LITESHOGI_KERNEL` overrides it."""
+    """Return the widest integer kernel for a CPU with these LLVM features; `LITESHOGI_KERNEL` overrides it.
+
+    Raises ValueError for a kernel that does not exist or that the CPU cannot run.
+    """
     if {"avx512vnni", "avx512bw", "avx512vl"} <= flags:
         best = "vnni"
     elif "avxvnni" in flags:
@@ -105,20 +110,23 @@ def choose_kernel(flags: frozenset[str]) -> str:
 
 
 def environment_name(kernel: str, cpu: tuple[str, ...]) -> str:
-    """A name for everything beside the sources that compiled code depends on, `cpu` being what it is compiled for."""
+    """Return a name for everything but the sources that compiled code depends on; `cpu` says what it is compiled
+    for."""
     digest = hashlib.sha256()
     python, (major, minor, *_) = EXTENSION_SUFFIXES[0], np.__version__.split(".")
     sliders = os.environ.get("LITESHOGI_SLIDERS", "")
-    told = NUMBA_CONFIG._env_reloader.old_environ  # of the environment and of that file
-    numbas = [f"{name} {told[name]}" for name in SETTINGS if name in told]
+    settings = NUMBA_CONFIG._env_reloader.old_environ  # from the environment and from that file
+    numbas = [f"{name} {settings[name]}" for name in SETTINGS if name in settings]
     for part in (numba.__version__, llvmlite.__version__, f"{major}.{minor}", python, kernel, sliders, *cpu, *numbas):
         digest.update(part.encode() + b"\0")
     return f"{kernel}-{digest.hexdigest()[:16]}"
 
 
 def released_target(flags: frozenset[str]) -> Target | None:
-    """The widest target that a CPU with these features runs and that the package carries code for; None to compile for
-    this very CPU, as where the user has told Numba what to compile for, or has chosen another kernel."""
+    """Return the widest target that this CPU runs and that the package has code for; None to compile for this CPU.
+
+    None, too, if the user has set Numba's target or has chosen another kernel.
+    """
     if NUMBA_CONFIG.CPU_NAME is not None or NUMBA_CONFIG.CPU_FEATURES is not None:
         return None
     wanted = os.environ.get("LITESHOGI_KERNEL", "")

@@ -1,1 +1,1 @@
-"""Mates by checks alone: in one move, by df-pn, and beside a search."""
+"""Mates by an unbroken series of checks: in one move, by df-pn, and beside a search."""

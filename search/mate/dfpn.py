@@ -1,17 +1,17 @@
-"""Depth-first proof number search for mate (df-pn), the jitted core of `mate.MateSolver`.
+"""Depth-first proof number search for mate (df-pn), the jitted core of `search.mate.solver.MateSolver`.
 
-Nagai's df-pn (2002): a position's proof number says how many leaves must still be shown to be mates to prove a mate,
-its disproof number how many must be refuted. The search goes down where the smaller number is and comes back when a
-threshold is passed. Both sides share one function: `win` is the number of the side to move (proof number of the
-attacker, disproof number of the defender) and the least of what its moves offer, `lose` the sum.
+Nagai's df-pn (2002): a position's proof number is the number of leaves that must still be shown to be mates to prove a
+mate, its disproof number the number that must be refuted. The search follows the smaller number down and comes back
+when a threshold is passed. Both sides share one function. `win` is the number of the side to move (proof number of the
+attacker, disproof number of the defender) and the minimum over its moves; `lose` is the sum over them.
 
-Repetition. A mate is a finite tree, and the shortest one never comes back to a board with the same hand or less: such
-moves of the attacker are refuted. But they are so on this path only (graph history interaction). A refutation therefore
-carries the depth of the earlier position that it goes back to; when that position itself is refuted, the refutation
-stands on every path, and until then the table gives it out only on the same path (Kishimoto and Müller, "A general
+Repetition. A mate is a finite tree, and the shortest one never returns to a board with the same hand or less, so such
+moves of the attacker are refuted. But they are refuted on this path only (graph history interaction). A refutation
+therefore carries the depth of the earlier position that it goes back to. When that position itself is refuted, the
+refutation holds on every path; until then the table returns it only on the same path (Kishimoto and Müller, "A general
 solution to the graph history interaction problem", 2004). Proofs never depend on the path.
 
-With a limit of plies the remaining plies belong to the key, no position can recur, and repetition is not looked at.
+With a limit of plies the remaining plies are part of the key. No position can recur then, and repetition is not tested.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from search.rules.repetition import hand_covers
 from search.rules.shogi import BISHOP, DROP_ORIGIN, EMPTY, KINDS, LANCE, PAWN, PROMOTE, ROOK, UNPROMOTED
 
 DEPTHS = 512
-"""Plies that the search can go down; a refutation that needed more is none."""
+"""Largest depth of the search in plies; a refutation that needed more is not a refutation."""
 UNKNOWN_DEPTH = -1
 MOST_EVASIONS = 8
-"""First proof number of a check that leaves as many evasions, at most."""
+"""Upper bound of the first proof number of a check, which is the number of its evasions."""
 _MIX_ONE, _MIX_TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-_FIELD_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint64)  # as position packs hands
+_FIELD_SHIFT = np.array([0, 6, 10, 14, 18, 21, 24], np.uint64)  # as in `position.packed_hand`
 _FIELD_MASK = np.array([31, 7, 7, 7, 3, 3, 7], np.uint64)
 
 mate_dtype = np.dtype(
     [
         ("table", mate_table_dtype),
-        ("stop_address", np.uint64),  # of a word that anyone may set to end the search
-        ("nodes", np.int64),  # do_move calls
-        ("node_limit", np.int64),  # 0: none
+        ("stop_address", np.uint64),  # address of a word that ends the search when it is set
+        ("nodes", np.int64),  # calls of do_move
+        ("node_limit", np.int64),  # 0: no limit
         ("stopped", np.uint8),
-        ("salt", np.uint64),  # of the attacker's colour and of the pieces in the set
-        ("limit", np.int32),  # the mate must be this short; 0: any
+        ("salt", np.uint64),  # depends on the attacker's colour and the set of pieces
+        ("limit", np.int32),  # longest mate in plies; 0: any length
         ("max_depth", np.int32),
         ("root_ply", np.int32),
         # per depth: the result of a node
@@ -67,15 +67,15 @@ mate_dtype = np.dtype(
         ("result_length", np.int64, DEPTHS + 1),
         ("result_back", np.int64, DEPTHS + 1),
         ("result_move", np.int64, DEPTHS + 1),
-        # per depth and move: what is known of where it leads, numbers seen by the side that makes it
+        # per depth and move: the position after the move, with numbers seen by the side that makes it
         ("moves", np.uint16, (DEPTHS + 1, MAX_MOVES)),
         ("win", np.int32, (DEPTHS + 1, MAX_MOVES)),
         ("lose", np.int32, (DEPTHS + 1, MAX_MOVES)),
-        ("hand", np.uint32, (DEPTHS + 1, MAX_MOVES)),  # what the winner of a decided move needs to hold
+        ("hand", np.uint32, (DEPTHS + 1, MAX_MOVES)),  # hand that the winner needs if the move is decided
         ("length", np.int16, (DEPTHS + 1, MAX_MOVES)),
         ("back", np.int16, (DEPTHS + 1, MAX_MOVES)),
         ("active", np.uint8, (DEPTHS + 1, MAX_MOVES)),
-        ("following", np.int16, (DEPTHS + 1, MAX_MOVES)),  # a like move, tried only when this one has failed; -1 none
+        ("following", np.int16, (DEPTHS + 1, MAX_MOVES)),  # a similar move, tried only if this one fails; -1: none
     ],
     align=True,
 )
@@ -83,14 +83,14 @@ mate_dtype = np.dtype(
 
 @jit
 def _mix(word, number):
-    """Scramble a word with a small number."""
+    """Mix a small number into a word."""
     word = (word + np.uint64(number) * _MIX_ONE) * _MIX_TWO
     return word ^ (word >> _HALF)
 
 
 @jit
 def table_key(pos, solver, depth):
-    """Key of the board in the table of proofs."""
+    """Return the board's key in the table of proofs."""
     key = pos.board_keys[pos.ply] ^ solver.salt
     if solver.limit > 0:
         key = _mix(key, np.int64(solver.limit) - depth)
@@ -111,7 +111,8 @@ def _defender_hand(pos, depth):
 
 @jit
 def _earlier_depth(pos, solver, depth):
-    """Depth of the nearest earlier position of the same board in which the attacker held as much or more; or -1."""
+    """Return the depth of the nearest earlier position with the same board and at least this hand of the attacker,
+    or -1."""
     ply = np.int64(pos.ply) & (STACK - 1)
     attacker = (np.int64(pos.turn) ^ (depth & 1)) & 1
     board_key, hand = pos.board_keys[ply], pos.packed_hands[ply, attacker]
@@ -128,7 +129,7 @@ def _earlier_depth(pos, solver, depth):
 
 @jit
 def _can_be_interposed(pos):
-    """Whether the check has squares between: then it matters what the mover could drop there."""
+    """Return whether the check can be interposed; if so, it matters which pieces the mover could drop."""
     low, high = pos.checkers[0], pos.checkers[1]
     if popcount(low) + popcount(high) != ONE:
         return False
@@ -138,7 +139,7 @@ def _can_be_interposed(pos):
 
 @jit
 def _hand_before(pos, move, hand):
-    """What the winner needs to hold before its move (not yet played), if it needs `hand` after it."""
+    """Return the hand that the winner needs before its move (not yet played), if it needs `hand` after it."""
     origin, target = (move >> 7) & 127, move & 127
     if origin >= DROP_ORIGIN:
         return hand + (ONE << _FIELD_SHIFT[origin - DROP_ORIGIN])
@@ -152,7 +153,7 @@ def _hand_before(pos, move, hand):
 
 @jit
 def _link(pos, solver, depth, count):
-    """Put off moves that are like an earlier one: other pieces dropped on the same square, and not promoting."""
+    """Postpone moves that are similar to an earlier one: other pieces dropped on the same square, and no promotion."""
     moves = solver.moves[depth]
     for index in range(count):
         solver.active[depth, index] = 1
@@ -184,13 +185,13 @@ def _link(pos, solver, depth, count):
 
 @jit
 def enter_path(pos, solver, depth):
-    """Note the position at `depth` in the key of the path."""
+    """Add the position at `depth` to the key of the path."""
     solver.path[depth] = _mix(pos.key, depth) ^ (solver.path[depth - 1] if depth > 0 else NONE)
 
 
 @jit
 def _evaluate(pos, solver, depth, index):
-    """What is known of the move `index` of a node at `depth`: from the path, the table, or a first look."""
+    """Evaluate the move `index` of a node at `depth`: by the path, the table, or a first look."""
     move = np.int64(solver.moves[depth, index])
     do_move(pos, move)
     solver.nodes += 1
@@ -210,7 +211,7 @@ def _evaluate(pos, solver, depth, index):
     else:
         attackers_hand = attacker_hand(pos, child)
         pn, dn, hand, _, length, back = probe(solver.table, table_key(pos, solver, child), attackers_hand, path)
-        if dn == 0:  # the table keeps attackers' hands
+        if dn == 0:  # the table stores the attacker's hand
             hand = attackers_hand + _defender_hand(pos, child) - hand
         elif pn < 0:
             hint_pn, hint_dn = -pn, -dn
@@ -232,7 +233,8 @@ def _evaluate(pos, solver, depth, index):
 
 @jit
 def _look_at_attack(pos, solver, depth):
-    """First numbers of a position in which the attacker is to move: (proof, disproof, length, winner's hand)."""
+    """Return (proof number, disproof number, length, winner's hand) of a position that is not in the table, attacker
+    to move."""
     move, checks = find_mate(pos, solver.moves[depth])
     if move != 0:
         attacker = np.int64(pos.turn) & 1
@@ -255,7 +257,11 @@ def _look_at_attack(pos, solver, depth):
 
 @jit
 def _look_at_defence(pos, solver, depth):
-    """First numbers of a position in which the defender, in check, is to move."""
+    """Return (proof number, disproof number, length, winner's hand) of a position that is not in the table, defender to
+    move.
+
+    The defender is in check.
+    """
     count = legal_moves(pos, solver.moves[depth])
     if count == 0:
         hand = np.uint64(0)
@@ -274,7 +280,7 @@ def _should_stop(solver):
 
 @jit
 def explore(pos, solver, depth, win_limit, lose_limit):
-    """Search a position until its `win` or `lose` number reaches a limit; the result is in `solver.result_*`.
+    """Search a position until its `win` or `lose` number reaches a limit, and write the result to `solver.result_*`.
 
     All arguments after the records are int64; depth is even where the attacker is to move.
     """
@@ -303,7 +309,7 @@ def explore(pos, solver, depth, win_limit, lose_limit):
                 _evaluate(pos, solver, depth, following)
             offered = np.int64(solver.win[depth, index])
             lose = min(lose + np.int64(solver.lose[depth, index]), infinite - 1)
-            # Of moves that offer the same, the one with less against it: it is sooner settled either way.
+            # Among moves with the same number prefer the one with less against it: it is decided sooner either way.
             if offered < win or (offered == win and best >= 0 and solver.lose[depth, index] < solver.lose[depth, best]):
                 second = win
                 win = offered
@@ -331,7 +337,7 @@ def explore(pos, solver, depth, win_limit, lose_limit):
 
 @jit
 def _conclude(pos, solver, depth, count, win, lose, best, work):
-    """Write the result of a node and keep it in the table."""
+    """Write the result of a node and store it in the table."""
     infinite = np.int64(INFINITE_NUMBER)
     back, length, hand, move = np.int64(INDEPENDENT), np.int64(0), np.uint64(0), np.int64(0)
     attacking = depth & 1 == 0
@@ -351,7 +357,7 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
             length = max(length, np.int64(solver.length[depth, index]) + 1)
             hand = larger_counts(hand, np.uint64(solver.hand[depth, index]))
         if attacking or _can_be_interposed(pos):
-            # Kinds that the loser could not drop because it had none: nothing is known of how that would go.
+            # Of kinds that the loser does not hold, it could drop none: with such a piece the result might differ.
             hand = larger_counts(hand, held_alone(other, own))
     if back >= depth:
         back = np.int64(INDEPENDENT)
@@ -385,7 +391,7 @@ def _conclude(pos, solver, depth, count, win, lose, best, work):
 def solve_root(pos, solver):
     """Prove or refute a mate for the side to move: 1 mate, 0 no mate (within the limit, if any), -1 unknown.
 
-    A mate that is proved takes `solver.result_length[0]` plies at most.
+    A mate that is proved takes at most `solver.result_length[0]` plies.
     """
     solver.stopped = 0
     solver.root_ply = pos.ply

@@ -1,4 +1,4 @@
-"""Mate in one, exactly: the checks, cheap reasons why one cannot mate, and a last look at the position it leads to."""
+"""Exact search for mate in one: generate checks, reject most by cheap tests, and look for evasions after the rest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from search.rules.shogi import (
 
 @jit
 def _can_drop(pos, us, square):
-    """Whether the mover, who is in check, has a piece that may be dropped between the checker and its king."""
+    """Return whether the mover, in check, can drop a piece on a square between the checker and its king."""
     hand = pos.hands[us]
     for kind in range(KNIGHT + 1, HAND_KINDS):
         if hand[kind]:
@@ -79,7 +79,7 @@ def _can_drop(pos, us, square):
 
 @jit
 def has_evasion(pos):
-    """Whether the mover, who is in check, has a legal move."""
+    """Return whether the mover, in check, has a legal move."""
     us = np.int64(pos.turn) & 1
     them = 1 - us
     king = np.int64(pos.king[us]) & 127
@@ -91,7 +91,7 @@ def has_evasion(pos):
     checkers_low, checkers_high = pos.checkers[0], pos.checkers[1]
     if popcount(checkers_low) + popcount(checkers_high) > ONE:
         return False
-    # Another piece takes the checker or steps between. A pinned one never can: the checker is not on its line.
+    # Another piece may capture the checker or interpose. A pinned piece cannot: the checker is not on its line.
     pins_low, pins_high = pinned(pos, us)
     able_low, able_high = ~(pins_low | BIT[king, 0]), ~(pins_high | BIT[king, 1])
     checker = np.int64(first_square(checkers_low, checkers_high))
@@ -112,13 +112,14 @@ def has_evasion(pos):
 
 @jit
 def is_mated(pos):
-    """Whether the mover is in check and has no legal move."""
+    """Return whether the mover is in check and has no legal move."""
     return in_check(pos) and not has_evasion(pos)
 
 
 @jit
 def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
-    """Whether the king surely has a square after a check: the checker undefended, or a free square not covered."""
+    """Return whether the king certainly has a square after a check: an undefended checker, or a free square not
+    covered."""
     target, origin = move & 127, (move >> 7) & 127
     low, high = occupied(pos)
     low = (low & ~BIT[king, 0]) | BIT[target, 0]
@@ -140,7 +141,7 @@ def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
         if (a | b) != NONE:
             return True
     else:
-        # The origin may have opened lines that cover what was free.
+        # The move may have opened lines from its origin that cover squares which were free.
         while (a | b) != NONE:
             square = np.int64(first_square(a, b))
             a, b = without_first(a, b)
@@ -155,10 +156,13 @@ def _leaves_king_a_square(pos, us, king, move, free_low, free_high):
 
 
 def _zone_origins() -> np.ndarray:
-    """[2 colours, 10 groups, 81 kings, 2]: from where a piece of the group reaches a square beside the king on an empty
-    board; a rook also one from which, as a dragon, it covers squares beside the king that are not on its line."""
+    """Return the squares from which a piece of the group reaches a square beside the king on an empty board.
+
+    Shape [2 colours, 10 groups, 81 kings, 2]. For rooks they include those from which, as a dragon, it covers squares
+    beside the king off its line.
+    """
     table = np.zeros((2, GROUPS, SQUARES, 2), np.uint64)
-    kinds = {GROUP[kind]: kind for kind in reversed(range(KINDS))}  # the plain one of those that share a group
+    kinds = {GROUP[kind]: kind for kind in reversed(range(KINDS))}  # one kind of each group: the unpromoted one
     near = empty_board_attacks(0, KING)
     files, ranks = np.abs(FILE - FILE[:, None]), np.abs(RANK - RANK[:, None])
     two_away = bitboards((files + ranks == 2) & (files * ranks == 0))
@@ -171,15 +175,17 @@ def _zone_origins() -> np.ndarray:
 
 _ZONE_ORIGINS = _zone_origins()
 MOST_LEFT = np.uint64(2)
-"""Squares beside a king that a check may have to take from it. A distant check takes two, those on its line; one from
-beside it sometimes more: of 63,000 mates in one of searches in middle and end games one in 26 took three, one in 270
-more."""
+"""Number of squares beside a king that a check may have to cover.
+
+A distant check covers two, those on its line. A check from beside the king may cover more: of 63,000 mates in one from
+searches in middle games and endgames, one in 26 covered three, and one in 270 more.
+"""
 
 
 @jit
 def _squares_left(pos, us, king):
-    """Squares beside the enemy king that it could go to, the mover's pieces left where they are: two words."""
-    # Only these pieces reach a square beside the king, on any board.
+    """Return the squares to which the enemy king could go if the mover's pieces stayed where they are: two words."""
+    # On any board only these pieces can reach a square beside the king.
     near_low, near_high = NONE, NONE
     for group in range(GROUPS):
         near_low |= pos.groups[group, 0] & _ZONE_ORIGINS[us, group, king, 0]
@@ -202,7 +208,7 @@ def _squares_left(pos, us, king):
 
 @jit
 def _mate_among(pos, moves, count, king, left_low, left_high):
-    """The first of `count` checks (int64) that mates, or 0 (int64)."""
+    """Return the first of `count` checks (int64) that mates, or 0 (int64)."""
     us = np.int64(pos.turn) & 1
     for index in range(count):
         move = np.int64(moves[index])
@@ -218,7 +224,7 @@ def _mate_among(pos, moves, count, king, left_low, left_high):
 
 @jit
 def find_mate(pos, moves):
-    """(mating move or 0, number of checks), both int64; `moves` (uint16 [MAX_MOVES]) is left holding the checks."""
+    """Return (mating move or 0, number of checks), both int64; the checks are left in `moves` (uint16 [MAX_MOVES])."""
     count = generate_checks(pos, moves, np.int64(0))
     if count == 0:
         return np.int64(0), count
@@ -230,8 +236,12 @@ def find_mate(pos, moves):
 
 @jit
 def find_likely_mate(pos, moves):
-    """`find_mate` for a search that asks at every node: (0, 0) where the pieces near the king leave it more squares
-    than MOST_LEFT. Three in five of such questions end there, and hardly any mate is missed."""
+    """Return what `find_mate` does, for a search that asks at every node, but skip positions that are unlikely to be
+    mates.
+
+    Returns (0, 0) if the pieces near the king leave it more squares than MOST_LEFT. Three in five questions end there,
+    and hardly any mate is missed.
+    """
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[1 - us]) & 127
     if king == NO_KING:

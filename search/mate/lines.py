@@ -1,4 +1,4 @@
-"""The line of a mate that the search has proved, read from its table; what the table has lost is searched again."""
+"""Reading the line of a proved mate from the table; positions that the table has lost are searched again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ UNKNOWN = -1
 
 @jit
 def _probe(pos, solver, depth):
-    """(proof number, disproof number, winner's move, length) of a position from the table; a number of 0 is settled."""
+    """Return (proof number, disproof number, winner's move, length) from the table; a number of 0 means a decided
+    position."""
     pn, dn, _, move, length, _ = probe(
         solver.table, table_key(pos, solver, depth), attacker_hand(pos, depth), np.uint64(0)
     )
@@ -25,7 +26,7 @@ def _probe(pos, solver, depth):
 
 @jit
 def _search_again(pos, solver, depth):
-    """The same after a search of this position alone."""
+    """Search this position alone and return (proof number, disproof number, winner's move, length)."""
     infinite = np.int64(INFINITE_NUMBER)
     explore(pos, solver, depth, infinite, infinite)
     pn, dn = solver.result_win[depth], solver.result_lose[depth]
@@ -36,7 +37,8 @@ def _search_again(pos, solver, depth):
 
 @jit
 def _winning_move(pos, solver, depth, limit):
-    """The move by which the mover has its way, mate or none within `limit` plies; 0 if it cannot be found again."""
+    """Return the mover's winning move: a mate, or a defence against any, within `limit` plies; 0 if it is not found
+    again."""
     solver.limit = limit
     pn, dn, move, _ = _probe(pos, solver, depth)
     if (dn if depth & 1 else pn) != 0:
@@ -46,7 +48,7 @@ def _winning_move(pos, solver, depth, limit):
 
 @jit
 def _attack(pos, solver, depth, plies):
-    """A move that mates within `plies - depth` plies; 0 if the proof cannot be found again."""
+    """Return a move that mates within `plies - depth` plies; 0 if the proof is not found again."""
     if plies - depth == 1:
         return find_mate(pos, solver.moves[depth])[0]
     solver.limit = 0
@@ -56,18 +58,19 @@ def _attack(pos, solver, depth, plies):
 
 @jit
 def _defence(pos, solver, depth, plies):
-    """A reply to which no mate is shorter than `plies - depth - 1`: what refutes one that is two plies shorter."""
-    if plies - depth == 2:  # the mate comes next whatever one plays
+    """Return a reply after which no mate is shorter than `plies - depth - 1`: it refutes a mate that is two plies
+    shorter."""
+    if plies - depth == 2:  # mate follows after any reply
         return np.int64(solver.moves[depth, 0]) if legal_moves(pos, solver.moves[depth]) else np.int64(0)
     return _winning_move(pos, solver, depth, plies - 2)
 
 
 @jit
 def shortest_line(pos, solver, line, plies):
-    """Write to `line` (uint16 [DEPTHS]) a mate in `plies`, where that is proved and a shorter one refuted.
+    """Write a mate in `plies`, which is proved and the shortest, to `line` (uint16 [DEPTHS]).
 
-    Both sides play their best: after each move the shortest mate takes exactly the plies that are left. Whether the
-    proofs were all found again. The position comes back as it was.
+    Both sides play their best: after each move the shortest mate takes exactly the plies that are left. Returns whether
+    all proofs were found again. The position is restored.
     """
     solver.stopped = 0
     depth = np.int64(0)
@@ -86,9 +89,10 @@ def shortest_line(pos, solver, line, plies):
 
 @jit
 def _known_length(pos, solver, depth):
-    """(plies to mate, mating side's move) of a position that the search proved, from the table or by searching again.
+    """Return (plies to mate, attacker's move) of a position that the search proved, from the table or by another
+    search.
 
-    (0, 0) for a mated defender, (UNKNOWN, 0) if the proof cannot be found again.
+    It is (0, 0) for a mated defender, and (UNKNOWN, 0) if the proof is not found again.
     """
     if depth & 1 == 0:
         move, _ = find_mate(pos, solver.moves[depth])
@@ -106,10 +110,10 @@ def _known_length(pos, solver, depth):
 
 @jit
 def proved_line(pos, solver, line):
-    """Write to `line` (uint16 [DEPTHS]) a mate as it was proved within `solver.limit`; its length or UNKNOWN.
+    """Write a mate, as it was proved within `solver.limit`, to `line` (uint16 [DEPTHS]); return its length or UNKNOWN.
 
-    The defender takes the reply that is known to hold out longest, which need not be the best: the attacker may know
-    a long way alone where there is a short one. The position comes back as it was.
+    The defender plays the reply with the longest known mate, which need not be the best: the attacker may know only a
+    long way where there is a short one. The position is restored.
     """
     depth = np.int64(0)
     solver.stopped = 0

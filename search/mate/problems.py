@@ -1,7 +1,8 @@
-"""Mate problems: files of them, and their positions, which need not be ones that a game can reach.
+"""Mate problems: reading files of them, and setting up their positions, which no game may be able to reach.
 
-Composed and machine-made problems sometimes have two unpromoted pawns of one colour on a file. No rule of moving is
-upset by that, only a set-up check (and the drop rule goes on to forbid a third), so such positions are accepted here.
+Composed and machine-made problems sometimes have two unpromoted pawns of one colour on a file. The rules of moving work
+with them (and the drop rule still forbids a third); only a test at set-up refuses them. So such positions are accepted
+here.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ class MateProblem:
     """One line of a problem file."""
 
     sfen: str
-    """Perhaps with `moves ...`."""
+    """The position as an SFEN, optionally followed by `moves ...`."""
     line: int
-    """Number of the line."""
+    """Number of the line in the file."""
     plies: int | None = None
-    """Length of the mate as the file tells it, 0 for "no mate in one"; None if it does not."""
+    """Length of the mate according to the file, 0 for "no mate in one"; None if the file does not give it."""
 
 
 def read_problems(path: Path) -> list[MateProblem]:
-    """Problems of a file: JSON objects with "sfen" and perhaps "ply", one a line, or one SFEN a line.
+    """Read the problems of a file: one SFEN a line, or one JSON object a line with "sfen" and optionally "ply".
 
-    ValueError names the file and the line that cannot be read.
+    Raises ValueError that names the file and the line that cannot be read.
     """
     problems = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
@@ -57,9 +58,12 @@ def read_problems(path: Path) -> list[MateProblem]:
 
 
 def set_problem(pos: np.void, text: str) -> None:
-    """Set the record up from `startpos` or an SFEN, perhaps with `moves ...`, which are played and forgotten: nothing
-    repeats them. Two pawns on a file are accepted. ValueError for what is no position, and the first move that is not
-    legal."""
+    """Set the record up from `startpos` or an SFEN, optionally followed by `moves ...`, without a history of
+    repetitions.
+
+    Two pawns on a file are accepted. Raises ValueError for a text that is not a position, and for the first illegal
+    move.
+    """
     start, moves = split_moves(text)
     _set_start(pos, start)
     if moves:
@@ -68,7 +72,7 @@ def set_problem(pos: np.void, text: str) -> None:
 
 
 def _set_start(pos: np.void, sfen: str) -> None:
-    """`sfen.set_sfen`, but two pawns on a file are accepted: the record is complete where that is all that is wrong."""
+    """Set the record up as `sfen.set_sfen` does, but accept two pawns on a file: the record is complete then."""
     try:
         set_sfen(pos, sfen)
     except ValueError as error:

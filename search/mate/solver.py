@@ -1,10 +1,10 @@
-"""The mate solver: is there a mate for the side to move by checks alone, and how does it go?
+"""The mate solver: find a mate by an unbroken series of checks for the side to move, or prove that there is none.
 
     result = MateSolver().solve("4k4/9/4P4/9/9/9/9/9/9 b G2r2b3g4s4n4l17p 1", milliseconds=1000)
     result.status, result.moves        # MateStatus.MATE, ("G*5b",)
 
 The search is in dfpn.py, its table in table.py, the reading of lines in lines.py. A mate is reported only with its
-line, replayed here move by move to a position without a legal move.
+line, which is replayed here move by move to a position without a legal move.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SHORTENING_NODES = 20_000
 _EXTRACTION_NODES = 200_000
 _LONGEST_WAIT = 1e6
 _FIRST_PROBLEM = "9/5S2P/7NP/7RN/8k/9/9/9/9 b Gr2b3g3s2n4l16p 1"
-"""A mate in nine (tanuki-tsume) that calls everything there is to compile."""
+"""A mate in nine (tanuki-tsume) for which all compiled functions are called."""
 
 
 class MateStatus(enum.Enum):
-    """What a search for mate found out."""
+    """Result of a search for mate."""
 
     MATE = "mate"
     NO_MATE = "no mate"
@@ -44,51 +44,56 @@ class MateStatus(enum.Enum):
 
 
 class StopFlag:
-    """Ends the one search that it is given to, from any thread, before or while it runs."""
+    """A flag that ends the one search that it is given to, from any thread, before or while it runs."""
 
     def __init__(self) -> None:
         self._word = np.zeros(1, np.uint64)
 
     def set(self) -> None:
-        """Ask the search to end; it does within a millisecond."""
+        """End the search; it takes less than a millisecond."""
         self._word[0] = 1
 
     def is_set(self) -> bool:
-        """Whether somebody asked."""
+        """Return whether the flag is set."""
         return bool(self._word[0])
 
     @property
     def address(self) -> int:
-        """Where jitted code looks; valid as long as this object lives."""
+        """Address of the word that jitted code reads; valid as long as this object exists."""
         return int(self._word.ctypes.data)
 
 
 @dataclass(frozen=True)
 class MateResult:
-    """The answer of a solver."""
+    """Result of the solver for one position."""
 
     status: MateStatus
-    """MATE and NO_MATE are proved; UNKNOWN: stopped before."""
+    """MATE and NO_MATE are proved; UNKNOWN means that the search was stopped before."""
     moves: tuple[str, ...] = ()
-    """The mate in USI moves, empty unless MATE. If it is the shortest, both sides play their best; else the defender
-    holds out as long as the proof knows how to."""
+    """The mate in USI moves, empty unless `status` is MATE.
+
+    In the shortest mate both sides play their best. In another one the defender plays the replies with the longest
+    mates that the proof contains.
+    """
     plies: int = 0
-    """Moves that the mate takes at most, exactly if it is the shortest; 0 unless MATE."""
+    """Length of the mate in plies, 0 unless `status` is MATE. It is exact for the shortest mate, otherwise an upper
+    bound."""
     nodes: int = 0
-    """Positions visited."""
+    """Number of positions visited."""
     seconds: float = 0.0
-    """Wall time."""
+    """Wall time in seconds."""
     shortest: bool = False
-    """Whether every shorter mate has been refuted."""
+    """Whether it is proved that no mate is shorter."""
 
 
 class MateSolver:
-    """A solver with its own table; not for two threads at once. Results of earlier searches speed up later ones."""
+    """A solver with a table of its own, for one thread at a time. Results of earlier searches speed up later ones."""
 
     _prepared = False
 
     def __init__(self, megabytes: int = 64) -> None:
-        """`megabytes` bound the table; about 6 MB of scratch come on top. MemoryError in words."""
+        """Allocate a table of `megabytes` MB; about 6 MB of scratch memory are added. Raises MemoryError if it does
+        not fit."""
         check_megabytes("a mate table", megabytes)
         self.table = MateTable(megabytes)
         self._memory = np.zeros(1, mate_dtype)
@@ -98,11 +103,11 @@ class MateSolver:
         self._never = StopFlag()
 
     def clear(self) -> None:
-        """Forget earlier searches."""
+        """Clear the results of earlier searches."""
         self.table.clear()
 
     def prepare(self) -> None:
-        """Compile or load what solving needs, once a process; `solve` does it before its clock starts."""
+        """Compile or load the code of the solver, once per process; `solve` does it before its clock starts."""
         if not MateSolver._prepared:
             MateSolver._prepared = True
             for shorten in (True, False):
@@ -117,14 +122,15 @@ class MateSolver:
         stop: StopFlag | None = None,
         shorten: bool = True,
     ) -> MateResult:
-        """Look for a mate by checks for the side to move, until it is proved or refuted or a limit is reached.
+        """Search for a mate by checks for the side to move, until it is proved or refuted or a limit is reached.
 
-        `position` is `startpos` or an SFEN, perhaps with `moves ...` in USI, or a record of `position_dtype`, which is
-        left alone. Repetition with the game so far is not looked at. `shorten` searches again for shorter mates, with
-        about as much work as the first took.
-        Any of `milliseconds`, `nodes`, `stop` may end the search, `milliseconds` at once where the system has no thread
-        for a timer; 0 `nodes`, as None, are no limit. ValueError for an SFEN that cannot be read, or a move that is not
-        legal.
+        `position` is `startpos` or an SFEN, optionally with `moves ...` in USI, or a record of `position_dtype`, which
+        is not changed. Repetitions of positions of the game are not considered. `shorten` searches again for shorter
+        mates, with about as much work as the first search.
+
+        `milliseconds`, `nodes` and `stop` each may end the search; 0 or None `nodes` means no limit. If the system
+        cannot start a thread for a timer, `milliseconds` ends the search at once. Raises ValueError for an SFEN that
+        cannot be read and for an illegal move.
         """
         self.prepare()
         begun = time.perf_counter()
@@ -134,7 +140,7 @@ class MateSolver:
         timer = None
         if milliseconds is not None:
             timer = started(threading.Timer(min(max(milliseconds / 1000, 0.0), _LONGEST_WAIT), flag.set))
-            if timer is None:  # no answer is better than one too late
+            if timer is None:  # better no answer than one too late
                 flag.set()
         try:
             with ended_by_interrupt(flag.set):
@@ -145,7 +151,7 @@ class MateSolver:
         return replace(found[0], nodes=int(self._record["nodes"]), seconds=time.perf_counter() - begun)
 
     def _search(self, flag: StopFlag, nodes: int | None, shorten: bool) -> MateResult:
-        """What there is to say but effort and time."""
+        """Run the searches and return their result without effort and time."""
         record, pos = self._record, self._position
         self.table.new_search()
         record["table"] = self.table.record
@@ -173,25 +179,26 @@ class MateSolver:
         line = self._shortest_line(plies) if shortest else []
         if not line:
             line = self._proved_line(limit)
-            # Of what is not the shortest, or cannot be shown, the table may know a longer way.
+            # If the mate is not the shortest, or its line was not found again, the table may hold a longer line.
             shortest, plies = shortest and len(line) == plies, max(plies, len(line))
         if not line:
             return MateResult(MateStatus.UNKNOWN)
         return MateResult(MateStatus.MATE, tuple(move_to_usi(move) for move in line), plies, shortest=shortest)
 
     def _shortest_line(self, plies: int) -> list[int]:
-        """The mate in so many plies, none being shorter; empty if the table lost too much to find it again quickly."""
+        """Return the line of the shortest mate, in `plies` plies; empty if the table has lost too much of it."""
         self._allow_extraction()
         return self._replayed(plies if shortest_line(self._position, self._record, self._line, np.int64(plies)) else 0)
 
     def _proved_line(self, limit: int) -> list[int]:
-        """The mate that was proved within so many plies (0: any number); empty likewise."""
+        """Return the line of a mate that was proved within `limit` plies (0: any number); empty if too much of it is
+        lost."""
         self._allow_extraction()
         self._record["limit"] = limit
         return self._replayed(int(proved_line(self._position, self._record, self._line)))
 
     def _allow_extraction(self) -> None:
-        """Reading a line is quick, and nothing is found without it: no limit but its own ends it."""
+        """Replace the limits by one for reading a line, which is quick, and without which a mate is not reported."""
         self._record["stop_address"] = self._never.address
         self._record["node_limit"] = int(self._record["nodes"]) + _EXTRACTION_NODES
 
@@ -201,7 +208,7 @@ class MateSolver:
 
 
 def _salt(pos: np.void) -> int:
-    """A word that keeps apart, in one table, positions of other attackers and other sets of pieces."""
+    """Return a word that separates positions of different attackers and sets of pieces in one table."""
     counts = pos["hands"].sum(axis=0).astype(int).tolist()
     for piece in pos["board"].tolist():
         kind = piece % KINDS
@@ -214,7 +221,7 @@ def _salt(pos: np.void) -> int:
 
 
 def is_mating_line(position: np.void, line: list[int]) -> bool:
-    """Whether moves (16 bits) are legal, every other one from the first gives check, and the last one mates."""
+    """Return whether moves (16 bits) are legal, every attacker's move gives check, and the last move mates."""
     played = 0
     good = bool(line) and len(line) % 2 == 1
     for index, move in enumerate(line):

@@ -1,29 +1,31 @@
-"""Many problems given to the mate solver, and what came of them by length."""
+"""Solving many mate problems, and a summary by length of mate."""
 
 from __future__ import annotations
 
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from search.mate.problems import MateProblem
 from search.mate.solver import MateResult, MateSolver, MateStatus
 from search.system.bounds import check_number
+from search.system.options import OptionError
 
 
 def solve_problems(
     problems: Sequence[MateProblem], file: Path | None = None, milliseconds: int = 1000, megabytes: int = 64
 ) -> Iterator[MateResult]:
-    """The solver's result for each problem in turn, so long for each, all with one table.
+    """Yield the solver's result for each problem in order, with a time limit for each and one table for all.
 
-    ValueError names the line of the `file` whose problem cannot be set up.
+    Raises ValueError that names the line of `file` whose problem cannot be set up.
     """
     check_number("milliseconds", milliseconds, most=None)
     if not problems:
-        what = "give an SFEN in quotes, or --file" if file is None else f"{file} holds none"
-        raise ValueError(f"no position: {what}")
+        if file is not None:
+            raise ValueError(f"{file}: holds no position")
+        raise OptionError("no position: give an SFEN in quotes, or a `file`", "file")
     solver = MateSolver(megabytes)
     for number, problem in enumerate(problems, 1):
         try:
@@ -35,14 +37,38 @@ def solve_problems(
             print(f"{number} of {len(problems)} positions", file=sys.stderr)
 
 
-def summarise(problems: list[MateProblem], results: list[MateResult]) -> list[dict[str, Any]]:
-    """One row for each length of mate that the problems name: how many were solved, and how hard it was.
+@dataclass(frozen=True)
+class MateSummary:
+    """Results for the problems with one length of mate."""
 
-    Solved is a proved mate of any length; where the length is told as 0, that no mate in one was found; where none is
-    told, that a mate was proved or refuted.
+    plies: int | None
+    """Length of the mate according to the file, 0 for "no mate in one"; None if the file does not give it."""
+    problems: int
+    """Number of problems."""
+    solved: int
+    """Number of solved problems."""
+    share: float
+    """Share of solved problems."""
+    as_told: int
+    """Number of mates that are as long as the file says."""
+    no_mate: int
+    """Number of problems that are proved to have no mate."""
+    unknown: int
+    """Number of problems whose search was stopped by its limit."""
+    median_nodes: int
+    """Median of the nodes per problem."""
+    slowest_seconds: float
+    """Longest time of a problem in seconds."""
+
+
+def summarise(problems: list[MateProblem], results: list[MateResult]) -> list[MateSummary]:
+    """Summarise the results by the length of mate that the problems name, one row per length.
+
+    A problem is solved if a mate of any length is proved. If the file says 0 ("no mate in one"), it is solved if no
+    mate in one is found. If the file does not give a length, it is solved if a mate is proved or refuted.
     """
     rows = []
-    for plies in sorted({problem.plies for problem in problems}, key=lambda told: -1 if told is None else told):
+    for plies in sorted({problem.plies for problem in problems}, key=lambda length: -1 if length is None else length):
         group = [result for problem, result in zip(problems, results, strict=True) if problem.plies == plies]
         if plies is None:
             solved = [result for result in group if result.status is not MateStatus.UNKNOWN]
@@ -51,16 +77,16 @@ def summarise(problems: list[MateProblem], results: list[MateResult]) -> list[di
         else:
             solved = [result for result in group if result.status is MateStatus.MATE]
         rows.append(
-            {
-                "plies": plies,
-                "problems": len(group),
-                "solved": len(solved),
-                "share": round(len(solved) / len(group), 4),
-                "as_told": sum(result.plies == plies for result in solved),
-                "no_mate": sum(result.status is MateStatus.NO_MATE for result in group),
-                "unknown": sum(result.status is MateStatus.UNKNOWN for result in group),
-                "median_nodes": int(statistics.median(result.nodes for result in group)),
-                "slowest_seconds": round(max(result.seconds for result in group), 4),
-            }
+            MateSummary(
+                plies=plies,
+                problems=len(group),
+                solved=len(solved),
+                share=round(len(solved) / len(group), 4),
+                as_told=sum(result.plies == plies for result in solved),
+                no_mate=sum(result.status is MateStatus.NO_MATE for result in group),
+                unknown=sum(result.status is MateStatus.UNKNOWN for result in group),
+                median_nodes=int(statistics.median(result.nodes for result in group)),
+                slowest_seconds=round(max(result.seconds for result in group), 4),
+            )
         )
     return rows

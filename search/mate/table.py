@@ -1,13 +1,13 @@
 """The table of proof and disproof numbers: bounded memory, and one entry that serves many hands.
 
-An entry belongs to a board with a side to move, and to the attacker's hand. The pieces of a position are a constant
-sum, so with the board given the attacker's hand determines the defender's, and more for one is less for the other: a
-mate found with some hand is one with every larger hand, a refutation holds for every smaller one (Nagai, "Df-pn
-algorithm for searching AND/OR trees and its applications", 2002; the hand kept is what the proof needed).
+An entry belongs to a board with a side to move, and to a hand of the attacker. A position's pieces are a constant sum,
+so on a given board the attacker's hand determines the defender's, and more for one is less for the other. A mate found
+with some hand is a mate with every larger hand, and a refutation holds for every smaller one (Nagai, "Df-pn algorithm
+for searching AND/OR trees and its applications", 2002; the stored hand is the one that the proof needed).
 
-Four words an entry: the key; hand 28 bits, flag, move 16 << 32, length 16 << 48; proof number, disproof number << 32;
-and the work spent, generation << 32. A refutation that holds on one path only (see dfpn.py) has its flag set,
-keeps the key of that path in the last word, and in `length` the depth of the position it goes back to, plus one.
+An entry has four words: the key; hand 28 bits, flag, move 16 << 32, length 16 << 48; proof number, disproof number <<
+32; and the work spent, generation << 32. A refutation that holds on one path only (see dfpn.py) has its flag set. Its
+last word is the key of that path, and its `length` the depth of the position that it goes back to, plus one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from search.rules.position import HAND_BORROWS as _BORROWS
 from search.rules.repetition import hand_covers
 
 WINDOW = 16
-"""Entries that a key may lie in."""
+"""Number of entries that a key may occupy."""
 ENTRY_BYTES = 32
 INFINITE_NUMBER = 1 << 28
-"""The proof number of what has been refuted, and the disproof number of what has been proved."""
+"""Proof number of a refuted position, and disproof number of a proved one."""
 INDEPENDENT = 1 << 14
-"""Depth that stands for "on no earlier position": the result holds on every path."""
+"""Depth that means "goes back to no earlier position": the result holds on every path."""
 _PATH_FLAG = np.uint64(1 << 31)
 _HAND_BITS = np.uint64((1 << 28) - 1)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -46,12 +46,12 @@ mate_table_dtype = np.dtype([("address", np.uint64), ("entries", np.uint64), ("g
 
 
 class MateTable:
-    """A table of `megabytes` MiB, touched as it fills; `.record` is what jitted code takes."""
+    """A table of `megabytes` MiB, whose memory is touched as it fills; jitted code takes `.record`."""
 
     def __init__(self, megabytes: int) -> None:
-        """MemoryError in words if it does not fit."""
+        """Allocate the table. Raises MemoryError if it does not fit."""
         try:
-            entries = min((megabytes << 20) // ENTRY_BYTES, 0xFFFFFFFF)  # an index is 32 bits
+            entries = min((megabytes << 20) // ENTRY_BYTES, 0xFFFFFFFF)  # an index has 32 bits
             self._words = aligned_zeros((entries + WINDOW) * 4, np.uint64)
         except (MemoryError, ValueError, OverflowError):
             raise MemoryError(f"a mate table of {megabytes} MB does not fit into memory") from None
@@ -61,21 +61,21 @@ class MateTable:
         self.record["entries"] = entries
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Clear the table."""
         self._words[:] = 0
 
     def new_search(self) -> None:
-        """What earlier searches left gives way first."""
+        """Begin a search: entries of earlier searches are replaced first."""
         self.record["generation"] = (int(self.record["generation"]) + 1) & 0xFFFF
 
     def filled(self) -> int:
-        """Used entries, in thousandths, from the first thousand."""
+        """Return the number of used entries among the first thousand."""
         return int((self._words[: 4 * 1000].reshape(-1, 4)[:, 2] != 0).sum())
 
 
 @jit
 def _fields(borrows):
-    """Ones in all bits of the counts whose upper bit is set in `borrows`."""
+    """Return ones in all bits of the counts whose upper bit is set in `borrows`."""
     return borrows - (
         ((borrows & _WIDE) >> np.uint64(5))
         | ((borrows & _THREES) >> np.uint64(3))
@@ -85,14 +85,14 @@ def _fields(borrows):
 
 @jit
 def larger_counts(first, second):
-    """The packed hand that holds of each kind the larger of two counts."""
+    """Return the packed hand that holds the larger count of two hands for each kind."""
     mask = _fields(((first | HAND_BORROWS) - second) & HAND_BORROWS)
     return (first & mask) | (second & ~mask & ~HAND_BORROWS)
 
 
 @jit
 def held_alone(winner, loser):
-    """What a hand holds of the kinds that the other hand has none of."""
+    """Return the winner's hand without the kinds that the loser's hand holds."""
     some = ((loser | HAND_BORROWS) - _UNITS) & HAND_BORROWS
     return winner & _fields(HAND_BORROWS & ~some)
 
@@ -104,10 +104,12 @@ def _first_entry(table, key):
 
 @jit
 def probe(table, key, hand, path):
-    """(proof number, disproof number, hand, move, length, depth gone back to) of a board with an attacker's hand.
+    """Look up a board with an attacker's hand.
 
-    Both numbers are 0 if nothing is known. For a solved position `hand` is the one that it was solved with. `path`
-    (uint64) selects among the refutations that hold on one path only.
+    Returns (proof number, disproof number, hand, move, length, depth that the result goes back to). Both numbers are
+    negative if nothing is stored for the hand: they are then estimates from other hands, -1 without any. For a solved
+    position `hand` is the hand that it was solved with. `path` (uint64) selects among the refutations that hold on one
+    path only.
     """
     hand = np.uint64(hand)
     address = _first_entry(table, key)
@@ -139,7 +141,7 @@ def probe(table, key, hand, path):
         address += _ENTRY
     if exact:
         return pn, dn, hand, np.int64(0), np.int64(0), np.int64(INDEPENDENT)
-    # Numbers of other hands alone are only a hint for the first estimate: negative says so.
+    # Numbers of other hands are only a hint for the first estimate; negative numbers mark it.
     return -pn, -dn, hand, np.int64(0), np.int64(0), np.int64(INDEPENDENT)
 
 
@@ -162,7 +164,7 @@ def keep(table, key, hand, pn, dn, move, length, back, path, work):
             stored = word & _HAND_BITS
             same = stored == hand and (not on_path or last == path)
             if not on_path and not same:
-                # What the result makes superfluous gives its place.
+                # The result replaces an entry that it makes superfluous.
                 same = (pn == 0 and hand_covers(stored, hand)) or (dn == 0 and hand_covers(hand, stored))
             if same:
                 victim = address
@@ -170,13 +172,13 @@ def keep(table, key, hand, pn, dn, move, length, back, path, work):
                     work += np.int64(last & _LOW_HALF)
                 break
         if entry_on_path:
-            worth = np.int64(1)
+            effort = np.int64(1)
         else:
-            worth = np.int64(last & _LOW_HALF) + 1
+            effort = np.int64(last & _LOW_HALF) + 1
             if last >> _HALF != table.generation:
-                worth >>= 6
-        if worth < least:
-            victim, least = address, worth
+                effort >>= 6
+        if effort < least:
+            victim, least = address, effort
         address += _ENTRY
     store_word(victim, key)
     word = np.uint64(hand) | np.uint64(move) << _HALF

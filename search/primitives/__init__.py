@@ -1,1 +1,1 @@
-"""Primitives for compiled code that Numba lacks: bits, vectors, raw memory, a clock, random numbers."""
+"""Primitives that Numba lacks, for compiled code: bits, vectors, raw memory, a clock, random numbers."""

@@ -1,4 +1,4 @@
-"""Bit operations on 64-bit words, which Numba lacks: each is one LLVM intrinsic and one machine instruction."""
+"""Bit operations on 64-bit words that Numba lacks; each is one LLVM intrinsic and one machine instruction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from search.compiling.jit import jit
 
 
 def _unary_instruction(name: str, has_zero_flag: bool):
-    """An intrinsic uint64 -> uint64 that emits `name`; for a zero word the result is defined (64)."""
+    """Make an intrinsic uint64 -> uint64 that emits `name`; its result for a zero word is defined (64)."""
 
     @intrinsic
     def instruction(context, word):
@@ -36,7 +36,7 @@ byte_swap = _unary_instruction("llvm.bswap.i64", False)
 
 @intrinsic
 def extract_bits(context, word, mask):
-    """BMI2 `pext`: the bits of `word` at the ones of `mask`, packed at the bottom. x86-64 with BMI2 only."""
+    """Return the bits of `word` at the ones of `mask`, packed at the bottom (BMI2 `pext`). x86-64 with BMI2 only."""
 
     def emit(context, builder, signature, arguments):
         word64 = ir.IntType(64)
@@ -51,5 +51,5 @@ def extract_bits(context, word, mask):
 
 @jit
 def highest_bit(word):
-    """Index of the highest set bit of a non-zero uint64."""
+    """Return the index of the highest set bit of a non-zero uint64."""
     return 63 - leading_zeros(word)

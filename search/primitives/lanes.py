@@ -1,4 +1,4 @@
-"""Vector operations on arrays at raw addresses that LLVM's own vectoriser does less well with."""
+"""Vector operations on arrays at raw addresses, where LLVM's own vectoriser makes slower code."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from numba.extending import intrinsic
 from search.primitives.llvm import constant, external, i16, i32, i64, load, splat, store, vector
 
 LANES = 16
-"""Numbers in a block: a cache line of int32."""
+"""Numbers per block: a cache line of int32."""
 
 
 @intrinsic
 def largest(context, address, blocks):
-    """The largest (int64) of so many blocks (int64) of LANES int32 at an address (uint64); the least int32 of none."""
+    """Return the largest number (int64) of `blocks` (int64) blocks of LANES int32 at an address (uint64).
+
+    It is the least int32 if there are no blocks.
+    """
 
     def emit(context, builder, signature, arguments):
         address, blocks = arguments
@@ -33,7 +36,7 @@ def largest(context, address, blocks):
 
 @intrinsic
 def fill_block(context, address, number):
-    """Write LANES times an int32 from an address (uint64) on."""
+    """Write an int32 LANES times from an address (uint64) on."""
 
     def emit(context, builder, signature, arguments):
         address, number = arguments
@@ -45,8 +48,10 @@ def fill_block(context, address, number):
 
 @intrinsic
 def add_rows(context, target, a, b, c, d, e, f, g):
-    """Write six blocks of LANES int32 at an address (uint64): the sums of as many int16 at each of seven others, the
-    first two counted twice."""
+    """Add seven rows of six blocks of LANES int16, the first two counted twice, and write the sums as int32.
+
+    All arguments are addresses (uint64).
+    """
 
     def emit(context, builder, signature, arguments):
         target, *rows = arguments

@@ -1,6 +1,7 @@
-"""Small pieces of LLVM code for kernels: vectors at raw addresses, splats, clips; single elements at raw addresses.
+"""Small pieces of LLVM code for kernels: vectors, splats, clips, and single elements at raw addresses.
 
-The vector functions run while Numba compiles, with an llvmlite builder; LLVM splits vectors wider than the machine's.
+The vector functions run while Numba compiles, with an llvmlite builder. LLVM splits vectors that are wider than the
+machine's.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def constant(element: ir.IntType, count: int, number: int) -> ir.Constant:
 
 
 def add_offset(builder: Any, address: Any, offset: Any) -> Any:
-    """`address + offset` in bytes; the offset a Python int or an i64."""
+    """Return `address + offset` in bytes; the offset is a Python int or an i64."""
     return builder.add(address, ir.Constant(i64, offset) if isinstance(offset, int) else offset)
 
 
@@ -44,27 +45,27 @@ def splat(builder: Any, value: Any, count: int) -> Any:
 
 
 def shuffle(builder: Any, value: Any, lanes: list[int]) -> Any:
-    """These lanes of a vector, in this order."""
+    """Return the given lanes of a vector, in the given order."""
     order = ir.Constant(vector(i32, len(lanes)), lanes)
     return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
 
 
-def clip(builder: Any, value: Any, element: ir.IntType, count: int) -> Any:
-    """Lanes cut to 0..127."""
-    for order, bound in ((">", 0), ("<", 127)):
+def clip(builder: Any, value: Any, element: ir.IntType, count: int, most: int = 127) -> Any:
+    """Clip the lanes to 0..most."""
+    for order, bound in ((">", 0), ("<", most)):
         limit = constant(element, count, bound)
         value = builder.select(builder.icmp_signed(order, value, limit), value, limit)
     return value
 
 
 def external(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
-    """The declaration of an LLVM intrinsic in the module being built."""
+    """Return the declaration of an LLVM intrinsic or an external function in the module being built."""
     found = builder.module.globals.get(name)
     return found or ir.Function(builder.module, ir.FunctionType(result, arguments), name)
 
 
 def make_load(kind: Any, bits: int) -> Any:
-    """An intrinsic (address uint64, index int64) -> the element at that index of an array of `kind`."""
+    """Make an intrinsic (address uint64, index int64) that returns an element of an array of `kind`."""
 
     @intrinsic
     def load(context, address, index):
@@ -79,7 +80,7 @@ def make_load(kind: Any, bits: int) -> Any:
 
 
 def make_store(kind: Any, bits: int) -> Any:
-    """An intrinsic (address uint64, index int64, value) that writes that element."""
+    """Make an intrinsic (address uint64, index int64, value) that writes an element of an array of `kind`."""
 
     @intrinsic
     def store(context, address, index, value):

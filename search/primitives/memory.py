@@ -1,7 +1,7 @@
 """Raw memory for jitted code: aligned allocation, and 64-bit loads and stores at an address.
 
-Addresses live in records (never as constants in code, which would be cached with the code). A load or store of an
-aligned 64-bit word is one instruction, so two threads never see half a word of each other.
+Addresses are stored in records, never as constants in code, which would be cached with the code. A load or store of an
+aligned 64-bit word is one instruction, so no thread sees half of a word that another writes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ HUGE_PAGE = 2 << 20
 
 
 def _mapped_zeros(size: int, advice: str) -> np.ndarray:
-    """Zeroed bytes of the system, `size` of them, which is told how they will be used by a flag of mmap's."""
+    """Return `size` zeroed bytes from the system; `advice` names the flag of mmap that says how they will be used."""
     try:
         if hasattr(mmap, "MAP_ANONYMOUS"):  # private: shared memory has no huge pages by default
             memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         else:
             memory = mmap.mmap(-1, size)
     except (OSError, ValueError, OverflowError):
-        raise MemoryError(f"no room for {size >> 20} MB") from None
+        raise MemoryError(f"{size >> 20} MB do not fit into memory") from None
     if hasattr(mmap, advice):
         with contextlib.suppress(OSError):  # the kernel was built without huge pages
             memory.madvise(getattr(mmap, advice))
@@ -36,11 +36,11 @@ def _mapped_zeros(size: int, advice: str) -> np.ndarray:
 
 
 def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """A zeroed array that begins on a cache line, a large one on a huge page where the system grants them;
-    MemoryError if there is no room.
+    """Return a zeroed array that begins on a cache line, or if it is large on a huge page where the system grants them.
 
-    The system hands the pages out when they are first touched. A table that is touched all over has a page of 4 KB
-    missing from the processor's page tables at almost every touch; walking them took a tenth of the search's time.
+    Raises MemoryError if it does not fit. The system assigns pages when they are first touched. With pages of 4 KB a
+    table that is accessed all over misses the processor's page tables at almost every access; walking them took a tenth
+    of the search's time.
     """
     size = count * np.dtype(dtype).itemsize
     large = size >= 2 * HUGE_PAGE
@@ -50,23 +50,26 @@ def aligned_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
 
 
 def sparse_zeros(count: int, dtype: np.dtype | type) -> np.ndarray:
-    """A zeroed array of which perhaps little is ever touched, here and there: on small pages, for of huge ones, which
-    NumPy asks for, a few hundred touches take all. MemoryError if there is no room."""
+    """Return a zeroed array on small pages, for use if only a few scattered elements may ever be touched.
+
+    With huge pages, which NumPy asks for, a few hundred touches would occupy all of it. Raises MemoryError if it does
+    not fit.
+    """
     return _mapped_zeros(count * np.dtype(dtype).itemsize, "MADV_NOHUGEPAGE").view(dtype)
 
 
 class _Memory:
-    """The memory of a record as NumPy gives it, where the record does not hold it: a copy's."""
+    """The memory of a record as NumPy gives it, for a record that does not hold it (a copy)."""
 
     def __get__(self, record: np.void, owner: object = None) -> memoryview:
         return np.void.data.__get__(record)
 
 
 class _Record(np.void):  # type: ignore[misc]  # NumPy's stubs call it final
-    """A record that jitted code takes at once, and that keeps alive what it points to.
+    """A record that jitted code takes quickly, and that keeps alive the arrays it points to.
 
-    Numba finds a record's memory by its attribute `data`, which NumPy makes anew each time it is asked for, with a
-    description of every field: for a search thread's record that takes ten microseconds, held here less than one.
+    Numba finds a record's memory by its attribute `data`, which NumPy makes at each access with a description of every
+    field. For a search thread's record that takes ten microseconds; held here it takes less than one.
     """
 
     data = _Memory()
@@ -74,12 +77,13 @@ class _Record(np.void):  # type: ignore[misc]  # NumPy's stubs call it final
 
 
 def record_dtype(fields: list[Any]) -> np.dtype:
-    """The aligned dtype of a record that Python often hands to jitted code; make one with `new_record`."""
+    """Return the aligned dtype of a record that Python often passes to jitted code; make one with `new_record`."""
     return np.dtype((_Record, np.dtype(fields, align=True)))
 
 
 def new_record(dtype: np.dtype, owned: Sequence[np.ndarray] = ()) -> np.void:
-    """A zeroed record of a `record_dtype`, on cache lines; it keeps alive the arrays whose addresses it holds."""
+    """Return a zeroed record of a `record_dtype` on cache lines, which keeps alive the `owned` arrays that it points
+    to."""
     memory = aligned_zeros(1, dtype)
     record: Any = memory[0]
     record.data, record.owned = memory.view(np.uint8).data, owned
@@ -87,7 +91,7 @@ def new_record(dtype: np.dtype, owned: Sequence[np.ndarray] = ()) -> np.void:
 
 
 def place(array: np.ndarray, owned: list[np.ndarray]) -> int:
-    """The address of a copy on cache lines, which goes to what a record owns."""
+    """Copy an array to cache lines, add the copy to the `owned` arrays of a record, and return its address."""
     copy = aligned_zeros(array.size, array.dtype).reshape(array.shape)
     copy[...] = array
     owned.append(copy)
@@ -100,7 +104,7 @@ def _pointer(builder, address):
 
 @intrinsic
 def load_word(context, address):
-    """The uint64 at an address (uint64)."""
+    """Return the uint64 at an address (uint64)."""
 
     def emit(context, builder, signature, arguments):
         return builder.load(_pointer(builder, arguments[0]))
@@ -110,7 +114,7 @@ def load_word(context, address):
 
 @intrinsic
 def store_word(context, address, word):
-    """Write a uint64 at an address (uint64)."""
+    """Write a uint64 to an address (uint64)."""
 
     def emit(context, builder, signature, arguments):
         builder.store(arguments[1], _pointer(builder, arguments[0]))
@@ -121,7 +125,7 @@ def store_word(context, address, word):
 
 @intrinsic
 def prefetch(context, address):
-    """Ask for the cache line at an address (uint64) to be read ahead."""
+    """Prefetch the cache line at an address (uint64)."""
 
     def emit(context, builder, signature, arguments):
         name, word32 = "llvm.prefetch.p0", ir.IntType(32)

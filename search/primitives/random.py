@@ -1,4 +1,4 @@
-"""Random numbers for compiled code: a state of one word, and no lock."""
+"""Random numbers for compiled code, with a state of one word and no lock."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from search.compiling.jit import jit
 
 @jit
 def next_state(state):
-    """The state (uint64, never 0) after this one (xorshift; Marsaglia, "Xorshift RNGs", Journal of Statistical Software
-    8, 2003)."""
+    """Return the state (uint64, never 0) after this one.
+
+    The generator is xorshift (Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8, 2003).
+    """
     state ^= state << np.uint64(13)
     state ^= state >> np.uint64(7)
     state ^= state << np.uint64(17)
@@ -19,11 +21,11 @@ def next_state(state):
 
 @jit
 def below(state, count):
-    """A number of a state from 0 to before `count` (int64, below 2 ** 31)."""
+    """Return a number from 0 to `count` - 1 for a state; `count` is int64 and below 2 ** 31."""
     return np.int64(state >> np.uint64(33)) % count
 
 
 def first_state(seed: int) -> np.uint64:
-    """A state to begin with; near seeds give far ones."""
+    """Return a first state; similar seeds give unrelated states."""
     state: np.uint64 = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)
     return state

@@ -1,8 +1,8 @@
-"""The clock of `time.perf_counter`, read by jitted code, in that clock's own ticks.
+"""The clock of `time.perf_counter`, read by jitted code in the clock's own ticks.
 
-Linux, macOS and Windows have a function for it that costs some 20 ns, and Python says that it reads the same clock.
-Elsewhere `is_past` is never true, and whoever waits for it needs a timer besides. On Windows a timer alone would be
-woken at the next of the system's ticks, up to 16 milliseconds late.
+Linux, macOS and Windows have a function for it that takes about 20 ns, and Python reports that it reads the same clock.
+Elsewhere `is_past` is never true, and a caller needs a timer, too. On Windows a timer alone would fire at the next tick
+of the system, up to 16 milliseconds late.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from search.primitives.llvm import external, i32, i64
 
 NANOSECONDS = 1_000_000_000
 CLOCK_UPTIME_RAW = 8
-"""As macOS numbers its clocks: that of mach_absolute_time, in nanoseconds."""
+"""macOS's number of the clock of mach_absolute_time, in nanoseconds."""
 
 
 def _monotonic(builder: Any) -> Any:
-    """Nanoseconds of Linux's monotonic clock."""
+    """Emit a read of Linux's monotonic clock in nanoseconds."""
     clock_gettime = external(builder, "clock_gettime", i32, [i32, i64.as_pointer()])
     place = alloca_once(builder, i64, 2)
     builder.call(clock_gettime, [ir.Constant(i32, time.CLOCK_MONOTONIC), place])
@@ -37,13 +37,13 @@ def _monotonic(builder: Any) -> Any:
 
 
 def _uptime(builder: Any) -> Any:
-    """Nanoseconds of macOS' clock that stands still while the machine sleeps."""
+    """Emit a read of macOS's clock that stops while the machine sleeps, in nanoseconds."""
     clock_gettime = external(builder, "clock_gettime_nsec_np", i64, [i32])
     return builder.call(clock_gettime, [ir.Constant(i32, CLOCK_UPTIME_RAW)])
 
 
 def _performance_counter(builder: Any) -> Any:
-    """Ticks of Windows' performance counter."""
+    """Emit a read of Windows's performance counter in ticks."""
     query = external(builder, "QueryPerformanceCounter", i32, [i64.as_pointer()])
     place = alloca_once(builder, i64)
     builder.call(query, [place])
@@ -51,7 +51,8 @@ def _performance_counter(builder: Any) -> Any:
 
 
 def _performance_frequency() -> int:
-    """Ticks a second of Windows' performance counter, whose function compiled code is told the address of."""
+    """Return the ticks per second of Windows's performance counter, and give its function's address to compiled
+    code."""
     kernel: Any = ctypes.CDLL("kernel32")
     address = ctypes.cast(kernel.QueryPerformanceCounter, ctypes.c_void_p).value
     llvmlite.binding.add_symbol("QueryPerformanceCounter", address)
@@ -71,19 +72,19 @@ elif sys.platform == "win32" and "QueryPerformanceCounter" in _NAME:
 else:
     _ticks, TICKS_PER_SECOND = None, NANOSECONDS
 READABLE = _ticks is not None
-"""Whether jitted code reads that clock here."""
+"""Whether jitted code can read the clock on this system."""
 LATEST = (1 << 63) - 1
-"""Ticks, at most: what a record holds."""
+"""The largest number of ticks that a record can hold."""
 
 
 def ticks_at(seconds: float) -> int:
-    """The clock's ticks at a `time.perf_counter()`."""
+    """Return the clock's ticks at a `time.perf_counter()`."""
     return min(int(seconds * TICKS_PER_SECOND), LATEST)
 
 
 @intrinsic  # type: ignore[untyped-decorator]  # Numba is untyped
 def _read(context: Any) -> Any:
-    """() -> int64: ticks of the clock."""
+    """Return the clock's ticks: () -> int64."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         assert _ticks is not None
@@ -96,12 +97,12 @@ if READABLE:
 
     @jit
     def is_past(ticks):
-        """Whether the clock has reached this (int64, `ticks_at`)."""
+        """Return whether the clock has reached `ticks` (int64, of `ticks_at`)."""
         return _read() >= ticks
 
 else:
 
     @jit
     def is_past(ticks):
-        """Whether a clock has reached this (int64): there is none."""
+        """Return False: there is no clock that could be read."""
         return False

@@ -1,4 +1,4 @@
-"""Making room in a PUCT tree: what lies below its root moves to the front, the oldest of what was little tried goes."""
+"""Making room in a PUCT tree: keep the nodes below its root, and remove the oldest subtrees of rarely visited nodes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from search.puct.tree import EXPANDED, FRESH, NONE
 
 @jit
 def _stays_open(nodes, index, root, least, bound):
-    """Whether a node keeps its edges when the tree is compacted."""
+    """Return whether a node keeps its edges when the tree is compacted."""
     node = nodes[index]
     return node.edge_count > 0 and (index == root or index >= bound or node.visits > least)
 
 
 @jit
 def mark(tree, nodes, edges, least, excess, places):
-    """Mark in places (i4, a node each) what stays: nodes below the root, with their edges unless they have `least`
-    visits or fewer. Of those the oldest lose theirs, until `excess` edges are gone. Returns how many edges stay, and
-    the node from which on all keep theirs (int64)."""
+    """Mark the nodes that stay in `places` (i4, one per node); return how many edges stay, and a bound (int64).
+
+    Nodes below the root stay. They keep their edges unless they have `least` visits or fewer; of those the oldest lose
+    their edges until `excess` edges are removed. All nodes from the returned bound on keep theirs.
+    """
     root, used = np.int64(tree.root), np.int64(tree.nodes_used)
     for index in range(used):
         places[index] = NONE
@@ -42,7 +44,10 @@ def mark(tree, nodes, edges, least, excess, places):
 
 @jit
 def compact(tree, nodes, edges, least, bound, places):
-    """Move what `mark` has marked, with this `least` and `bound`, to the front. Nothing may be in flight."""
+    """Move the marked nodes and their edges to the front, with the `least` and `bound` of `mark`.
+
+    No playout may be in flight.
+    """
     root, used = np.int64(tree.root), np.int64(tree.nodes_used)
     fresh = np.int64(0)
     for index in range(used):
@@ -52,7 +57,7 @@ def compact(tree, nodes, edges, least, bound, places):
     source, target, end = np.int64(0), np.int64(0), np.int64(tree.edges_used)
     while source < end:
         owner, count = np.int64(edges[source].child), np.int64(edges[source].count)
-        # What a node has abandoned, or an owner that is gone, is passed over.
+        # Skip edges that their node has given up, and edges of nodes that are removed.
         if (
             places[owner] != NONE
             and nodes[owner].first_edge == source

@@ -1,7 +1,7 @@
-"""The PUCT player: threads that send batches of playouts down one tree and through a network, and when to stop.
+"""The PUCT engine: threads that send batches of playouts down one tree and through a network, and when they stop.
 
-Every thread gathers a batch under the tree's lock, evaluates it without (onnxruntime holds no Python lock), and takes
-it up under the lock again.
+Every thread gathers a batch while it holds the tree's lock, evaluates the batch without it (onnxruntime holds no Python
+lock), and adds the results to the tree with the lock again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from search.engine import Analysis, Engine, Limits, OnInfo, OnProgress
 from search.mate.solver import MateSolver, MateStatus
 from search.puct.leaves import MATE_MEGABYTES, Leaves, PolicyValueFunction
-from search.puct.memory import MOST_VISITS, Tree
 from search.puct.onnx_network import OnnxNetwork
 from search.puct.planes import LABELS
 from search.puct.playout import FULL, SETTLED
 from search.puct.report import RootMove, best_lines, list_root_moves
 from search.puct.tree import EXPANDED, UNPROVED
+from search.puct.tree_memory import MOST_VISITS, Tree
 from search.rules.position import copy_position, do_move, new_position
 from search.rules.sfen import move_from_usi
 from search.score import MATE, MAX_PLY, win_rate
@@ -32,53 +32,55 @@ from search.system.paths import PathLike
 from search.system.threads import started
 
 LONGEST_BATCH = 0.03
-"""Seconds that a batch may take: a `stop` waits for one."""
+"""Longest time of a batch in seconds: a `stop` waits for one batch."""
 SAFETY = 1.3
-"""A batch is expected to take so many times what batches have taken."""
+"""Factor on the time that batches have taken, to estimate that of the next one."""
 SETTLED_SHARE = 4
-"""So many times the batch's size of playouts may end at once before the batch is sent off."""
+"""Largest number of playouts that end without the network before a batch is sent, in batch sizes."""
 GROWTH_SHARE = 8
-"""A batch is at most so many times smaller than the tree: the first playouts would all guess blindly."""
+"""A batch has at most one position per GROWTH_SHARE visits of the root: the first playouts would all guess blindly."""
 SINGLE_VISITS = 16
-"""Playouts for a move without an alternative."""
+"""Number of playouts if there is only one move."""
 SURE_FROM = 0.1
 """Share of the time after which a move that cannot be overtaken is played."""
 CLOSE = 0.8
-"""A second move with this part of the first one's visits makes the choice unsure."""
+"""Ratio of the second move's visits to the first move's above which the choice is not clear."""
 INFO_SECONDS = 0.5
+"""Interval of the reports during a search, in seconds."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Constants of the search; dlshogi's values."""
+    """Constants of the search, with dlshogi's values as defaults."""
 
     batch_size: int = 8
-    """Positions that the network gets at a time, at most."""
+    """Largest number of positions in a batch for the network."""
     initial: tuple[float, float] = (1.44, 1.16)
-    """C_init of U: inner nodes, root."""
+    """C_init of U, for inner nodes and for the root."""
     base: tuple[float, float] = (28288.0, 25617.0)
-    """C_base."""
+    """C_base of U, for inner nodes and for the root."""
     reduction: tuple[float, float] = (0.27, 0.0)
-    """How much less than its node a move without visits is thought to be worth, where all others have been tried."""
+    """Reduction of an unvisited move's value below its node's, once all other moves have been tried (inner nodes,
+    root)."""
     temperature: float = 1.74
-    """Of the policy's softmax."""
+    """Temperature of the policy's softmax."""
     leaf_mate_nodes: int = 100
-    """Nodes of the mate search at a leaf that has checks; 0: mates in one alone."""
+    """Nodes of the mate search at a leaf that has checks; 0 means mates in one only."""
 
     def write(self, tree: np.void) -> None:
-        """Ask it of a tree's record."""
+        """Write the settings to a tree's record."""
         tree["initial"], tree["base"] = self.initial, self.base
         tree["reduction"], tree["temperature"] = self.reduction, self.temperature
         tree["mate_nodes"], tree["salt"] = self.leaf_mate_nodes, (1, 2)
 
 
 def even_network(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, None]:
-    """A policy-value network that thinks every position even and every move as good as the others."""
+    """A policy-value network for which every position is even and every move equally good."""
     return np.zeros((len(input1), LABELS), np.float32), np.full(len(input1), 0.5, np.float32), None
 
 
 class _Worker:
-    """A thread's memory."""
+    """The memory of one thread."""
 
     def __init__(self, batch_size: int) -> None:
         self.position = new_position()
@@ -86,7 +88,10 @@ class _Worker:
 
 
 class PuctEngine(Engine):
-    """Searches positions with a policy-value network. One search at a time; `stop` may be called from any thread."""
+    """An engine that searches with a policy-value network, one position at a time.
+
+    `stop` may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -95,7 +100,10 @@ class PuctEngine(Engine):
         threads: int = 1,
         settings: Settings | None = None,
     ) -> None:
-        """`model` is a loaded network or an ONNX file's path. Raises OSError, ValueError or MemoryError in words."""
+        """`model` is a loaded network or the path of an ONNX file.
+
+        Raises OSError or ValueError for a file that cannot be used, MemoryError if the tree does not fit.
+        """
         super().__init__()
         self.settings = settings or Settings()
         self.model: PolicyValueFunction = OnnxNetwork(Path(model)) if isinstance(model, str | os.PathLike) else model
@@ -106,7 +114,7 @@ class PuctEngine(Engine):
         self._tree_game: tuple[str, tuple[str, ...]] | None = None
         self._tree_rules: tuple[int, int] = (-1, -1)
         self._mate_solver = MateSolver(MATE_MEGABYTES)
-        # The tree's lock, and what its holder may change; who waits is woken when a batch has come back.
+        # The tree's lock, and fields that only its holder changes; waiting threads are woken when a batch has returned.
         self._turn = threading.Condition()
         self._flying = 0
         self._full = False
@@ -116,29 +124,34 @@ class PuctEngine(Engine):
         self._wanted: set[int] = set()
         self.set_threads(threads)
 
-    # What an engine can be told
+    # Settings of the engine
 
     def set_threads(self, count: int) -> None:
-        """Gather and evaluate batches in so many threads; ValueError for fewer than 1 or more than 64, MemoryError if
-        they do not fit, and there are as many as before."""
+        """Use `count` threads.
+
+        Raises ValueError unless it is 1 to 64, and MemoryError if they do not fit; the number of threads is then
+        unchanged.
+        """
         check_threads(count)
         more = [_Worker(self.settings.batch_size) for _ in range(len(self._workers), count)]
         self._workers = self._workers[:count] + more
 
     def set_hash(self, megabytes: int) -> None:
-        """Another tree; if it does not fit, MemoryError (ValueError if none can have that size) and the old one
-        stays."""
+        """Replace the tree by one of `megabytes` MB.
+
+        Raises ValueError for an impossible size and MemoryError if it does not fit; the old tree then stays.
+        """
         self.tree = Tree(megabytes)
         self._tree_game = None
 
     def set_model(self, model: PolicyValueFunction | PathLike) -> None:
-        """Another network; if it cannot be read, OSError or ValueError and the old one stays."""
+        """Replace the network. Raises OSError or ValueError if it cannot be used; the old one then stays."""
         self.model = OnnxNetwork(Path(model)) if isinstance(model, str | os.PathLike) else model
         self._pace = 0.0
         self._tree_game = None
 
     def use_settings(self, settings: Settings) -> None:
-        """Other constants."""
+        """Replace the constants of the search."""
         if settings == self.settings:
             return
         if settings.batch_size != self.settings.batch_size:
@@ -148,11 +161,11 @@ class PuctEngine(Engine):
         self.settings = settings
 
     def new_game(self) -> None:
-        """Forget everything learnt."""
+        """Start the next search with an empty tree."""
         self._tree_game = None
 
     def warm_up(self) -> None:
-        """Compile or load what searching needs, have the network reserve its memory, and take its time."""
+        """Compile or load the code of the search, let the network allocate its memory, and measure its time."""
         before = self.game
         self.analyse("startpos", nodes=10 * self.settings.batch_size)
         self.tree.shrink()
@@ -160,14 +173,17 @@ class PuctEngine(Engine):
         self._tree_game = None
 
     def root_moves(self) -> list[RootMove]:
-        """The moves of the position that was searched last, best first."""
+        """Return the root's moves of the last search, best first."""
         with self._turn:
             return list_root_moves(self.tree, int(self.position["turn"]))
 
     # The search
 
-    def _search(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
-        """`on_progress` is never called: lines are told often enough."""
+    def _find_lines(self, limits: Limits, on_info: OnInfo | None, on_progress: OnProgress | None) -> list[Analysis]:
+        """Search and return the lines found, best first.
+
+        `on_progress` is never called, because lines are reported often enough.
+        """
         begun = time.perf_counter()
         nodes = limits.nodes
         self._enter_root(limits.moves)
@@ -176,13 +192,13 @@ class PuctEngine(Engine):
         for worker in self._workers:
             copy_position(worker.position, self.position)
         helpers = [started(threading.Thread(target=self._assist, args=(worker, nodes))) for worker in self._workers[1:]]
-        told = begun
+        reported = begun
         try:
             while not self._is_enough(begun, limits):
                 self._playouts(self._workers[0], nodes)
                 now = time.perf_counter()
-                if on_info and now - told >= INFO_SECONDS:
-                    told = now
+                if on_info and now - reported >= INFO_SECONDS:
+                    reported = now
                     for line in self._lines_found(begun):
                         on_info(line)
         finally:
@@ -203,13 +219,13 @@ class PuctEngine(Engine):
         return lines
 
     def _enter_root(self, searchmoves: Sequence[str]) -> None:
-        """Make the position that was set the tree's root, with what the tree knows of it."""
+        """Make the present position the root of the tree, and keep the tree's part below it if it can be used."""
         tree, record, settings, rules = self.tree, self.tree.record, self.settings, self.rules
         known = self._tree_game
         rules_now = (rules.declaration, rules.max_moves)
         start, moves = self.game
         wanted = {move_from_usi(move) for move in searchmoves}
-        # The playouts of some moves alone would have one of these played for ever.
+        # If only some moves were searched, one of them would always stay the most visited.
         is_narrow = bool(self._wanted) and wanted != self._wanted and known == self.game
         reusable = (
             known is not None
@@ -225,7 +241,7 @@ class PuctEngine(Engine):
                 worker.leaves.table.clear()
         self._tree_game, self._tree_rules = self.game, rules_now
         settings.write(record)
-        record["draw_worth"] = [win_rate(value) for value in rules.draw_value]
+        record["draw_value"] = [win_rate(value) for value in rules.draw_value]
         record["rule"], record["max_moves"] = rules_now
         record["visits"] = record["deepest"] = 0
         for worker in self._workers:
@@ -234,7 +250,7 @@ class PuctEngine(Engine):
         tree.allow(self._wanted)
 
     def _assist(self, worker: _Worker, nodes: int | None) -> None:
-        """A further thread: batch after batch until the first one halts."""
+        """Run batches in a further thread until the first one stops."""
         try:
             while not self._halted:
                 self._playouts(worker, nodes)
@@ -244,7 +260,7 @@ class PuctEngine(Engine):
                 self._turn.notify_all()
 
     def _playouts(self, worker: _Worker, limit: int | None) -> None:
-        """A batch of playouts: down the tree, through the network, and up again."""
+        """Run one batch of playouts: down the tree, through the network, and back up."""
         with self._turn:
             count = self._gather(worker, limit)
             if not count:
@@ -264,13 +280,13 @@ class PuctEngine(Engine):
             tree = self.tree
             worker.leaves.absorb(tree, 0, count)
             if self._wanted:
-                tree.allow(self._wanted)  # the root may have got its moves just now
+                tree.allow(self._wanted)  # the root may have been expanded by this batch
             self._flying -= count
             self._pace = pace if not self._pace else 0.8 * self._pace + 0.2 * pace
             self._turn.notify_all()
 
     def _gather(self, worker: _Worker, limit: int | None) -> int:
-        """Fill a batch, with the lock held; the number of leaves, 0 if there is nothing to evaluate now."""
+        """Fill a batch while holding the lock; return the number of leaves, 0 if there is nothing to evaluate."""
         tree = self.tree
         while self._full and not self._halted:
             if self._flying == 0:
@@ -287,11 +303,11 @@ class PuctEngine(Engine):
         if outcome == FULL:
             self._full = True
         elif outcome != SETTLED and count == 0 and self._flying:
-            self._turn.wait(LONGEST_BATCH)  # what is under way elsewhere must come back first
+            self._turn.wait(LONGEST_BATCH)  # batches of other threads must return first
         return count
 
     def _batch_size(self) -> int:
-        """As many as the settings say, but few while the tree is small and while time is short."""
+        """Return the size of the next batch: that of the settings, or less while the tree is small or time is short."""
         size = min(self.settings.batch_size, 1 + int(self.tree.root["visits"]) // GROWTH_SHARE)
         if self._pace:
             size = min(size, int(LONGEST_BATCH / self._pace))
@@ -300,7 +316,7 @@ class PuctEngine(Engine):
                 size = min(size, int((budget.maximum - elapsed) / (1000 * SAFETY * self._pace)))
         return max(size, 1)
 
-    # When it is enough, and what was found
+    # The end of a search and its result
 
     def _is_enough(self, begun: float, limits: Limits) -> bool:
         with self._turn:
@@ -308,7 +324,7 @@ class PuctEngine(Engine):
             if self._failure is not None:
                 return True
             if root["state"] != EXPANDED:
-                return False  # however short the time, the move is not the first that comes along
+                return False  # the root must be evaluated, however short the time
             if self._stopped.is_set() or root["proof"] != UNPROVED or root["visits"] >= MOST_VISITS:
                 return True
             if limits.nodes is not None and visits >= limits.nodes:
@@ -325,7 +341,7 @@ class PuctEngine(Engine):
             if self.tree.record["allowed"][: root["edge_count"]].sum() == 1 and root["visits"] >= SINGLE_VISITS:
                 return True
             if budget.is_fixed or elapsed < SURE_FROM * budget.optimum:
-                return False  # what is not used is lost
+                return False  # unused time is lost
             first, second, unsure = self.tree.leaders()
             if elapsed < budget.optimum:
                 rate = visits / max(1.0, (time.perf_counter() - begun) * 1000)
@@ -333,14 +349,14 @@ class PuctEngine(Engine):
             return not (unsure or second > CLOSE * first)
 
     def _lines_found(self, begun: float) -> list[Analysis]:
-        """The best lines, as many as MultiPV asks for; with time and playouts so far."""
+        """Return the best lines, as many as MultiPV, with time and playouts so far."""
         with self._turn:
             milliseconds = int((time.perf_counter() - begun) * 1000)
             turn = int(self.position["turn"])
             return best_lines(self.tree, turn, self._wanted, self.multipv, milliseconds)
 
     def _with_mate(self, found: Analysis) -> Analysis:
-        """The line of a mate that a leaf's mate search has proved, to its end."""
+        """Return the analysis with the line completed, if it ends in a mate that a leaf's mate search has proved."""
         if found.score <= 0 or not found.score_text.startswith("mate"):
             return found
         pos = self.position.copy()

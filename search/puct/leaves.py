@@ -1,6 +1,6 @@
-"""Leaves on their way through a network: gathered from a tree, or from many, evaluated together, and taken up again.
+"""Leaves for a network: gathered from one tree or several, evaluated together, and added back to their trees.
 
-Whoever calls `gather`, `absorb` or `abandon` holds the tree's lock; `evaluate` needs none.
+The caller of `gather`, `absorb` or `abandon` holds the tree's lock; `evaluate` needs none.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ import numpy as np
 from search.mate.dfpn import mate_dtype
 from search.mate.solver import StopFlag
 from search.mate.table import MateTable
-from search.puct.memory import Tree
 from search.puct.planes import LABELS, PLANES1, PLANES2, move_labels, write_planes
 from search.puct.playout import abandon, absorb, gather_leaves
 from search.puct.tree import slot_dtype
+from search.puct.tree_memory import Tree
 from search.rules.movegen import MAX_MOVES
 from search.rules.shogi import HAND_KINDS, SQUARES
 
 MATE_MEGABYTES = 8
-"""Of the table of the mate searches at leaves."""
+"""Size of the table of the mate searches at leaves."""
 
 
 class PolicyValueFunction(Protocol):
-    """What a network must do: policy logits f4 (B, 2187), win rates f4 (B,), draw rates f4 (B,) or None; of planes."""
+    """A policy-value network: from dlshogi's planes to (policy logits f4 (B, 2187), win rates f4 (B,), draw rates f4
+    (B,) or None)."""
 
     def __call__(self, input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...
 
 
 class Leaves:
-    """A thread's memory for up to `size` leaves, and for the mate searches there."""
+    """The memory of one thread for up to `size` leaves and their mate searches."""
 
     def __init__(self, size: int) -> None:
         self._slots = np.zeros(size, slot_dtype)
@@ -49,13 +50,16 @@ class Leaves:
         self.solver["stop_address"] = self._flag.address
 
     def begin_search(self) -> None:
-        """What the table holds becomes older."""
+        """Begin a search: mate results of earlier searches are replaced first."""
         self.table.new_search()
         self.solver["table"] = self.table.record
 
     def gather(self, tree: Tree, position: np.void, first: int, size: int, most: int) -> tuple[int, int]:
-        """Up to `size` leaves of a tree, at whose root the position is, into the rows from `first` on; sending at most
-        `most` playouts. (How many, the end of the last playout), see `gather_leaves`."""
+        """Gather up to `size` leaves of a tree into the rows from `first` on, with at most `most` playouts.
+
+        `position` is the position at the tree's root. Returns (number of leaves, end of the last playout), see
+        `gather_leaves`.
+        """
         count, outcome = gather_leaves(
             tree.record,
             tree.nodes,
@@ -73,7 +77,7 @@ class Leaves:
         return int(count), int(outcome)
 
     def evaluate(self, model: PolicyValueFunction, count: int) -> None:
-        """Ask the network about the first rows."""
+        """Evaluate the first `count` rows with the network."""
         input1, input2 = self._input1[:count], self._input2[:count]
         views = (self._pieces[:count], self._hands[:count], self._in_check[:count])
         write_planes(*views, input1.reshape(-1), input2.reshape(-1))
@@ -85,7 +89,7 @@ class Leaves:
         self._draws[:count] = 0 if draws is None else draws
 
     def absorb(self, tree: Tree, first: int, count: int) -> None:
-        """Take up into their tree what the network has said of these rows."""
+        """Add the network's results of these rows to their tree."""
         rows = slice(first, first + count)
         absorb(
             tree.record,
@@ -100,5 +104,5 @@ class Leaves:
         )
 
     def abandon(self, tree: Tree, first: int, count: int) -> None:
-        """Forget rows that the network failed to evaluate."""
+        """Undo the playouts of rows that the network failed to evaluate."""
         abandon(tree.nodes, self._slots[first : first + count], np.int64(count))

@@ -1,10 +1,9 @@
-"""Opening ONNX files that anyone may have made.
+"""Opening ONNX files from untrusted sources.
 
-A graph inside a node (the body of a Loop, a Scan, a branch of an If) lets a file compute without end, already in the
-trial run that checks it. No network of this program's kinds has one, so that files with one are refused before anything
-runs. What is looked at of the file is the protocol buffer's frame alone
-(https://protobuf.dev/programming-guides/encoding/, field numbers from onnx.proto): no other package is needed, and
-weights are passed over.
+A graph inside a node (the body of a Loop, a Scan, a branch of an If) lets a file compute without end, even in the trial
+run that checks it. No network of this program's kinds has one, so files with one are refused before anything runs. Only
+the protocol buffer's frame is read (https://protobuf.dev/programming-guides/encoding/, field numbers from onnx.proto):
+no other package is needed, and weights are skipped.
 """
 
 from __future__ import annotations
@@ -24,12 +23,15 @@ _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
 
 def require_onnx(path: Path) -> None:
-    """Raises OSError in words unless a file can be read at `path`, whatever it holds."""
-    require_file(path, f"if it is a training run, `liteshogi export {path} -o NET.onnx`")
+    """Raise OSError unless `path` is a file that can be read; its content is not checked."""
+    require_file(path, "a training run must be exported to an ONNX file first")
 
 
 def open_session(path: Path) -> Any:
-    """An onnxruntime session of the file on one core of the CPU. Raises OSError, or ValueError in one line."""
+    """Open the file in an onnxruntime session on one core of the CPU.
+
+    Raises OSError, or ValueError with a message of one line.
+    """
     require_onnx(path)
     try:
         import onnxruntime
@@ -39,7 +41,7 @@ def open_session(path: Path) -> Any:
     operator = _operator_with_graph(path)
     if operator is not None:
         raise ValueError(
-            f"{path}: its operator {quoted(operator)} has a graph inside, which may run without end: export it without "
+            f"{path}: its operator {quoted(operator)} has a graph inside, which may run without end; export it without "
             "loops and branches"
         )
     options = onnxruntime.SessionOptions()
@@ -47,25 +49,26 @@ def open_session(path: Path) -> Any:
     options.log_severity_level = 3
     options.add_session_config_entry("session.load_model_format", "ONNX")
     try:
-        # As a fallback it would try the same once more, and say so on stdout.
+        # Its fallback would try the same again and print a message to standard output.
         session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"], enable_fallback=0)
     except Exception as error:  # onnxruntime raises classes of its own that it does not export
         raise ValueError(f"{path}: onnxruntime cannot read it: {first_line(error)}") from None
     try:
         for tensor in (*session.get_inputs(), *session.get_outputs()):
-            _ = tensor.name, tensor.shape  # names of axes are text, too, and onnxruntime decodes both when asked
+            _ = tensor.name, tensor.shape  # axes have names, too; onnxruntime decodes names when they are read
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: a name of a tensor or of an axis is no UTF-8; export it again") from None
+        raise ValueError(f"{path}: the name of a tensor or an axis is not valid UTF-8; export it again") from None
     return session
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, without what follows."""
+    """Return the first line of an error's message."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def _operator_with_graph(path: Path) -> str | None:
-    """The first operator with a graph among its attributes, in the model's graph or its functions."""
+    """Return the first operator with a graph among its attributes, in the model's graph or its functions; None
+    without any."""
     model = memoryview(path.read_bytes())
     try:
         for body, nodes in ((_MODEL_GRAPH, _GRAPH_NODE), (_MODEL_FUNCTION, _FUNCTION_NODE)):
@@ -86,7 +89,8 @@ def _has_graph(message: memoryview, attributes: int) -> bool:
 
 
 def _messages(message: memoryview, number: int) -> Iterator[memoryview]:
-    """The contents of a message's fields of this number. ValueError or IndexError for what is no message."""
+    """Yield the contents of a message's fields with this number. Raises ValueError or IndexError for an invalid
+    message."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -107,7 +111,7 @@ def _messages(message: memoryview, number: int) -> Iterator[memoryview]:
 
 
 def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    """The number that begins at a byte, seven bits a byte, and where it ends."""
+    """Return the number that begins at a byte, seven bits a byte, and its end."""
     value = 0
     for shift in range(0, 70, 7):
         byte = message[at]

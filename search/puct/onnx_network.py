@@ -1,9 +1,9 @@
-"""A policy-value network in an ONNX file of dlshogi's format, run by onnxruntime; training and torch stay outside.
+"""A policy-value network in an ONNX file of dlshogi's format, run by onnxruntime.
 
 Inputs `input1` float32 (positions, 62, 9, 9) and `input2` (positions, 57, 9, 9), outputs `output_policy` (positions,
-2187), logits of the move labels, and `output_value` (positions, 1), the mover's win rate: names, shapes and meanings as
-dlshogi and its relatives load them. A network that foretells draws has a third output, `output_draw` (positions, 1), a
-probability.
+2187), logits of the move labels, and `output_value` (positions, 1), the mover's win rate. Names, shapes and meanings
+are those that dlshogi and its relatives load. A network that predicts draws has a third output, `output_draw`
+(positions, 1), a probability.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _CHECKED = (
     START_SFEN,
     "lr1g3nl/4k4/p2snP1+Pp/1Gp1p1p+B1/3n1b3/P1PS3l1/1P6P/2KS5/LN5s1 b R2P2g5p 99",
 )
-"""Positions that a file must give numbers for: the first one, and one with pieces in hand and a king in check."""
+"""Positions of the trial run: the starting position, and one with pieces in hand and a king in check."""
 
 
 class OnnxNetwork:
-    """A network in a file of this format, run by onnxruntime; calling it gives policy, win rate and perhaps draw.
+    """A network in a file of this format. Calling it returns policy, win rates and draw rates.
 
-    Raises OSError, or ValueError that says in words how the file differs from the format.
+    Raises OSError, or ValueError that says how the file differs from the format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,11 +44,12 @@ class OnnxNetwork:
 
     @property
     def has_draw(self) -> bool:
-        """Whether there is a draw head."""
+        """Whether the network predicts draws."""
         return DRAW_OUTPUT in self._outputs
 
     def __call__(self, input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Policy logits f4 (B, 2187), win rates f4 (B,), probabilities of a draw f4 (B,) or None; of planes f4."""
+        """Evaluate planes f4; return policy logits f4 (B, 2187), win rates f4 (B,) and draw probabilities f4 (B,) or
+        None."""
         policy, win_rate, *draw = self._session.run(self._outputs, {"input1": input1, "input2": input2})
         return policy, win_rate.reshape(-1), draw[0].reshape(-1) if draw else None
 
@@ -64,12 +65,12 @@ class OnnxNetwork:
                 )
             if what == "input" and (extra := set(found) - set(wanted)):
                 name = quoted(min(extra))
-                raise ValueError(f"{path}: it asks for an input {name} that dlshogi's format does not have")
+                raise ValueError(f"{path}: it requires an input {name} that dlshogi's format does not have")
             for name, shape in wanted.items():
                 _check_tensor(path, found[name], shape)
 
     def _check_values(self, path: Path) -> None:
-        """A run on two positions: declared shapes are promises, and numbers may be broken."""
+        """Run the network on two positions: shapes may differ from the declared ones, and numbers may be invalid."""
         positions = [position_from_sfen(sfen) for sfen in _CHECKED]
         pieces = np.array([position["board"] for position in positions], np.uint8)
         hands = np.array([position["hands"].reshape(-1) for position in positions], np.uint8)
@@ -82,26 +83,26 @@ class OnnxNetwork:
         for name, values in (("output_value", win_rate), (DRAW_OUTPUT, draw)):
             if values is not None and not ((values >= 0) & (values <= 1)).all():
                 raise ValueError(
-                    f"{path}: {name} must be a rate from 0 to 1, is {values[0]:g}: export it behind a sigmoid"
+                    f"{path}: {name} must be a rate from 0 to 1, not {values[0]:g}; export it with a sigmoid"
                 )
         if not np.isfinite(policy).all():
-            raise ValueError(f"{path}: output_policy is not finite: the weights are broken, train or copy it again")
+            raise ValueError(f"{path}: output_policy is not finite: the weights are damaged; copy or train it again")
 
 
 def _check_tensor(path: Path, found: Any, shape: tuple[int, ...]) -> None:
     if found.type != "tensor(float)":
-        raise ValueError(f"{path}: {found.name} must be float32, is {found.type}")
-    # A symbolic axis is unknown until the network runs; a number must be the right one.
+        raise ValueError(f"{path}: {found.name} must be float32, not {found.type}")
+    # The size of a symbolic axis is unknown until the network runs; a number must be the right one.
     sizes = found.shape[1:]
     if len(found.shape) != 1 + len(shape) or any(
         isinstance(size, int) and size != wanted for size, wanted in zip(sizes, shape, strict=True)
     ):
         raise ValueError(
-            f"{path}: {found.name} must be (positions, {', '.join(map(str, shape))}), is "
-            f"({', '.join(quoted(size) for size in found.shape)}): made for other features or moves"
+            f"{path}: {found.name} must be (positions, {', '.join(map(str, shape))}), not "
+            f"({', '.join(quoted(size) for size in found.shape)}): the network is for other features or moves"
         )
     if isinstance(found.shape[0], int):
         raise ValueError(
-            f"{path}: {found.name} takes {found.shape[0]} positions at a time, neither more nor fewer: export it with "
+            f"{path}: {found.name} takes exactly {found.shape[0]} positions at a time; export it with "
             f"a dynamic batch axis"
         )

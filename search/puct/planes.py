@@ -1,14 +1,14 @@
-"""dlshogi's input planes and move labels, made from positions as the mover sees them.
+"""dlshogi's input planes and move labels, of positions as the mover sees them.
 
-Layout and numbering are dlshogi's (`cshogi.dlshogi` has them too), so that its networks can be read here and ours be
-played by its engines. input1 has 62 planes, 31 of the mover's and 31 of the opponent's: where each of the 14 kinds
-stands, which squares each kind attacks, and which squares are attacked at least once, twice, three times. input2 has 57
-planes that are all ones or all zeros: "holds at least n" of P8 L4 N4 S4 G4 B2 R2 for each side, and check. A plane is
-[9 files, 9 ranks], flat the squares 0..80 with the mover playing upward.
+Layout and numbering are dlshogi's (`cshogi.dlshogi` has them too), so that its networks can be read here and its
+engines can play with networks made here. input1 has 62 planes, 31 of the mover's and 31 of the opponent's: where each
+of the 14 kinds stands, which squares each kind attacks, and which squares are attacked at least once, twice, three
+times. input2 has 57 planes that are all ones or all zeros: "holds at least n" of P8 L4 N4 S4 G4 B2 R2 for each side,
+and check. A plane is [9 files, 9 ranks], flat the squares 0..80 with the mover playing upward.
 
-A plane is a bitboard until it is written. Each piece's attacks are made once; the planes of counts are a counter kept
-in bits (a square is attacked three times if it was attacked twice before), and a plane's 81 numbers come out of its
-bits a vector at a time, zeros included, so that nothing needs clearing.
+A plane is a bitboard until it is written. Each piece's attacks are computed once. The planes of counts are counters of
+bits: a square is attacked three times if it was attacked twice before. A plane's 81 numbers are expanded from its bits
+a vector at a time, zeros included, so that nothing needs clearing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from search.rules.shogi import DROP_ORIGIN, EMPTY, HAND_KINDS, KINDS, MIRRORED_S
 PLANES1 = 62
 PLANES2 = 57
 LABELS = 27 * SQUARES
-"""Move labels: 10 directions seen from the target, these with promotion, 7 kinds of drops, for each target square."""
+"""Number of move labels: 10 directions seen from the target, these with promotion, 7 kinds of drops, for each target
+square."""
 NO_LABEL = -1
 
 _SIDE_PLANES = 31
@@ -38,17 +39,18 @@ _HELD_KINDS = np.array([0, 1, 2, 3, 6, 4, 5], np.uint8)
 _HELD_PLANES = np.array([8, 4, 4, 4, 4, 2, 2], np.uint8)
 
 _ONE_BITS = {8: 1, 16: 0x3F80, 32: 0x3F800000}
-"""The bits of 1 in uint8, in bfloat16 (which NumPy lacks: its bits are kept as uint16), in float32."""
+"""The bits of the number 1 in uint8, in bfloat16 (which NumPy lacks: its bits are held as uint16), and in float32."""
 
 
 def _pointer(context, builder, kind, array_type, array, index):
-    """The address of a contiguous array's element, as a pointer to LLVM type `kind`."""
+    """Return the address of a contiguous array's element, as a pointer to LLVM type `kind`."""
     start = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(start, [index]), kind.as_pointer())
 
 
 def _make_expand(lanes: int):
-    """An intrinsic (flat array, index, word) that writes the word's low bits as so many zeros and ones."""
+    """Make an intrinsic (flat array, index, word) that writes the word's low bits as zeros and ones of the array's
+    type."""
 
     @intrinsic
     def expand(context, out, index, word):
@@ -74,7 +76,7 @@ _expand_32 = _make_expand(32)
 
 @intrinsic
 def _equal_64(context, array, index, value):
-    """Which of the 64 bytes from an index on equal the value, as bits."""
+    """Return as bits which of the 64 bytes from an index on equal the value."""
 
     def emit(context, builder, signature, arguments):
         kind = vector(i8, 64)
@@ -87,13 +89,13 @@ def _equal_64(context, array, index, value):
 
 @jit
 def _squares_of(pieces, at, piece):
-    """Bitboard of a piece on the board that starts at byte `at` of flat `pieces`: two words."""
+    """Return the bitboard of a piece on the board that starts at byte `at` of flat `pieces`: two words."""
     return _equal_64(pieces, at, piece) & ALL_LOW, _equal_64(pieces, at + 17, piece) >> np.uint64(46)
 
 
 @jit
 def _write_plane(out, plane, low, high):
-    """The 81 numbers of a bitboard, in two overlapping vectors: squares 0-63 and 49-80."""
+    """Write the 81 numbers of a bitboard, in two overlapping vectors: squares 0-63 and 49-80."""
     at = plane * SQUARES
     _expand_64(out, at, low | high << np.uint64(63))
     _expand_32(out, at + 49, low >> np.uint64(49) | high << np.uint64(14))
@@ -101,7 +103,7 @@ def _write_plane(out, plane, low, high):
 
 @jit
 def _write_board(pieces, at, out, plane):
-    """The 62 planes of a board (flat u1 from byte `at`, the mover's view) from plane number `plane` on."""
+    """Write the 62 planes of a board (flat u1 from byte `at`, the mover's view) from plane number `plane` on."""
     low, high = _squares_of(pieces, at, np.int64(EMPTY))
     low, high = low ^ ALL_LOW, high ^ ALL_HIGH
     for side in range(2):
@@ -136,7 +138,7 @@ def _write_board(pieces, at, out, plane):
 
 @jit
 def _held_features(hands, position):
-    """The 57 features of hands u1 (B, 14), without check, as bits of a word."""
+    """Return the 57 features of hands u1 (B, 14), without check, as bits of a word."""
     word = NONE
     at = np.uint64(0)
     for side in range(2):
@@ -150,7 +152,7 @@ def _held_features(hands, position):
 
 @jit
 def write_board_planes(pieces, out):
-    """input1 alone, as `write_planes` makes it."""
+    """Write input1 only, as `write_planes` does."""
     flat = pieces.reshape(pieces.size)
     for position in range(len(pieces)):
         _write_board(flat, position * SQUARES, out, position * PLANES1)
@@ -158,9 +160,10 @@ def write_board_planes(pieces, out):
 
 @jit
 def write_planes(pieces, hands, in_check, out1, out2):
-    """Fill dlshogi's planes: pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,), all as the mover sees them.
+    """Write dlshogi's planes of pieces u1 (B, 81), hands u1 (B, 14), in_check bool (B,), all as the mover sees them.
 
-    out1 (B * 62 * 81,), out2 (B * 57 * 81,): flat and contiguous, both uint8, uint16 (bits of bfloat16) or float32.
+    out1 (B * 62 * 81,) and out2 (B * 57 * 81,) are flat and contiguous, both uint8, uint16 (bits of bfloat16) or
+    float32.
     """
     write_board_planes(pieces, out1)
     for position in range(len(pieces)):
@@ -172,7 +175,7 @@ def write_planes(pieces, hands, in_check, out1, out2):
 
 @jit
 def write_held_features(hands, in_check, out):
-    """The 57 numbers that input2's planes repeat 81 times, 0 or 1, into out (B, 57) of any type."""
+    """Write the 57 numbers that input2's planes repeat 81 times, 0 or 1, to out (B, 57) of any type."""
     for position in range(len(hands)):
         word = _held_features(hands, position) | np.uint64(in_check[position]) << np.uint64(_CHECK_PLANE)
         for plane in range(PLANES2):
@@ -180,14 +183,15 @@ def write_held_features(hands, in_check, out):
 
 
 def make_planes(pieces: np.ndarray, hands: np.ndarray, in_check: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """input1 f4 (B, 62, 9, 9) and input2 f4 (B, 57, 9, 9) of a batch's arrays, as ONNX files of dlshogi's take them."""
+    """Return input1 f4 (B, 62, 9, 9) and input2 f4 (B, 57, 9, 9) of a batch, as ONNX files of dlshogi's format take
+    them."""
     out1, out2 = (np.empty((len(pieces), planes, 9, 9), np.float32) for planes in (PLANES1, PLANES2))
     write_planes(np.ascontiguousarray(pieces), hands, in_check, out1.reshape(-1), out2.reshape(-1))
     return out1, out2
 
 
 def _directions() -> np.ndarray:
-    """u1 [81, 81]: dlshogi's number of the direction from one square to another; 255 where no piece moves so.
+    """Return dlshogi's number of the direction from one square to another, 255 where no piece moves so: u1 [81, 81].
 
     Up, up-left, up-right, left, right, down, down-left, down-right, then the knight's jumps to the left and right, as
     the mover sees them; file 1 is on the right.
@@ -209,7 +213,7 @@ _DIRECTIONS = _directions()
 
 @jit
 def move_label(move, turn):
-    """The label 0..2186 of a legal move (16 bits, real board) of colour `turn`; NO_LABEL for no move."""
+    """Return the label 0..2186 of a legal move (16 bits, real board) of colour `turn`; NO_LABEL for no move."""
     if move == NO_MOVE:
         return np.int64(NO_LABEL)
     target, origin = np.int64(move) & 127, (np.int64(move) >> 7) & 127
@@ -229,14 +233,14 @@ def _write_labels(moves, turns, labels):
 
 
 def move_labels(moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Labels i8 (B,) of moves u2 (B,) by the colours turns u1 (B,); NO_LABEL where the move is not known."""
+    """Return the labels i8 (B,) of moves u2 (B,) by the colours `turns` u1 (B,); NO_LABEL for no move."""
     labels = np.empty(len(moves), np.int64)
     _write_labels(moves, turns, labels)
     return labels
 
 
 def mirrored_labels() -> np.ndarray:
-    """i8 [2187]: the label of the same move on the board reversed left and right."""
+    """Return for each label that of the same move on the board mirrored left and right: i8 [2187]."""
     direction_of = np.array([0, 2, 1, 4, 3, 5, 7, 6, 9, 8])
     directions = np.concatenate((direction_of, direction_of + 10, np.arange(20, 27)))
     return np.asarray((directions[:, None] * SQUARES + MIRRORED_SQUARE).reshape(-1), np.int64)

@@ -1,9 +1,9 @@
-"""A playout of the PUCT player: down the tree to a position that has not been looked at, and its value up again.
+"""A playout of the PUCT search: down the tree to an unvisited position, and its value back up.
 
 A playout goes down from the root by the moves with the largest Q + U (`choose`, as in AlphaZero, with dlshogi's
-constants) to a position that has not been looked at. If the rules or a mate search settle it, its value goes up at
-once; else it waits in a slot of a batch for the network (`select_leaf`), and `absorb` makes its edges and takes the
-value up. Meanwhile everybody on the way counts it as lost (virtual loss, `in_flight`), so that the next playout of the
+constants) to an unvisited position. If the rules or a mate search decide it, its value goes up at once. Otherwise it
+waits in a slot of a batch for the network (`select_leaf`); then `absorb` creates its edges and sends the value up.
+Meanwhile all nodes on the path count the playout as lost (virtual loss, `in_flight`), so that the next playout of the
 batch goes elsewhere. Proved wins and losses go up as in a proof tree (Winands et al., "Monte-Carlo tree search solver",
 2008).
 """
@@ -38,19 +38,19 @@ from search.rules.view import view_position
 from search.score import MAX_PLY
 
 LEAF, SETTLED, COLLISION, FULL = range(4)
-"""Ends of a playout's way down: a position for the network, a value known at once, a position that waits already, no
-room in the tree. Only the first leaves the position there."""
+"""Ends of a playout's way down: a position for the network, a value known at once, a position that is waiting
+already, no room in the tree. Only after LEAF the record stays at the leaf's position."""
 REPETITION_PLIES = 16
 
 
 @jit
 def choose(tree, nodes, edges, index, turn):
-    """The edge of an expanded node, whose mover is `turn`, that the next playout takes: its index (int64)."""
+    """Return the index (int64) of the edge that the next playout takes at an expanded node, whose mover is `turn`."""
     node = nodes[index]
     at_root = index == tree.root
     which = 1 if at_root else 0
-    shift = tree.draw_worth[turn] - 0.5
-    # The playout under way is counted in the node already, in no child yet.
+    shift = tree.draw_value[turn] - 0.5
+    # The node already counts the present playout, and no child does.
     total = np.float64(node.visits - node.own + node.in_flight - 1)
     scale = (math.log((total + tree.base[which] + 1) / tree.base[which]) + tree.initial[which]) * math.sqrt(
         max(total, 1.0)
@@ -91,9 +91,9 @@ def choose(tree, nodes, edges, index, turn):
 
 @jit
 def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
-    """Look at a position for the first time: write its edges, or what the rules or a mate make of it.
+    """Visit a position for the first time: write its edges, or its result by the rules or by a mate.
 
-    SETTLED, LEAF or FULL.
+    Returns SETTLED, LEAF or FULL.
     """
     node = nodes[index]
     if depth > 0:
@@ -123,7 +123,7 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
         if mate != 0:
             node.state, node.proof, node.plies = WON, PROVED_WIN, 1
             return SETTLED
-        # By the try rule the solver's checks may be answered by a win, of which it does not know.
+        # Under the try rule a check may be answered by a winning move, which the solver does not know.
         if checks > 0 and tree.mate_nodes > 0 and rule != TRY_RULE:
             solver.nodes = 0
             solver.node_limit = tree.mate_nodes
@@ -156,23 +156,24 @@ def _settle(tree, nodes, edges, index, pos, solver, slot, depth):
 
 @jit
 def retreat(pos, plies):
-    """Take so many moves back."""
+    """Take back the last `plies` moves."""
     for _ in range(plies):
         undo_move(pos, np.int64(pos.moves[pos.ply]))
 
 
 @jit
 def _take_back(nodes, slot):
-    """A playout that comes to nothing: its virtual losses."""
+    """Remove the virtual losses of a playout without a result."""
     for step in range(slot.length):
         nodes[slot.path[step]].in_flight -= 1
 
 
 @jit
 def select_leaf(tree, nodes, edges, pos, solver, slot):
-    """Send a playout down from the root, at which `pos` stands: LEAF, SETTLED, COLLISION or FULL.
+    """Send a playout down from the root, whose position is `pos`; return LEAF, SETTLED, COLLISION or FULL.
 
-    LEAF leaves `pos` at the leaf, `slot.length - 1` plies down, and the playout in flight until `absorb` or `abandon`.
+    After LEAF, `pos` is at the leaf, `slot.length - 1` plies down, and the playout is in flight until `absorb` or
+    `abandon`.
     """
     index = np.int64(tree.root)
     depth = np.int64(0)
@@ -217,7 +218,7 @@ def select_leaf(tree, nodes, edges, pos, solver, slot):
             win = 0.0
         elif node.state == DRAWN:
             draw = 1.0
-        elif node.visits > 0:  # too deep: what was found before
+        elif node.visits > 0:  # too deep: the values of earlier visits
             win, draw = node.win / node.visits, node.draw / node.visits
         _back_up(tree, nodes, slot, win, draw)
         _prove_upwards(tree, nodes, edges, slot)
@@ -230,7 +231,8 @@ def select_leaf(tree, nodes, edges, pos, solver, slot):
 def gather_leaves(tree, nodes, edges, pos, solver, slots, first, size, most, pieces, hands, in_checks):
     """Send at most `most` playouts down until `size` leaves wait in `slots`, and in the views, from row `first` on.
 
-    Returns (how many do, the end of the last playout): a COLLISION or FULL ends it, too; LEAF where none was sent.
+    Returns (number of waiting leaves, end of the last playout). A COLLISION or FULL ends it, too; the end is LEAF if no
+    playout was sent.
     """
     count, outcome = np.int64(0), np.int64(LEAF)
     for _ in range(most):
@@ -249,7 +251,7 @@ def gather_leaves(tree, nodes, edges, pos, solver, slots, first, size, most, pie
 
 @jit
 def _back_up(tree, nodes, slot, win, draw):
-    """Add a value, the leaf's mover's, to every node of the way."""
+    """Add a value, seen by the leaf's mover, to every node on the path."""
     tree.visits += 1
     tree.deepest = max(np.int64(tree.deepest), np.int64(slot.length) - 1)
     for step in range(slot.length - 1, -1, -1):
@@ -263,7 +265,7 @@ def _back_up(tree, nodes, slot, win, draw):
 
 @jit
 def prove(tree, nodes, edges, index):
-    """Conclude from the children's proofs what is proved of an expanded node; whether something is."""
+    """Update an expanded node's proof from those of its children; return whether it is proved."""
     node = nodes[index]
     first = np.int64(node.first_edge) + 1
     at_root = index == tree.root
@@ -293,7 +295,7 @@ def prove(tree, nodes, edges, index):
 
 @jit
 def _prove_upwards(tree, nodes, edges, slot):
-    """After a leaf was settled: what follows for the nodes above it."""
+    """Update the proofs of the nodes above a settled leaf."""
     for step in range(slot.length - 2, -1, -1):
         if nodes[slot.path[step + 1]].proof == UNPROVED:
             break
@@ -303,14 +305,14 @@ def _prove_upwards(tree, nodes, edges, slot):
 
 @jit
 def _expand(tree, nodes, edges, index, labels, policy):
-    """Give a node's edges their priors, the softmax of the logits of their labels, and the order of these."""
+    """Set the priors of a node's edges, the softmax of the logits of their labels, and sort the edges by them."""
     node = nodes[index]
     first = np.int64(node.first_edge) + 1
     count = np.int64(node.edge_count)
     highest = -1e30
     for number in range(count):
         logit = np.float64(policy[labels[number]])
-        if not logit > -1e4:  # not a number, either
+        if not logit > -1e4:  # also false for NaN
             logit = -1e4
         logit = min(logit, 1e4) / tree.temperature
         highest = max(highest, logit)
@@ -334,9 +336,10 @@ def _expand(tree, nodes, edges, index, labels, policy):
 
 @jit
 def absorb(tree, nodes, edges, slots, count, labels, policy, wins, draws):
-    """Take a batch of `count` leaves in: labels i8 (count, MAX_MOVES) of their moves, and the network's outputs.
+    """Add a batch of `count` evaluated leaves to the tree.
 
-    policy f4 (count, 2187) logits; wins and draws f4 (count,), the mover's rates.
+    `labels` i8 (count, MAX_MOVES) are those of the leaves' moves. `policy` f4 (count, 2187) are logits; `wins` and
+    `draws` f4 (count,) are the mover's rates.
     """
     for number in range(count):
         slot = slots[number]
@@ -351,7 +354,7 @@ def absorb(tree, nodes, edges, slots, count, labels, policy, wins, draws):
 
 @jit
 def abandon(nodes, slots, count):
-    """Forget a batch that the network failed to evaluate."""
+    """Undo the playouts of a batch that the network failed to evaluate."""
     for number in range(count):
         slot = slots[number]
         node = nodes[slot.path[slot.length - 1]]

@@ -1,6 +1,6 @@
-"""What a PUCT search tells of its tree: the moves at the root and the best lines.
+"""Results of a PUCT search: the moves at the root and the best lines.
 
-Whoever calls holds the tree's lock.
+The caller holds the tree's lock.
 """
 
 from __future__ import annotations
@@ -8,40 +8,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from search.engine import Analysis
-from search.puct.memory import Tree
 from search.puct.tree import PROVED_LOSS, PROVED_WIN
+from search.puct.tree_memory import Tree
 from search.rules.sfen import move_from_usi, move_to_usi
 from search.score import MATE, score_of_rate
 
 
 @dataclass(frozen=True)
 class RootMove:
-    """What the search knows of a move at the root; rates are the mover's."""
+    """Result for one move at the root; rates are the mover's."""
 
     move: str
     visits: int
     prior: float
     win_rate: float
-    """A draw counts half. That of the root where the move has not been tried."""
+    """Win rate in which a draw counts half; that of the root if the move is unvisited."""
     draw_rate: float
     value: float
-    """Win rate with what a draw is worth to the mover."""
+    """Win rate in which a draw counts its value to the mover."""
     mate: int = 0
-    """Plies to a proved mate, negative when the mover is mated; 0: none is proved."""
+    """Plies to a proved mate, negative if the mover is mated; 0 if none is proved."""
 
 
 @dataclass(frozen=True)
 class PuctAnalysis(Analysis):
-    """What a search found, with what it thinks of draws."""
+    """Result of a search with its prediction of a draw."""
 
     draw_rate: float = 0.0
+    """Predicted probability of a draw."""
     even_rate: float = 0.5
-    """Win rate when a draw counts as half a win."""
+    """Win rate in which a draw counts as half a win."""
 
 
 def list_root_moves(tree: Tree, turn: int) -> list[RootMove]:
-    """The root's moves, best first; `turn` is the mover."""
-    shift = float(tree.record["draw_worth"][turn]) - 0.5
+    """Return the root's moves, best first; `turn` is the mover."""
+    shift = float(tree.record["draw_value"][turn]) - 0.5
     root = tree.root
     found = []
     visited = max(1, int(root["visits"]))
@@ -62,7 +63,10 @@ def list_root_moves(tree: Tree, turn: int) -> list[RootMove]:
 
 
 def best_lines(tree: Tree, turn: int, wanted: set[int], count: int, milliseconds: int) -> list[Analysis]:
-    """The lines of the best root moves, at most `count`; of those that are `wanted` (16 bits), if any is there."""
+    """Return the lines of the best root moves, at most `count`.
+
+    If `wanted` (moves of 16 bits) has any of the root's moves, only these count.
+    """
     ranked = list_root_moves(tree, turn)
     if wanted:
         ranked = [one for one in ranked if move_from_usi(one.move) in wanted] or ranked
@@ -79,7 +83,7 @@ def best_lines(tree: Tree, turn: int, wanted: set[int], count: int, milliseconds
                 ponder_move=pv[1] if len(pv) > 1 else None,
                 score=score,
                 depth=len(pv),
-                # A tree that is kept may hold a line beyond what this search has looked at.
+                # A tree that was kept may hold a line that is longer than the present search's depth.
                 seldepth=max(int(tree.record["deepest"]), len(pv)),
                 nodes=int(tree.record["visits"]),
                 milliseconds=milliseconds,
@@ -95,7 +99,8 @@ def best_lines(tree: Tree, turn: int, wanted: set[int], count: int, milliseconds
 
 
 def _goodness(one: RootMove) -> tuple[int, float, float]:
-    """What root moves are ordered by: short mates, visits, and mates against the mover that are long."""
+    """Return the key that orders root moves: short mates first, then visits, last mates against the mover, long ones
+    first."""
     if one.mate:
         return (2, -one.mate, 0.0) if one.mate > 0 else (0, -one.mate, 0.0)
     return (1, one.visits, one.value if one.visits else one.prior)

@@ -1,13 +1,13 @@
-"""The tree of the PUCT player: nodes and edges in two arrays, and what a playout carries along.
+"""Records of the PUCT search: nodes and edges of the tree, and the path of a playout.
 
-A node keeps the sums of its mover's win rates and of the probabilities of a draw. The win rates count a draw as half a
-win, as the network was trained; what a draw is really worth to the side enters only where moves are compared:
-value = win + draw * (worth - 0.5) (T. Yamaoka, "Predicting sennichite", the seed of the draw head), so that a tree
-serves every worth. A draw by repetition is win 0.5, draw 1.
+A node holds the sums of its mover's win rates and of the probabilities of a draw. The win rates count a draw as half a
+win, as the network was trained. The real value of a draw to the side enters only where moves are compared: value = win
++ draw * (draw_value - 0.5) (T. Yamaoka, "Predicting sennichite", the origin of the draw head). So one tree serves every
+value of a draw. A draw by repetition is win 0.5, draw 1.
 
-A node's edges lie together behind one that names their owner, by falling prior. As moves without a visit differ in
-nothing else, they are tried in that order, and choosing looks no further than the first of them. Children lie behind
-their parents: that is what compaction relies on.
+A node's edges follow an edge that names their owner, in the order of falling priors. Unvisited moves differ in nothing
+else, so they are tried in that order, and `choose` looks no further than the first of them. Children come after their
+parents; compaction relies on it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from search.rules.movegen import MAX_MOVES
 from search.score import MAX_PLY
 
 FRESH, WAITING, EXPANDED, DRAWN, WON, LOST = range(6)
-"""States of a node: not looked at, sent to the network, has edges; drawn, won or lost for its mover by the rules."""
+"""States of a node: unvisited, sent to the network, with edges; drawn, won or lost for its mover by the rules."""
 UNPROVED, PROVED_WIN, PROVED_LOSS = range(3)
-"""What is proved of a node, for its mover."""
+"""Proof of a node, for its mover."""
 NONE = -1
 
 node_dtype = np.dtype(
@@ -30,10 +30,10 @@ node_dtype = np.dtype(
         ("draw", np.float64),  # sum of the probabilities of a draw
         ("first_edge", np.int32),  # index of the edge that names the owner; the moves follow it
         ("visits", np.int32),
-        ("own", np.int32),  # visits that ended here; the others went on to children
+        ("own", np.int32),  # visits that ended here and not at a child
         ("in_flight", np.int32),  # playouts under way through here
         ("edge_count", np.uint16),
-        ("plies", np.uint16),  # to the mate that is proved
+        ("plies", np.uint16),  # to the proved mate
         ("state", np.uint8),
         ("proof", np.uint8),
     ],
@@ -42,9 +42,9 @@ node_dtype = np.dtype(
 edge_dtype = np.dtype(
     [
         ("move", np.uint16),
-        ("count", np.uint16),  # of the edges that follow an edge that names an owner
+        ("count", np.uint16),  # number of edges that follow, in an edge that names an owner
         ("prior", np.float32),
-        ("child", np.int32),  # node, or NONE; the owner
+        ("child", np.int32),  # node, or NONE; in an edge that names an owner, the owner
     ],
     align=True,
 )
@@ -63,18 +63,18 @@ tree_dtype = np.dtype(
         ("edges_used", np.int64),
         ("root", np.int64),
         ("deepest", np.int64),
-        ("visits", np.int64),  # playouts that came to an end since somebody set it to 0
+        ("visits", np.int64),  # finished playouts since the search began
         ("base", np.float64, 2),  # constants of U: [inner nodes, root]
         ("initial", np.float64, 2),
         ("reduction", np.float64, 2),
         ("temperature", np.float64),
-        ("draw_worth", np.float64, 2),  # of a draw to black and to white, 0..1
-        ("rule", np.int64),  # of declarations
+        ("draw_value", np.float64, 2),  # value of a draw to black and to white, 0..1
+        ("rule", np.int64),  # rule of declarations
         ("max_moves", np.int64),  # game_ply after which the game is drawn; 0: never
-        ("analysis", np.int64),  # whether nothing before the root recurs but by the rule
-        ("mate_nodes", np.int64),  # of a mate search at a leaf; 0: mates in one alone
-        ("salt", np.uint64, 2),  # that keep apart both colours' mates in the solver's table
-        ("allowed", np.uint8, MAX_MOVES),  # the root's moves that may be played, by edge
+        ("analysis", np.int64),  # whether positions before the root recur by the game's rule only
+        ("mate_nodes", np.int64),  # nodes of a mate search at a leaf; 0: mates in one only
+        ("salt", np.uint64, 2),  # separate both colours' mates in the solver's table
+        ("allowed", np.uint8, MAX_MOVES),  # whether the root's moves may be played, by edge
     ],
     align=True,
 )
@@ -82,7 +82,7 @@ tree_dtype = np.dtype(
 
 @jit
 def new_node(tree, nodes):
-    """Take a node; its index (int64)."""
+    """Allocate a node and return its index (int64)."""
     index = np.int64(tree.nodes_used)
     tree.nodes_used += 1
     node = nodes[index]

@@ -1,1 +1,1 @@
-"""Shogi itself: positions, moves, what ends a game, and how positions are written."""
+"""The rules of shogi: positions, legal moves, ends of games, and notations of positions."""

@@ -1,4 +1,4 @@
-"""What pieces attack over a set of occupied squares, and what attacks a square."""
+"""Squares that pieces attack over a set of occupied squares, and pieces that attack a square."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from search.rules.sliders import bishop_attacks, lance_attacks, rook_attacks
 
 @jit
 def attacks(piece, square, low, high):
-    """Attacked squares of a piece over the occupied squares (low, high): two words."""
+    """Return the squares that a piece attacks over the occupied squares (low, high): two words."""
     square &= 127
     piece &= 31
     colour = 1 if piece >= KINDS else 0
@@ -29,13 +29,13 @@ def attacks(piece, square, low, high):
 
 @jit
 def slides(kind):
-    """Whether a kind reaches further than its steps."""
+    """Return whether a kind moves along lines."""
     return kind == LANCE or kind == BISHOP or kind == ROOK or kind >= HORSE
 
 
 @jit
 def attackers(pos, colour, square, low, high):
-    """Pieces of `colour` that attack `square` over the occupied squares (low, high): two words.
+    """Return the pieces of `colour` that attack `square` over the occupied squares (low, high): two words.
 
     A piece attacks the square if the same piece of the other colour, standing there, attacks it.
     """
@@ -57,13 +57,13 @@ def attackers(pos, colour, square, low, high):
 
 @jit
 def sliding_attackers(pos, colour, square, low, high):
-    """Bishops, rooks and lances of `colour`, promoted or not, whose sliding part reaches `square`: two words."""
+    """Return bishops, rooks and lances of `colour`, promoted or not, whose sliding part reaches `square`: two words."""
     square &= 127
     colour &= 1
     g = pos.groups
     c_low, c_high = pos.colours[colour, 0], pos.colours[colour, 1]
     found_low, found_high = NONE, NONE
-    # The empty-board line first: most squares have no slider on it, and the attack need not be made.
+    # Test the line on the empty board first: most squares have no slider on it, and the attack need not be computed.
     s_low, s_high = (g[BISHOP, 0] | g[HORSES, 0]) & c_low, (g[BISHOP, 1] | g[HORSES, 1]) & c_high
     if (DIAGONAL_LINES[square, 0] & s_low) | (DIAGONAL_LINES[square, 1] & s_high):
         a, b = bishop_attacks(square, low, high)
@@ -85,7 +85,7 @@ def sliding_attackers(pos, colour, square, low, high):
 
 @jit
 def sliders_to(pos, square, low, high):
-    """Sliders of both colours, promoted or not, whose sliding part reaches `square`: two words."""
+    """Return sliders of both colours, promoted or not, whose sliding part reaches `square`: two words."""
     square &= 127
     g, c = pos.groups, pos.colours
     found_low, found_high = NONE, NONE
@@ -109,7 +109,7 @@ def sliders_to(pos, square, low, high):
 
 @jit
 def attackers_of_both(pos, square, low, high):
-    """Pieces of both colours that attack `square` over the occupied squares (low, high): two words."""
+    """Return the pieces of both colours that attack `square` over the occupied squares (low, high): two words."""
     square &= 127
     g, c = pos.groups, pos.colours
     black_low, black_high = NONE, NONE

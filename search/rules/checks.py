@@ -1,9 +1,9 @@
-"""Legal checking moves, generated directly: what a mate search and a quiescence search ask for at every node.
+"""Direct generation of legal moves that give check, for every node of a mate search or a quiescence search.
 
-A move checks in two ways. Directly: the moved piece attacks the king from its target, so the targets are where the
-same piece of the other colour, standing on the king's square, would attack. By discovery: the piece was the only one
-between an own slider and the king, and it leaves that line. Non-promotions are all included: not to promote is
-sometimes the only way round a mate by a dropped pawn, which the rules forbid.
+A move checks in two ways. Directly: the moved piece attacks the king from its target, so the targets are where the same
+piece of the other colour, standing on the king's square, would attack. By discovery: the piece was the only one between
+an own slider and the king, and it leaves that line. All moves without promotion are included: not to promote can be the
+only way to avoid a mate by a dropped pawn, which the rules forbid.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from search.rules.shogi import (
 
 
 def empty_board_attacks(colour: int, kind: int) -> np.ndarray:
-    """uint64 [81, 2]: what a piece on each square attacks of an otherwise empty board."""
+    """Return the squares that a piece attacks from each square of an empty board: uint64 [81, 2]."""
     lines = {
         LANCE: RAYS[N if colour == 0 else S],
         BISHOP: DIAGONAL_LINES,
@@ -71,14 +71,17 @@ def empty_board_attacks(colour: int, kind: int) -> np.ndarray:
 
 
 def meeting(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """uint64 [n, 2]: for each bitboard of [n, 2] which of [81, 2] have a square in common with it."""
+    """Return for each of n bitboards which of 81 bitboards intersect it: uint64 [n, 2] of [n, 2] and [81, 2]."""
     common = some[:, None] & others
     return bitboards(common[..., 0] | common[..., 1] != NONE)
 
 
 def _check_origins() -> np.ndarray:
-    """[2 colours, 7 groups, 81 kings, 2]: from where a piece of the group could check in one move, pieces in the way
-    left out of account. Bishops and rooks are not in it: they nearly always could, and there are four of them."""
+    """Return the squares from which a piece of the group could check in one move: [2 colours, 7 groups, 81 kings, 2].
+
+    Pieces in the way are ignored. Bishops and rooks are left out: they could nearly always check, and there are only
+    four of them.
+    """
     table = np.zeros((2, GOLDS + 1, SQUARES, 2), np.uint64)
     groups = {PAWN: PAWN, LANCE: LANCE, KNIGHT: KNIGHT, SILVER: SILVER, GOLD: GOLDS}
     for colour in range(2):
@@ -87,7 +90,7 @@ def _check_origins() -> np.ndarray:
         for kind, group in groups.items():
             reach = empty_board_attacks(colour, kind)
             table[colour, group] = meeting(meeting(BIT, reach), reach)
-            if kind != GOLD:  # it promotes where it goes to the zone, or leaves it
+            if kind != GOLD:  # it promotes if it enters the zone or leaves it
                 table[colour, group] |= meeting(promoted & zone, reach) | meeting(promoted, reach) & zone
     return table
 
@@ -97,7 +100,7 @@ CHECK_ORIGINS = _check_origins()
 
 @jit
 def _check_squares(pos, us, king, low, high):
-    """Squares on lines through the enemy king from which a slider of `us` would check: bishop, rook, lance words."""
+    """Return the squares from which a slider of `us` would check the enemy king: words for bishop, rook and lance."""
     diagonal_low, diagonal_high = attacks(np.int64(BISHOP), king, low, high)
     straight_low, straight_high = attacks(np.int64(ROOK), king, low, high)
     side = S if us == 0 else N  # a black lance checks from the south
@@ -113,7 +116,10 @@ def _check_squares(pos, us, king, low, high):
 
 @jit
 def _direct(us, kind, king, lines):
-    """Squares from which a piece of `us` and the kind attacks the king; `lines` is what `_check_squares` returned."""
+    """Return the squares from which a piece of `us` and this kind attacks the king.
+
+    `lines` is the result of `_check_squares`.
+    """
     piece = (1 - us) * KINDS + kind
     a, b = STEP[piece, king, 0], STEP[piece, king, 1]
     if kind == LANCE:
@@ -129,7 +135,7 @@ def _direct(us, kind, king, lines):
 
 @jit
 def _checking_drops(pos, moves, count, king, lines, empty_low, empty_high):
-    """Append the drops that check, on the given empty squares."""
+    """Append the drops that give check, on the given empty squares."""
     us = np.int64(pos.turn) & 1
     hand = pos.hands[us]
     if hand[PAWN]:
@@ -159,9 +165,9 @@ def _checking_drops(pos, moves, count, king, lines, empty_low, empty_high):
 
 @jit
 def generate_checks(pos, moves, count):
-    """Append every legal move that gives check, from index `count` (int64) of `moves` (uint16); the new count.
+    """Append every legal move that gives check from index `count` (int64) of `moves` (uint16); return the new count.
 
-    Also when the mover is in check itself or has no king; none if the other side has no king.
+    The mover may be in check or have no king. If the other side has no king, there are no checks.
     """
     us = np.int64(pos.turn) & 1
     them = 1 - us
@@ -213,7 +219,7 @@ def generate_checks(pos, moves, count):
             b &= RAYS[line, own_king, 1]
         if (a | b) == NONE:
             continue
-        off_low, off_high = NONE, NONE  # where the move discovers a check
+        off_low, off_high = NONE, NONE  # targets that discover a check
         if ((bit_low & blockers_low) | (bit_high & blockers_high)) != NONE:
             line = DIRECTION[king, square]
             off_low, off_high = ~RAYS[line, king, 0], ~RAYS[line, king, 1]
@@ -240,8 +246,10 @@ def generate_checks(pos, moves, count):
 
 @jit
 def write_check_squares(pos, squares):
-    """From where a piece of the mover's would check, for each kind: `squares` (uint64 [14, 2]); nowhere if the other
-    side has no king."""
+    """Write the squares from which a piece of the mover's would check, for each kind, to `squares` (uint64 [14, 2]).
+
+    They are empty if the other side has no king.
+    """
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[1 - us]) & 127
     if king == NO_KING:

@@ -1,12 +1,12 @@
-"""Declaration wins (nyugyoku): when the mover may declare instead of moving.
+"""Declaration wins (nyugyoku): when the mover may declare a win instead of moving.
 
 Points: 5 for each own rook and bishop (promoted or not), 1 for every other piece but the king, counted in hand and in
 the enemy camp (its three ranks). The mover declares with the king in the camp, not in check, with ten more own pieces
-in the camp and enough points: 28 for black and 27 for white under the 27-point rule of the CSA, 31 for either side
-under the 24-point rule (24 to 30 is a draw there, so no win). In a handicap game the variants for it take the points of
-the pieces that were left out at the start off what white, the giver of the handicap, needs (YaneuraOu's CSARule24H and
-CSARule27H). The try rule asks for the king on the square where the enemy king starts; it is won by a move, see
-`try_move`.
+in the camp and enough points. The 27-point rule of the CSA requires 28 of black and 27 of white. The 24-point rule
+requires 31 of either side; 24 to 30 points are a draw there, so no win. In handicap games two variants reduce the
+points that white, the giver of the handicap, needs by the points of the pieces left out at the start (YaneuraOu's
+CSARule24H and CSARule27H). The try rule requires the king on the starting square of the enemy king; it is won by a
+move, see `try_move`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from search.rules.shogi import BISHOP, HAND_KINDS, ROOK
 
 NO_RULE, RULE_24, RULE_27, TRY_RULE, RULE_24_HANDICAP, RULE_27_HANDICAP = range(6)
 ALL_POINTS = 56
-"""Points of a whole set of pieces, the kings one each."""
+"""Points of a whole set of pieces; each king counts one."""
 _BLACK_TRY, _WHITE_TRY = 4 * 9, 4 * 9 + 8  # 51 and 59
 
 
 @jit
 def declaration_points(pos):
-    """(points, pieces in the camp without the king, whether the king is there) of the mover."""
+    """Return (points, pieces in the camp without the king, whether the king is there) of the mover."""
     us = np.int64(pos.turn)
     camp_low = PROMOTION_ZONE[us, 0] & pos.colours[us, 0]
     camp_high = PROMOTION_ZONE[us, 1] & pos.colours[us, 1]
@@ -48,7 +48,7 @@ def declaration_points(pos):
 
 @jit
 def points_left_out(pos):
-    """Points of the pieces that are neither on the board nor in a hand: the handicap that was given."""
+    """Return the points of the pieces that are neither on the board nor in a hand: the handicap of the game."""
     points = np.int64(0)
     for colour in range(2):
         points += np.int64(popcount(pos.colours[colour, 0]) + popcount(pos.colours[colour, 1]))
@@ -62,7 +62,7 @@ def points_left_out(pos):
 
 @jit
 def can_declare(pos, rule):
-    """Whether the mover may declare a win under one of the rules that count points; False under the others."""
+    """Return whether the mover may declare a win under a rule that counts points; False for the other rules."""
     if rule == NO_RULE or rule == TRY_RULE:
         return False
     if in_check(pos):
@@ -80,7 +80,7 @@ def can_declare(pos, rule):
 
 @jit
 def try_move(pos):
-    """The legal king move that wins by the try rule, or 0."""
+    """Return the legal king move that wins by the try rule, or 0."""
     us = np.int64(pos.turn)
     if pos.king[us] == NO_KING:
         return 0

@@ -1,4 +1,4 @@
-"""A position as YaneuraOu's `d` shows it: the board in Japanese, hands, mover, and the SFEN."""
+"""A position as text, as YaneuraOu's command `d` prints it: board in Japanese, hands, side to move, and SFEN."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from search.rules.sfen import get_sfen
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS
 
 KANJI = "歩香桂銀角飛金玉と杏圭全馬龍"
-"""By kind, in one character: promoted lances, knights and silvers have stand-ins."""
+"""One character for each kind: promoted lances, knights and silvers have substitutes."""
 _EMPTY_SQUARE = " 口"
 
 
 def draw(pos: np.void) -> str:
-    """Lines as in: `^香^桂 口 歩 ...`, white's pieces behind a `^`, rank a first; hands, mover and SFEN below."""
+    """Return the lines of a diagram such as `^香^桂 口 歩 ...`.
+
+    White's pieces are preceded by `^`, and rank a comes first. Hands, side to move and SFEN follow.
+    """
     lines = ["".join(_cell(int(pos["board"][file * 9 + rank])) for file in range(8, -1, -1)) for rank in range(9)]
     black, white = (_held(hand) for hand in pos["hands"])
     mover = "後手" if pos["turn"] else "先手"
@@ -26,6 +29,6 @@ def _cell(piece: int) -> str:
 
 
 def _held(hand: np.ndarray) -> str:
-    """As in ` 歩5 角`."""
+    """Return the pieces of a hand, such as ` 歩5 角`."""
     counts = [(KANJI[kind], int(hand[kind])) for kind in range(HAND_KINDS)]
     return "".join(f" {name}{count if count > 1 else ''}" for name, count in counts if count)

@@ -1,12 +1,12 @@
 """The two 32-byte Huffman codes of a shogi position: `hcp` (Apery, dlshogi, cshogi) and psv's `sfen` (YaneuraOu).
 
 Both write bits from the lowest of the first byte upward: the turn (1 bit), the kings' squares (7 + 7 bits, black's
-first), the other 79 squares in order, then the hands. A piece in hand costs exactly as many bits as the same piece on a
-square costs more than an empty square, so 40 pieces always fill the 256 bits; pieces that a handicap game leaves out
+first), the other 79 squares in order, then the hands. A piece in hand takes exactly as many bits as the same piece on a
+square takes more than an empty square, so 40 pieces always fill the 256 bits. Pieces that a handicap game leaves out
 are written as piece-box codes after the hands. The dialects differ in a few codes and in whether colour or promotion
 comes first (Apery's huffmanCodedPos.hpp, YaneuraOu's sfen_packer.cpp).
 
-Jitted: `decode_position`, `encode_position` (arrays in and out, an error number back). Python: `decode`, `encode`.
+`decode_position` and `encode_position` are jitted and return an error number; `decode` and `encode` are for Python.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from search.rules.shogi import (
 )
 
 HCP, PSV = 0, 1
-"""The dialects, first index of the tables below."""
+"""The dialects: first index of the tables below."""
 
 CODE_BYTES = 32
 CODE_BITS = 8 * CODE_BYTES
@@ -49,16 +49,16 @@ DEAD_PIECE = 6
 
 ERROR_TEXT = {
     OK: "no error",
-    BAD_CODE: "bits that are no piece",
-    BAD_LENGTH: "pieces that do not fill the 256 bits",
-    BAD_KING: "a king off the board, missing, or two on a square",
+    BAD_CODE: "bits that do not encode a piece",
+    BAD_LENGTH: "pieces that do not fill 256 bits",
+    BAD_KING: "a missing king, a king off the board, or both kings on one square",
     TOO_MANY_PIECES: "more pieces of a kind than a set has",
     TWO_PAWNS: "two pawns of a side on a file",
     DEAD_PIECE: "a piece that could never move",
 }
 
-# Codes in the order in which their bits are read. A board code is followed by colour and promotion (hcp) or promotion
-# and colour (psv), gold's by colour alone; a hand code by colour; a piece-box code stands for itself.
+# The bits of each code, in the order in which they are read. A board code is followed by colour and promotion (hcp) or
+# promotion and colour (psv), a gold's by colour alone; a hand code by colour; a piece-box code by nothing.
 _BOARD_CODES = (
     {PAWN: "10", LANCE: "1100", KNIGHT: "1110", SILVER: "1101", BISHOP: "111110", ROOK: "111111", GOLD: "11110"},
     {PAWN: "10", LANCE: "1100", KNIGHT: "1101", SILVER: "1110", BISHOP: "111110", ROOK: "111111", GOLD: "11110"},
@@ -75,22 +75,26 @@ _HAND_ORDER = (PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK)
 """The order in which cshogi writes the kinds of hands and box, in both dialects; readers accept any order."""
 
 _IN_BOX = 16
-"""Flag of a hand table's entry: the piece lies in the box. The low 3 bits are the kind, bit 3 the colour."""
+"""Flag in a hand table's entry: the piece is in the box. The low 3 bits are the kind, bit 3 the colour."""
 _LENGTH_SHIFT = 8
 _LONGEST = 255
-"""The longest code is 8 bits: a bishop or rook on the board with colour and promotion."""
+"""Mask of the longest code, 8 bits: a bishop or rook on the board with colour and promotion."""
 _PADDED = CODE_BYTES + 8
 
-# One look-up of 10 bits gives a run of up to four squares: most are empty or pawns. Packed in u4: pieces of 5 bits, how
-# many, how many bits they take. A third of the look-ups, each waiting for the one before, took half the time.
+# One look-up of 10 bits gives a run of up to four squares: most are empty or pawns. An entry packs in u4 the pieces (5
+# bits each), their number and the bits that they take. This needs a third of the look-ups, each of which waits for the
+# one before, and halves the time.
 _RUN, _RUN_BITS = 4, 10
 _RUN_MASK = (1 << _RUN_BITS) - 1
 _RUN_COUNT, _RUN_LENGTH = 20, 24
 
 
 def _build_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Decoding tables u2 [2][256] for squares and hands (value | length << 8; 0 = no such code), encoding tables u2 of
-    the same packing: [2][29] by piece and [2][3][7] by owner (black, white, box) and kind."""
+    """Build the decoding and the encoding tables.
+
+    Decoding: u2 [2][256] for squares and for hands (value | length << 8; 0 is no code). Encoding, packed in the same
+    way: u2 [2][29] by piece, and [2][3][7] by owner (black, white, box) and kind.
+    """
     board_decode = np.zeros((2, 256), np.uint16)
     hand_decode = np.zeros((2, 256), np.uint16)
     board_encode = np.zeros((2, EMPTY + 1), np.uint16)
@@ -121,7 +125,7 @@ def _build_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _build_runs(board_decode: np.ndarray) -> np.ndarray:
-    """u4 [2][1024]: the whole codes at the start of 10 bits."""
+    """Build the table of the complete codes at the start of 10 bits: u4 [2][1024]."""
     runs = np.zeros((2, 1 << _RUN_BITS), np.uint32)
     for dialect in (HCP, PSV):
         for bits in range(1 << _RUN_BITS):
@@ -142,14 +146,15 @@ _BOARD_RUNS = _build_runs(_BOARD_DECODE)
 _ORDER = np.array(_HAND_ORDER, np.uint8)
 _BOX = PIECES_IN_BOX.astype(np.int64)
 _UNPROMOTED = np.array([*range(8), PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK] * 2 + [KING], np.uint8)
-"""The kind that a captured piece becomes, by piece (empty: king, never used)."""
+"""The kind that a captured piece becomes, by piece; the entry of an empty square is not used."""
 
 
 @jit
 def check_pieces(board, hands):
-    """0, or why no game can reach this: piece counts, kings, two pawns on a file, pieces without a move.
+    """Return OK or an error number: piece counts, kings, two pawns on a file, pieces that could never move.
 
-    board: u1[81], hands: u1[2][7]. Checks nothing about who is in check."""
+    `board` is u1[81], `hands` u1[2][7]. Whether a king is in check is not tested.
+    """
     counts = np.zeros(8, np.int64)
     kings = np.zeros(2, np.int64)
     for file in range(9):
@@ -193,7 +198,7 @@ def check_pieces(board, hands):
 
 @jit
 def _peek(bytes_, used):
-    """At least 57 bits from bit `used` on; LLVM makes one load of the eight."""
+    """Return at least 57 bits from bit `used` on; LLVM combines the eight loads into one."""
     at = np.uint64(used) >> np.uint64(3)
     word = np.uint64(bytes_[at])
     for i in range(1, 8):
@@ -205,12 +210,13 @@ def _peek(bytes_, used):
 def decode_position(code, dialect, board, hands):
     """Unpack `code` (u1[32] or longer) into board u1[81] and hands u1[2][7].
 
-    Returns the turn (0 or 1), or minus an error number; the arrays are then undefined. Whether the pieces make a
-    possible position is another question: `check_pieces`, or `search.rules.set_up.set_board`."""
+    Returns the turn (0 or 1), or minus an error number; the arrays are then undefined. Whether the position is possible
+    is not tested: see `check_pieces` and `search.rules.set_up.set_board`.
+    """
     padded = np.zeros(_PADDED, np.uint8)
     for i in range(CODE_BYTES):
         padded[i] = code[i]
-    pieces = np.empty(SQUARES + _RUN, np.uint8)  # the squares without the kings', in order
+    pieces = np.empty(SQUARES + _RUN, np.uint8)  # squares in order, without those of the kings
     header = _peek(padded, 0)
     turn = np.int64(header & np.uint64(1))
     black_king = np.int64((header >> np.uint64(1)) & np.uint64(127))
@@ -259,7 +265,7 @@ def decode_position(code, dialect, board, hands):
 
 @jit
 def _put(code, used, entry):
-    """Append an encoding table's entry to `code` at bit `used`; the new number of bits."""
+    """Append an encoding table's entry to `code` at bit `used`; return the new number of bits."""
     length = np.int64(entry) >> _LENGTH_SHIFT
     value = np.int64(entry) & _LONGEST
     for i in range(length):
@@ -272,7 +278,8 @@ def _put(code, used, entry):
 def encode_position(board, hands, turn, dialect, code):
     """Pack board u1[81], hands u1[2][7] and turn into `code` (u1[32], overwritten).
 
-    Returns 0 or an error number. Pieces that are nowhere are written as piece-box codes."""
+    Returns OK or an error number. Pieces that are neither on the board nor in a hand are written as piece-box codes.
+    """
     error = check_pieces(board, hands)
     if error != OK:
         return error
@@ -313,7 +320,7 @@ def encode_position(board, hands, turn, dialect, code):
 
 
 def decode(code: bytes | np.ndarray, dialect: int = HCP) -> tuple[np.ndarray, np.ndarray, int]:
-    """The position of a 32-byte code: (board u1[81], hands u1[2][7], turn). Raises ValueError in words."""
+    """Decode a 32-byte code to (board u1[81], hands u1[2][7], turn). Raises ValueError if it is not a position."""
     raw = np.frombuffer(code, np.uint8) if isinstance(code, bytes) else np.asarray(code, np.uint8)
     if raw.shape != (CODE_BYTES,):
         raise ValueError(f"a position code has {CODE_BYTES} bytes, not {raw.size}")
@@ -327,7 +334,7 @@ def decode(code: bytes | np.ndarray, dialect: int = HCP) -> tuple[np.ndarray, np
 
 
 def encode(board: np.ndarray, hands: np.ndarray, turn: int, dialect: int = HCP) -> bytes:
-    """The 32-byte code of board u1[81], hands u1[2][7] and turn. Raises ValueError in words."""
+    """Encode board u1[81], hands u1[2][7] and turn in 32 bytes. Raises ValueError if they are not a position."""
     code = np.zeros(CODE_BYTES, np.uint8)
     error = encode_position(
         np.ascontiguousarray(board, np.uint8),

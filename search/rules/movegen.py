@@ -1,9 +1,11 @@
-"""Strictly legal moves, straight from pins and check masks; no move is generated and then tested, but for the king's
-where the caller sees to that (KING_UNTESTED): most of them are never tried, and each test takes as long as five moves.
+"""Generation of strictly legal moves from pins and check masks.
 
-`generate` writes tactical moves (captures and pawn promotions) or quiet ones or both, so that the search can pick in
-stages. Moves that promotion makes pointless (a pawn, bishop or rook staying unpromoted, a lance on the second rank)
-are legal and counted by perft, but come only with INFERIOR: the search does without them.
+No move is generated and then tested, except the king's if the caller tests it (KING_UNTESTED): most king moves are
+never tried, and each test takes as long as generating five moves.
+
+`generate` writes tactical moves (captures and pawn promotions), quiet moves or both, so that the search can pick moves
+in stages. Moves without promotion that are never better (of a pawn, bishop or rook, or of a lance to the second rank)
+are legal and counted by perft, but are generated only with INFERIOR: the search leaves them out.
 """
 
 from __future__ import annotations
@@ -53,19 +55,19 @@ from search.rules.shogi import (
 from search.rules.sliders import lance_attacks
 
 MAX_MOVES = 600
-"""Room for the legal moves of any position: 593 at most with both kings on the board, 599 without the enemy's."""
+"""Room for the legal moves of any position: at most 593 with both kings on the board, 599 without the enemy's."""
 WORDS = 2
 TACTICAL, QUIET, INFERIOR, KING_UNTESTED = 1, 2, 4, 8
 EVERY = TACTICAL | QUIET | INFERIOR
 _NINTH_RANK, _EIGHT = np.uint64(sum(1 << 9 * file + 8 for file in range(7))), np.uint64(8)
-"""The ninth rank in the seven files of a word."""
+"""The ninth rank in a word's seven files."""
 _OTHER_RANKS = np.uint64(sum(0xFF << 9 * file for file in range(7)))
-"""The eight others there."""
+"""The other eight ranks in a word's seven files."""
 
 
 @jit
 def unattacked(pos, colour, a, b, low, high):
-    """Of the squares (a, b) those that no piece of `colour` attacks, over the occupied (low, high): two words."""
+    """Return those of the squares (a, b) that no piece of `colour` attacks over the occupied (low, high): two words."""
     free_low, free_high = a, b
     while (a | b) != NONE:
         square = np.int64(first_square(a, b))
@@ -79,7 +81,7 @@ def unattacked(pos, colour, a, b, low, high):
 
 @jit
 def write_moves(moves, count, base, low, high):
-    """Append `base | square` for every square of the bitboard; returns the new count."""
+    """Append `base | square` for every square of the bitboard; return the new count."""
     while low != NONE:
         square = first_square(low, NONE)
         low &= low - ONE
@@ -106,7 +108,7 @@ def _write_pawns(moves, count, low, high, back, promotion):
 
 @jit
 def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
-    """Moves of the pawns in `free` (words) to the goal squares."""
+    """Append moves of the pawns in `free` (words) to the goal squares; return the new count."""
     us = np.int64(pos.turn) & 1
     them = 1 - us
     if us == 0:
@@ -133,7 +135,7 @@ def _pawn_moves(pos, moves, count, which, free, goal_low, goal_high):
 
 @jit
 def _write_promotable(moves, count, us, square, a, b, stay_low, stay_high):
-    """Append a piece's moves to the squares (a, b): promotions, then those to `stay` without."""
+    """Append a piece's moves to the squares (a, b): promotions, then moves without promotion to the `stay` squares."""
     zone_low, zone_high = PROMOTION_ZONE[us, 0], PROMOTION_ZONE[us, 1]
     base = square << 7
     if ((BIT[square, 0] & zone_low) | (BIT[square, 1] & zone_high)) != NONE:
@@ -145,7 +147,7 @@ def _write_promotable(moves, count, us, square, a, b, stay_low, stay_high):
 
 @jit
 def _within(king, square, pins, goal):
-    """The goal squares (words) of a piece on `square`: a pinned one stays on its line with the king."""
+    """Return the goal squares (words) of a piece on `square`: a pinned piece stays on its line with the king."""
     if ((BIT[square, 0] & pins[0]) | (BIT[square, 1] & pins[1])) == NONE:
         return goal
     line = DIRECTION[king, square]
@@ -154,7 +156,8 @@ def _within(king, square, pins, goal):
 
 @jit
 def _step_moves(pos, moves, count, pins, goal):
-    """Moves of the mover's golds (and what moves like them), silvers and knights to the goal squares (words)."""
+    """Append moves of the mover's golds (and pieces that move like them), silvers and knights to the goal squares
+    (words)."""
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[us])
     for word in range(WORDS):
@@ -187,7 +190,7 @@ def _step_moves(pos, moves, count, pins, goal):
 
 @jit
 def _slide_moves(pos, moves, count, which, pins, goal):
-    """Moves of the mover's lances, bishops and rooks, promoted or not, to the goal squares (words)."""
+    """Append moves of the mover's lances, bishops and rooks, promoted or not, to the goal squares (words)."""
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[us])
     low, high = occupied(pos)
@@ -228,7 +231,7 @@ def _slide_moves(pos, moves, count, which, pins, goal):
 
 @jit
 def has_unattacked(pos, colour, a, b, low, high):
-    """Whether `unattacked` would find a square."""
+    """Return whether no piece of `colour` attacks at least one of the squares (a, b): see `unattacked`."""
     while (a | b) != NONE:
         square = np.int64(first_square(a, b))
         a, b = without_first(a, b)
@@ -240,20 +243,20 @@ def has_unattacked(pos, colour, a, b, low, high):
 
 @jit
 def king_may_go(pos, move):
-    """Whether a move is not the king's, or takes it to a square where it would not be attacked."""
+    """Return whether a move is not the king's, or takes it to a square that is not attacked."""
     us = np.int64(pos.turn) & 1
     king, origin, target = np.int64(pos.king[us]) & 127, (move >> 7) & 127, move & 127
     if origin != king or king == NO_KING:
         return True
     low, high = occupied(pos)
-    # A slider sees through the square that the king leaves.
+    # A slider attacks through the square that the king leaves.
     a, b = attackers(pos, 1 - us, target, low & ~BIT[king, 0], high & ~BIT[king, 1])
     return (a | b) == NONE
 
 
 @jit
 def _untested_king_moves(pos, moves, count, goal_low, goal_high):
-    """As `king_moves`, but also to attacked squares."""
+    """Append the king's moves to the goal squares, attacked or not; return the new count."""
     king = np.int64(pos.king[np.int64(pos.turn) & 1]) & 127
     if king == NO_KING:
         return count
@@ -262,13 +265,13 @@ def _untested_king_moves(pos, moves, count, goal_low, goal_high):
 
 @jit
 def king_moves(pos, moves, count, goal_low, goal_high):
-    """Append the king's moves to the goal squares; returns the new count."""
+    """Append the king's legal moves to the goal squares; return the new count."""
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[us]) & 127
     if king == NO_KING:
         return count
     low, high = occupied(pos)
-    low &= ~BIT[king, 0]  # a slider sees through the square that the king leaves
+    low &= ~BIT[king, 0]  # a slider attacks through the square that the king leaves
     high &= ~BIT[king, 1]
     a, b = STEP[KING, king, 0] & goal_low, STEP[KING, king, 1] & goal_high
     a, b = unattacked(pos, 1 - us, a, b, low, high)
@@ -277,7 +280,7 @@ def king_moves(pos, moves, count, goal_low, goal_high):
 
 @jit
 def _files_without(pawns):
-    """The files of a word in which no square is set; above the board what comes.
+    """Return the files of a word in which no square is set; bits above the board are undefined.
 
     Adding all ranks but the ninth to any of them carries into the ninth's bit and never into another file.
     """
@@ -287,7 +290,7 @@ def _files_without(pawns):
 
 @jit
 def _drops(pos, moves, count, goal_low, goal_high):
-    """Drops to the goal squares, which are empty."""
+    """Append drops to the goal squares, which are empty; return the new count."""
     us = np.int64(pos.turn) & 1
     hand = pos.hands[us]
     if hand[PAWN]:
@@ -317,14 +320,15 @@ def _drops(pos, moves, count, goal_low, goal_high):
 
 @jit
 def is_drop_pawn_mate(pos, square):
-    """Whether a pawn dropped by the mover on `square`, in front of the enemy king, would be mate (uchifuzume)."""
+    """Return whether a pawn dropped by the mover on `square`, in front of the enemy king, would be mate
+    (uchifuzume)."""
     us = np.int64(pos.turn) & 1
     them = 1 - us
     king = np.int64(pos.king[them])
     low, high = occupied(pos)
     low |= BIT[square, 0]
     high |= BIT[square, 1]
-    # Another piece takes the pawn, unless it is pinned off the line.
+    # Another piece may take the pawn, unless it is pinned to another line.
     a, b = attackers(pos, them, square, low, high)
     a &= ~BIT[king, 0]
     b &= ~BIT[king, 1]
@@ -332,7 +336,7 @@ def is_drop_pawn_mate(pos, square):
     line = DIRECTION[king, square]
     if ((a & (~pins_low | RAYS[line, king, 0])) | (b & (~pins_high | RAYS[line, king, 1]))) != NONE:
         return False
-    # The king steps aside or takes the pawn itself.
+    # The king may step aside or take the pawn.
     low &= ~BIT[king, 0]
     high &= ~BIT[king, 1]
     a, b = STEP[KING, king, 0] & ~pos.colours[them, 0], STEP[KING, king, 1] & ~pos.colours[them, 1]
@@ -341,10 +345,10 @@ def is_drop_pawn_mate(pos, square):
 
 @jit
 def generate(pos, moves, count, which):
-    """Append legal moves to `moves` (uint16 [>= MAX_MOVES]) from index `count`; returns the new count.
+    """Append legal moves to `moves` (uint16 [>= MAX_MOVES]) from index `count`; return the new count.
 
-    `which` (int64) is a sum of TACTICAL, QUIET, INFERIOR (which asks for more of what the others name) and
-    KING_UNTESTED (which leaves it to the caller to ask `king_may_go` for each move of the king).
+    `which` (int64) is a sum of TACTICAL, QUIET, INFERIOR (more moves of the kinds that the others name) and
+    KING_UNTESTED (the caller must ask `king_may_go` for each move of the king).
     """
     us = np.int64(pos.turn) & 1
     them = 1 - us
@@ -372,13 +376,13 @@ def generate(pos, moves, count, which):
     pins_low, pins_high = pinned(pos, us)
     pawns_low, pawns_high = pos.groups[PAWN, 0] & own_low, pos.groups[PAWN, 1] & own_high
     king = np.int64(pos.king[us])
-    # A pinned pawn may still walk along its own file.
+    # A pinned pawn may still move along its own file.
     bound_low, bound_high = pawns_low & pins_low, pawns_high & pins_high
     if (bound_low | bound_high) != NONE:
         file = king // 9
         bound_low &= ~FILES[file, 0]
         bound_high &= ~FILES[file, 1]
-    # All promotions of pawns are tactical, also those that take nothing.
+    # All promotions of pawns are tactical, also those that capture nothing.
     pawn_low, pawn_high = ~own_low & mask_low & ALL_LOW, ~own_high & mask_high & ALL_HIGH
     free = (pawns_low & ~bound_low, pawns_high & ~bound_high)
     count = _pawn_moves(pos, moves, count, which, free, pawn_low, pawn_high)
@@ -392,19 +396,19 @@ def generate(pos, moves, count, which):
 
 @jit
 def legal_moves(pos, moves):
-    """Write every legal move to `moves` (uint16 [MAX_MOVES]); returns how many."""
+    """Write every legal move to `moves` (uint16 [MAX_MOVES]); return their number."""
     return generate(pos, moves, np.int64(0), np.int64(EVERY))
 
 
 def list_moves(pos: np.void, which: int = EVERY) -> list[int]:
-    """The legal moves (16 bits) of a record, for callers that are not compiled; `which` as for `generate`."""
+    """Return the legal moves (16 bits) of a record, for Python callers; `which` as for `generate`."""
     buffer = np.zeros(MAX_MOVES, np.uint16)
     return buffer[: generate(pos, buffer, np.int64(0), np.int64(which))].tolist()
 
 
 @jit
 def is_legal(pos, move):
-    """Whether any 16-bit number is a legal move here: for moves from tables, books and GUIs."""
+    """Return whether a 16-bit number is a legal move here, for moves from tables, books and GUIs."""
     move = np.int64(move)
     us = np.int64(pos.turn) & 1
     target = move & 127
@@ -445,14 +449,14 @@ def is_legal(pos, move):
 
 @jit
 def _is_dead(colour, kind, square):
-    """Whether an unpromoted piece of the kind could never move again from `square`."""
+    """Return whether an unpromoted piece of the kind could never move from `square`."""
     rank = square % 9 if colour == 0 else 8 - square % 9
     return ((kind == PAWN or kind == LANCE) and rank == 0) or (kind == KNIGHT and rank < 2)
 
 
 @jit
 def _answers_check(pos, us, target):
-    """Whether a piece other than the king, coming to `target`, ends every check."""
+    """Return whether moving a piece other than the king to `target` ends every check."""
     low, high = pos.checkers[0], pos.checkers[1]
     if (low | high) == NONE:
         return True

@@ -1,14 +1,14 @@
-"""How many lines of legal moves of a given length a position has, and how fast they are walked.
+"""Perft: the number of lines of legal moves of a given length, and the speed of counting them.
 
-Two counts of the same tree: `counted` takes the number of legal moves at the last ply as its leaves, `made` plays and
-takes back every leaf. The first measures move generation, the second what a search pays for.
+The tree is counted in two ways. `count_leaves` takes the number of legal moves at the last ply as its leaves and
+measures move generation. `make_leaves` plays and takes back every leaf, as a search does.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,7 +31,8 @@ BENCH_POSITIONS = {
 
 @jit
 def count_leaves(pos, depth, buffers):
-    """Number of lines of `depth` (int64 >= 1) legal moves; `buffers` uint16 [depth + 1, MAX_MOVES] is scratch."""
+    """Return the number of lines of `depth` (int64 >= 1) legal moves; `buffers` uint16 [depth + 1, MAX_MOVES] is
+    scratch."""
     moves = buffers[depth]
     count = legal_moves(pos, moves)
     if depth == 1:
@@ -47,7 +48,7 @@ def count_leaves(pos, depth, buffers):
 
 @jit
 def make_leaves(pos, depth, buffers):
-    """As `count_leaves`, but every leaf is played and taken back."""
+    """Return the number of lines as `count_leaves` does, but play and take back every leaf."""
     moves = buffers[depth]
     count = legal_moves(pos, moves)
     total = 0
@@ -60,12 +61,12 @@ def make_leaves(pos, depth, buffers):
 
 
 def perft(position: str, depth: int) -> int:
-    """Number of lines of `depth` legal moves from a position; depth 0 has one, the empty line.
+    """Return the number of lines of `depth` legal moves from a position; at depth 0 there is one, the empty line.
 
-    position: `startpos` or an SFEN, and perhaps `moves 7g7f ...` from there. ValueError if it is none.
+    `position` is `startpos` or an SFEN, optionally followed by `moves 7g7f ...`. Raises ValueError for anything else.
     """
     if not 0 <= depth <= MAX_DEPTH:
-        raise ValueError(f"perft depth {depth}: choose 0 to {MAX_DEPTH}")
+        raise ValueError(f"depth {depth}: must be 0 to {MAX_DEPTH}")
     pos = _set_up(position)
     if depth == 0:
         return 1
@@ -79,7 +80,7 @@ def _set_up(position: str) -> np.void:
 
 
 def _rate(function, sfen: str, depth: int, runs: int) -> float:
-    """Median leaves a second over some runs, by this thread's CPU time."""
+    """Return the median of leaves per second over some runs, by this thread's CPU time."""
     pos, buffers, rates = _set_up(sfen), np.zeros((depth + 1, MAX_MOVES), np.uint16), []
     function(pos, np.int64(1), buffers)
     for _ in range(runs):
@@ -90,8 +91,9 @@ def _rate(function, sfen: str, depth: int, runs: int) -> float:
 
 
 def timed_perft(position: str, depth: int, divided: bool = False) -> tuple[int, float, dict[str, int]]:
-    """Number of lines, seconds without compiling, and, if `divided`, the numbers below each first move in USI."""
-    perft(position, min(depth, 1))  # loads what is compiled
+    """Return the number of lines, seconds without compiling, and if `divided` the numbers below each first move in
+    USI."""
+    perft(position, min(depth, 1))  # loads or compiles the code
     begun = time.perf_counter()
     below = divide(position, depth) if divided and depth >= 1 else {}
     nodes = sum(below.values()) if below else perft(position, depth)
@@ -99,7 +101,7 @@ def timed_perft(position: str, depth: int, divided: bool = False) -> tuple[int, 
 
 
 def divide(position: str, depth: int) -> dict[str, int]:
-    """`perft` below each first move, which USI names; depth at least 1."""
+    """Return the number of lines below each first move in USI notation; `depth` is at least 1."""
     pos, buffers = _set_up(position), np.zeros((depth + 1, MAX_MOVES), np.uint16)
     below = {}
     for move in list_moves(pos):
@@ -109,13 +111,33 @@ def divide(position: str, depth: int) -> dict[str, int]:
     return below
 
 
-def bench_perft() -> dict[str, Any]:
-    """{sliders, positions: {name: {made_per_s, counted_per_s}}}: leaves a second on one core, medians of five runs."""
-    figures = {
-        name: {
-            "made_per_s": round(_rate(make_leaves, sfen, depth - 1 if name == "matsuri" else depth, 5)),
-            "counted_per_s": round(_rate(count_leaves, sfen, depth, 5)),
-        }
+@dataclass(frozen=True)
+class PerftRates:
+    """Leaves per second on one core."""
+
+    made_per_s: int
+    """Leaves per second if every leaf is played and taken back."""
+    counted_per_s: int
+    """Leaves per second if the moves of the last ply are only counted."""
+
+
+@dataclass(frozen=True)
+class PerftSpeed:
+    """Speeds of perft on some positions."""
+
+    sliders: str
+    """Method of the sliding pieces' attacks."""
+    positions: dict[str, PerftRates]
+    """Speeds by the position's name."""
+
+
+def measure_perft() -> PerftSpeed:
+    """Measure leaves per second on one core: medians of five runs on each of three positions."""
+    rates = {
+        name: PerftRates(
+            made_per_s=round(_rate(make_leaves, sfen, depth - 1 if name == "matsuri" else depth, 5)),
+            counted_per_s=round(_rate(count_leaves, sfen, depth, 5)),
+        )
         for name, (sfen, depth) in BENCH_POSITIONS.items()
     }
-    return {"sliders": METHOD, "positions": figures}
+    return PerftSpeed(METHOD, rates)

@@ -13,7 +13,7 @@ from search.rules.shogi import BISHOP, LANCE, ROOK
 
 @jit
 def single_blockers(pos, colour):
-    """Pieces of either colour that alone stand between the king of `colour` and a slider of the other: two words."""
+    """Return the pieces of either colour that alone stand between `colour`'s king and an enemy slider: two words."""
     king = np.int64(pos.king[colour]) & 127
     found_low, found_high = NONE, NONE
     if king == NO_KING:
@@ -44,6 +44,6 @@ def single_blockers(pos, colour):
 
 @jit
 def pinned(pos, colour):
-    """Pieces of `colour` that shield their own king from a slider: two words."""
+    """Return the pieces of `colour` that shield their own king from a slider: two words."""
     low, high = single_blockers(pos, colour)
     return low & pos.colours[colour, 0], high & pos.colours[colour, 1]

@@ -1,4 +1,4 @@
-"""A position as people and GUIs write it: where a game began, and its moves."""
+"""Positions as people and GUIs write them: the start of a game and its moves."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from search.rules.position import STACK, do_move
 from search.rules.sfen import get_sfen, move_from_usi, set_sfen
 
 _NO_MOVE = 0
-"""Legal nowhere."""
+"""A move that is never legal."""
 
 
 def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
-    """The start and the moves of `startpos moves 7g7f 3c3d` or `[sfen] SFEN moves ...`, perhaps behind `position`, as
-    GUIs copy it; there may be no moves."""
+    """Split `startpos moves 7g7f 3c3d` or `[sfen] SFEN moves ...` into the start and the moves, if there are any.
+
+    The word `position` may precede them, as in text copied from a GUI.
+    """
     words = text.split()
     if words[:1] == ["position"]:
         del words[0]
@@ -28,7 +30,7 @@ def split_moves(text: str) -> tuple[str, tuple[str, ...]]:
 
 @jit
 def play_line(pos, line):
-    """Play moves (uint16) one after the other as far as they are legal; returns how many were."""
+    """Play moves (uint16) in order as long as they are legal; return how many were."""
     for number in range(len(line)):
         move = np.int64(line[number])
         if not is_legal(pos, move):
@@ -38,17 +40,17 @@ def play_line(pos, line):
 
 
 def set_game(pos: np.void, start: str, moves: Sequence[str] = (), longest: int = STACK - 1) -> None:
-    """Set the record up from an SFEN or `startpos` and play USI moves on it, which repetitions are found among.
+    """Set the record up from an SFEN or `startpos`, and play USI moves, among which repetitions are found.
 
-    Of more moves than `longest` the last ones stay, what recurred before them is forgotten. ValueError names the first
-    move that is not legal; the record is then as that move found it.
+    Of more moves than `longest` only the last ones are kept, and repetitions of positions before them are not found.
+    Raises ValueError that names the first illegal move; the record then holds the position before that move.
     """
     set_sfen(pos, start)
     play_moves(pos, moves, longest)
 
 
 def play_moves(pos: np.void, moves: Sequence[str], longest: int = STACK - 1) -> None:
-    """The same from the position that the record holds."""
+    """Play USI moves from the position that the record holds, as `set_game` does."""
     line = np.array([_read(usi) for usi in moves], np.uint16)
     last = max(0, len(moves) - longest)
     for first, end in pairwise([*range(0, last, longest), last, len(moves)]):
@@ -57,7 +59,7 @@ def play_moves(pos: np.void, moves: Sequence[str], longest: int = STACK - 1) -> 
         played = first + play_line(pos, line[first:end])
         if played < end:
             usi = moves[played]
-            move_from_usi(usi)  # says so if it is no move at all
+            move_from_usi(usi)  # raises ValueError if it is not a USI move
             raise ValueError(f"move {played + 1}, {usi}, is not legal in {get_sfen(pos)}")
 
 

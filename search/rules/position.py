@@ -1,8 +1,9 @@
 """A position as one structured record, and the moves on it: do, undo, null move.
 
-One record means one pointer a call, which Numba compiles fast and runs fast (arrays side by side cost a descriptor
-each). What undo needs lies in per-ply arrays indexed by `ply`, counted from the set-up position; entries above `ply`
-are left over from undone lines. Keys are XORed throughout, hands too, so that they never depend on the path.
+One record is one pointer per call, which Numba compiles quickly and runs quickly; separate arrays would pass a
+descriptor each. The data for undo are in per-ply arrays indexed by `ply`, counted from the set-up position; entries
+above `ply` are left over from undone lines. Keys are XORed throughout, those of hands too, so that they never depend on
+the path.
 """
 
 from __future__ import annotations
@@ -47,20 +48,20 @@ from search.rules.shogi import (
 )
 
 STACK = 2048
-"""Plies that a record can hold: the game's moves and the search's on top."""
+"""Plies that a record can hold: the game's moves and the search's above them."""
 NO_KING = 81
 PAWNS, SMALL, BLACKS, WHITES = range(4)
-"""Parts of a position: pawns, small pieces and golds, each side's pieces without its pawns."""
+"""Parts of a position: pawns; small pieces and golds; each side's pieces without its pawns."""
 PARTS = 4
 
 position_dtype = record_dtype(
     [
-        ("board", np.uint8, SQUARES),  # piece of each square
+        ("board", np.uint8, SQUARES),  # piece on each square
         ("hands", np.uint8, (2, HAND_KINDS)),  # [colour, kind]
         ("turn", np.uint8),
         ("king", np.uint8, 2),  # square of each colour's king, NO_KING if it has none
         ("ply", np.int32),  # index into the per-ply arrays; 0 at set-up
-        ("game_ply", np.int32),  # SFEN move number of the position
+        ("game_ply", np.int32),  # move number of the position in SFEN
         ("plies_from_null", np.int32),  # repetition never looks across a null move
         ("key", np.uint64),
         ("colours", np.uint64, (2, 2)),  # [colour, word]
@@ -68,16 +69,16 @@ position_dtype = record_dtype(
         ("checkers", np.uint64, 2),  # pieces giving check to the mover
         # per ply
         ("keys", np.uint64, STACK),
-        ("board_keys", np.uint64, STACK),  # without hands
-        ("part_keys", np.uint64, (STACK, PARTS)),  # of some pieces alone, see PART_OF
+        ("board_keys", np.uint64, STACK),  # keys without hands
+        ("part_keys", np.uint64, (STACK, PARTS)),  # keys of some pieces only, see PART_OF
         ("packed_hands", np.uint32, (STACK, 2)),
         ("check_runs", np.uint16, (STACK, 2)),  # plies of unbroken checks by each colour, counted by two
         ("all_checkers", np.uint64, (STACK, 2)),
-        ("moves", np.uint16, STACK),  # the move leading to this ply
-        ("captured", np.uint8, STACK),  # the piece it took, EMPTY if none
+        ("moves", np.uint16, STACK),  # the move that led to this ply
+        ("captured", np.uint8, STACK),  # the piece that it captured, EMPTY if none
         ("null_distance", np.int32, STACK),
-        ("removed", np.uint16, (STACK, 2)),  # piece codes it took away, NO_CODE fills
-        ("added", np.uint16, (STACK, 2)),  # piece codes it brought
+        ("removed", np.uint16, (STACK, 2)),  # piece codes that the move removed, filled with NO_CODE
+        ("added", np.uint16, (STACK, 2)),  # piece codes that the move added, filled with NO_CODE
     ]
 )
 
@@ -91,7 +92,7 @@ HAND_KEYS[:, :, 0] = 0
 
 
 def _parts() -> np.ndarray:
-    """[piece, part]: all bits set where the piece belongs to the part."""
+    """Return a table [piece, part]: all bits are set where the piece belongs to the part."""
     table = np.zeros((2 * KINDS, PARTS), np.uint64)
     small = {int(GROUP[kind]) for kind in (LANCE, KNIGHT, SILVER, GOLD)}
     for colour, own in enumerate((BLACKS, WHITES)):
@@ -109,13 +110,13 @@ HAND_BORROWS = np.uint32((1 << 5) | (1 << 9) | (1 << 13) | (1 << 17) | (1 << 20)
 
 
 def new_position() -> np.void:
-    """An empty record of `position_dtype`; set it up with `sfen.set_sfen` or `set_up.set_board`."""
+    """Return an empty record of `position_dtype`; set it up with `sfen.set_sfen` or `set_up.set_board`."""
     return new_record(position_dtype)
 
 
 @jit
 def copy_position(target, source):
-    """Make one record equal another."""
+    """Copy a position record."""
     to, origin = np.uint64(target.board.ctypes.data), np.uint64(source.board.ctypes.data)  # the first field
     for word in range(_RECORD_WORDS):
         place = np.uint64(8 * word)
@@ -124,13 +125,13 @@ def copy_position(target, source):
 
 @jit
 def occupied(pos):
-    """The two words of all pieces."""
+    """Return the squares of all pieces: two words."""
     return pos.colours[0, 0] | pos.colours[1, 0], pos.colours[0, 1] | pos.colours[1, 1]
 
 
 @jit
 def toggle(pos, piece, square):
-    """Put a piece on an empty square of the bitboards, or take it off; the board array is the caller's."""
+    """Put a piece on an empty square of the bitboards, or take it off; the caller updates the board array."""
     colour = 1 if piece >= KINDS else 0
     group = GROUP[(piece - colour * KINDS) & 15]
     low, high = BIT[square, 0], BIT[square, 1]
@@ -142,13 +143,13 @@ def toggle(pos, piece, square):
 
 @jit
 def in_check(pos):
-    """Whether the mover's king is attacked."""
+    """Return whether the mover's king is attacked."""
     return (pos.checkers[0] | pos.checkers[1]) != NONE
 
 
 @jit
 def between(first, second):
-    """Squares strictly between two aligned squares; empty for others: two words."""
+    """Return the squares strictly between two aligned squares, none if they are not aligned: two words."""
     direction = DIRECTION[first, second]
     back = OPPOSITE[direction]
     return (
@@ -159,7 +160,7 @@ def between(first, second):
 
 @jit
 def first_square(low, high):
-    """The lowest square of a bitboard that is not empty."""
+    """Return the lowest square of a bitboard that is not empty."""
     if low != NONE:
         return trailing_zeros(low)
     return trailing_zeros(high) + np.uint64(63)
@@ -167,7 +168,7 @@ def first_square(low, high):
 
 @jit
 def without_first(low, high):
-    """A bitboard that is not empty without its lowest square: two words."""
+    """Return a bitboard that is not empty without its lowest square: two words."""
     if low != NONE:
         return low & (low - ONE), high
     return low, high & (high - ONE)
@@ -175,7 +176,7 @@ def without_first(low, high):
 
 @jit
 def packed_hand(pos, colour):
-    """The hand of a colour in 32 bits, see HAND_BORROWS."""
+    """Return the hand of a colour in 32 bits, see HAND_BORROWS."""
     packed = np.uint32(0)
     for kind in range(HAND_KINDS):
         packed |= np.uint32(pos.hands[colour, kind]) << _HAND_SHIFT[kind]
@@ -184,7 +185,7 @@ def packed_hand(pos, colour):
 
 @jit
 def write_no_change(pos, ply):
-    """Note that nothing on the board changed on the way to a ply."""
+    """Record for a ply that nothing on the board changed."""
     for index in range(2):
         pos.removed[ply, index] = NO_CODE
         pos.added[ply, index] = NO_CODE
@@ -193,13 +194,13 @@ def write_no_change(pos, ply):
 
 @jit
 def hand_code(colour, kind, count):
-    """Piece code of "the colour holds at least `count` of the kind" (count >= 1)."""
+    """Return the piece code of "the colour holds at least `count` of the kind" (count >= 1)."""
     return HAND_CODES + colour * HAND_SLOTS + HAND_OFFSET[kind] + count - 1
 
 
 @jit
 def _checkers_after(pos, piece, origin, target):
-    """Checkers of the side to move after `piece` came to `target` from `origin` (>= 81: a drop).
+    """Return the checkers of the side to move after `piece` came to `target` from `origin` (>= 81: a drop): two words.
 
     Only the moved piece itself, or a slider behind the square it left, can give check.
     """
@@ -224,7 +225,7 @@ def _checkers_after(pos, piece, origin, target):
 
 @jit
 def gives_check(pos, move):
-    """Whether a legal move, not yet played, attacks the enemy king."""
+    """Return whether a legal move that is not yet played attacks the enemy king."""
     us = np.int64(pos.turn) & 1
     king = np.int64(pos.king[1 - us]) & 127
     if king == NO_KING:
@@ -254,7 +255,8 @@ def gives_check(pos, move):
 
 @jit
 def key_after(pos, move):
-    """The key (uint64) of the position after a legal move, ahead of playing it: what a table is asked for next."""
+    """Return the key (uint64) of the position after a legal move that is not yet played, to prefetch its table
+    entry."""
     us = np.int64(pos.turn) & 1
     target = np.int64(move) & 127
     origin = (np.int64(move) >> 7) & 127
@@ -276,7 +278,7 @@ def key_after(pos, move):
 
 @jit
 def write_parts(pos, ply, piece, square):
-    """Put a piece on a square into the part keys of a ply, or take it out."""
+    """Add a piece on a square to the part keys of a ply, or remove it."""
     key = PIECE_KEYS[piece, square]
     for part in range(PARTS):
         pos.part_keys[ply, part] ^= key & PART_OF[piece, part]
@@ -383,7 +385,7 @@ def undo_move(pos, move):
 
 @jit
 def _step_back(pos, ply):
-    """Restore what the per-ply arrays keep."""
+    """Restore the fields that the per-ply arrays hold."""
     pos.turn = 1 - pos.turn
     pos.ply = ply
     pos.game_ply -= 1
@@ -394,7 +396,7 @@ def _step_back(pos, ply):
 
 @jit
 def do_null_move(pos):
-    """Pass; only when not in check."""
+    """Pass; not allowed in check."""
     ply = np.int64(pos.ply) + 1
     pos.turn = 1 - pos.turn
     pos.ply = ply

@@ -1,12 +1,12 @@
-"""Repetition (sennichite) in the tree and by the rule of the game.
+"""Repetition (sennichite) in the search and by the rule of the game.
 
-The search asks at the first recurrence: a line that comes back to a position it has been in would go round again, so
-its value is known at once (as in Apery and YaneuraOu). The game itself ends at the fourth occurrence.
+The search asks at the first recurrence: a line that comes back to one of its positions could go round again, so its
+value is known at once (as in Apery and YaneuraOu). The game itself ends at the fourth occurrence.
 
-That value is sound where the line itself has been there before: whoever loses by going round could have done otherwise.
-What was played before the root is no choice of the line's, and the opponent may find this time what was missed then. So
-a position of the game that comes back is a draw, but neither lost by perpetual check before the rule says so nor worth
-anything for what has come into a hand since.
+This value is sound if the line itself has visited the position before, because the side that loses by the repetition
+could have moved otherwise. Moves before the root were not chosen by the line, and the opponent may find now what it
+missed then. So a recurrence of a position of the game is a draw, but neither a loss by perpetual check before the rule
+says so, nor a gain or loss by pieces that came into a hand since.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from search.compiling.jit import jit
 from search.rules.position import HAND_BORROWS
 
 NO_REPETITION, DRAW, WIN, LOSS, SUPERIOR, INFERIOR = range(6)
-"""Verdicts from the mover's view. WIN and LOSS: the other side, or the mover, has been giving check all the way round.
-SUPERIOR and INFERIOR: the same board, but the mover holds more, or less, than then."""
+"""Verdicts from the mover's view. WIN and LOSS: the other side, or the mover, has given check all the way round.
+SUPERIOR and INFERIOR: the board is the same, but the mover holds more, or less, than at the earlier ply."""
 
 
 @jit
 def hand_covers(larger, smaller):
-    """Whether a packed hand holds at least as many of every kind as another."""
+    """Return whether a packed hand holds at least as many of every kind as another."""
     return ((larger - smaller) & HAND_BORROWS) == 0
 
 
 @jit
 def fourfold(pos):
-    """The rule of the game at the fourth occurrence: DRAW, WIN or LOSS (the mover's); else NO_REPETITION.
+    """Return the verdict of the game's rule at the fourth occurrence: DRAW, WIN or LOSS for the mover, else
+    NO_REPETITION.
 
-    Whoever gave check with every move since the first of the four occurrences loses.
+    The side that gave check with every move since the first of the four occurrences loses.
     """
     ply = np.int64(pos.ply)
     turn = np.int64(pos.turn)
@@ -53,9 +54,10 @@ def fourfold(pos):
 
 @jit
 def repetition(pos, limit, line):
-    """Verdict of the nearest earlier ply, at most `limit` (int64) plies back, that the position repeats.
+    """Return the verdict for the nearest earlier ply, at most `limit` (int64) plies back, that the position repeats.
 
-    line: plies (int64) since the root, within which every verdict is given; see above for those before it.
+    `line` is the number of plies (int64) since the root. For a ply before the root, perpetual check is judged by the
+    rule of the game, and anything else with the same hands is a draw.
     """
     ply = np.int64(pos.ply)
     turn = np.int64(pos.turn)
@@ -82,6 +84,6 @@ def repetition(pos, limit, line):
 
 @jit
 def game_repetition(pos, limit, line):
-    """Verdict of the rule, of the whole game, where it has one; else that of `repetition`."""
+    """Return the verdict of the game's rule over the whole game if it has one, else that of `repetition`."""
     verdict = fourfold(pos)
     return repetition(pos, limit, line) if verdict == NO_REPETITION else verdict

@@ -1,4 +1,4 @@
-"""Setting a position up, and refusing what no game can reach."""
+"""Setting up a position, and refusing positions that no game can reach."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from search.rules.position import (
 )
 from search.rules.shogi import EMPTY, HAND_KINDS, KINDS, KING, KNIGHT, LANCE, PAWN, PIECES_IN_BOX, SQUARES, UNPROMOTED
 
-# Numbers that `set_board` returns.
+# Results of `set_board`.
 BOARD_OK, BAD_PIECE, TOO_MANY_PIECES, TWO_KINGS, TWO_PAWNS, DEAD_PIECE, OPPONENT_IN_CHECK, BAD_TURN = range(8)
 BOARD_ERRORS = (
     "",
@@ -46,11 +46,11 @@ def _find_checkers(pos):
 
 @jit
 def set_board(pos, board, hands, turn, game_ply):
-    """Set a record up from board uint8 [81] and hands uint8 [2, 7]; returns BOARD_OK or the number of an error.
+    """Set a record up from board uint8 [81] and hands uint8 [2, 7]; return BOARD_OK or an error number.
 
-    Refused is what no game can reach and the rules here could not carry on from. Missing kings are accepted
-    (mate problems have one king); so are missing pieces (handicaps). TWO_PAWNS is told where nothing else is wrong, of
-    a record that is complete: no rule of moving is upset by them.
+    Positions are refused if no game can reach them and the rules here could not continue from them. Missing kings are
+    accepted (mate problems have one king), and missing pieces too (handicaps). TWO_PAWNS is returned only if nothing
+    else is wrong, and the record is then complete: the rules of moving work with two pawns on a file.
     """
     if turn > 1 or turn < 0:
         return BAD_TURN
@@ -65,7 +65,7 @@ def set_board(pos, board, hands, turn, game_ply):
     for kind in range(KING + 1):
         if counts[kind] > PIECES_IN_BOX[kind]:
             return TOO_MANY_PIECES
-    # Loops, as assigning to a slice takes Numba seconds to compile.
+    # Loops, because an assignment to a slice takes Numba seconds to compile.
     for colour in range(2):
         pos.king[colour] = NO_KING
         for word in range(2):

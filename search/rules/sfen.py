@@ -1,4 +1,4 @@
-"""SFEN positions and USI moves, in and out."""
+"""Reading and writing of SFEN positions and USI moves."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _PIECE_OF = {letters: kind for kind, letters in enumerate(KIND_LETTERS)} | {
     letters.lower(): KINDS + kind for kind, letters in enumerate(KIND_LETTERS)
 }
 _LETTERS_OF = {piece: letters for letters, piece in _PIECE_OF.items()}
-_HAND_ORDER = (5, 4, 6, 3, 2, 1, 0)  # R B G S N L P, as engines and GUIs write it
+_HAND_ORDER = (5, 4, 6, 3, 2, 1, 0)  # R B G S N L P, the usual order of engines and GUIs
 _MOVE = re.compile(r"(?:([1-9][a-i])([1-9][a-i])(\+?)|([PLNSBRG])\*([1-9][a-i]))")
 _MAX_LENGTH = 200  # the longest SFEN has about 140 characters
-_LAST_NUMBER = 999_999  # of a move, that is read
+_LAST_NUMBER = 999_999  # the largest move number that can be read
 
 
 def _board_of(text: str) -> np.ndarray:
@@ -56,20 +56,23 @@ def _hands_of(text: str) -> np.ndarray:
 
 
 def set_sfen(pos: np.void, sfen: str) -> None:
-    """Set the record up from an SFEN (with or without the leading word `sfen`, or `startpos`); ValueError in words."""
+    """Set the record up from an SFEN, with or without the leading word `sfen`, or from `startpos`.
+
+    Raises ValueError if the text is not an SFEN or the position is impossible.
+    """
     text = sfen.strip()
     if len(text) > _MAX_LENGTH:
-        raise ValueError(f"SFEN of {len(text)} characters: too long")
+        raise ValueError(f"SFEN of {len(text)} characters: must have at most {_MAX_LENGTH}")
     text = START_SFEN if text == "startpos" else text.removeprefix("sfen ").strip()
     fields = text.split()
     if not 3 <= len(fields) <= 4:
-        raise ValueError(f"SFEN {text!r}: needs board, side to move, hands and a move number")
+        raise ValueError(f"SFEN {text!r}: must have board, side to move, hands and move number")
     try:
         if fields[1] not in ("b", "w"):
             raise ValueError(f"side to move is {fields[1]!r}, not b or w")
         number = fields[3] if len(fields) == 4 else "1"
         if not re.fullmatch(r"[0-9]{1,6}", number):
-            raise ValueError(f"move number {number!r}")
+            raise ValueError(f"move number {number!r} is not a number of at most 6 digits")
         board, hands = _board_of(fields[0]), _hands_of(fields[2])
         error = set_board(pos, board, hands, np.int64(fields[1] == "w"), np.int64(int(number)))
         if error:
@@ -79,14 +82,17 @@ def set_sfen(pos: np.void, sfen: str) -> None:
 
 
 def position_from_sfen(sfen: str) -> np.void:
-    """A position record set up from an SFEN."""
+    """Return a position record set up from an SFEN."""
     pos = new_position()
     set_sfen(pos, sfen)
     return pos
 
 
 def get_sfen(pos: np.void) -> str:
-    """The SFEN of a record, hands in the order R B G S N L P; a move number too large to be read is the largest."""
+    """Return the SFEN of a record, with hands in the order R B G S N L P.
+
+    A move number that is too large to be read is replaced by the largest.
+    """
     rows = []
     for rank in range(9):
         row, empty = "", 0
@@ -109,13 +115,13 @@ def get_sfen(pos: np.void) -> str:
 
 
 def square_to_usi(square: int) -> str:
-    """`0` -> `1a`."""
+    """Return a square in USI notation: 0 is `1a`."""
     return "123456789"[square // 9] + "abcdefghi"[square % 9]
 
 
 @functools.cache
 def move_to_usi(move: int) -> str:
-    """A 16-bit move as `7g7f`, `8h2b+` or `P*5e`; 0 is `resign`."""
+    """Return a 16-bit move in USI notation, such as `7g7f`, `8h2b+` or `P*5e`; 0 is `resign`."""
     if move == 0:
         return "resign"
     target, origin = move & 127, move >> 7 & 127
@@ -130,7 +136,10 @@ def _square(text: str) -> int:
 
 @functools.cache
 def move_from_usi(text: str) -> int:
-    """The 16-bit move of a USI move; ValueError if it is not one (legality is `movegen.is_legal`'s question)."""
+    """Return the 16-bit move of a move in USI notation.
+
+    Raises ValueError if it is not one. Whether the move is legal is not tested: see `movegen.is_legal`.
+    """
     match = _MOVE.fullmatch(text)
     if not match:
         raise ValueError(f"{text[:20]!r} is not a USI move")

@@ -1,11 +1,14 @@
-"""Attacks of the sliding pieces, three ways with equal results; `LITESHOGI_SLIDERS=ray|qugiy|table` chooses.
+"""Attacks of the sliding pieces, by one of three methods with equal results.
+
+The environment variable `LITESHOGI_SLIDERS` chooses the method:
 
 ray    toward higher squares the attacked part of a ray is `ray & (x ^ (x - 1))` with x = ray & occupied, toward lower
        squares a shift of all ones by the highest blocker: one 10 KB table.
-qugiy  the same subtraction, the lower half through reversed bytes (the shogi engine Qugiy, WCSC31 appeal document): on
-       ranks and diagonals no two squares share a byte, so a byte reversal turns the order of the squares round.
+qugiy  the same subtraction, toward lower squares on reversed bytes (the shogi engine Qugiy, WCSC31 appeal document): on
+       ranks and diagonals no two squares share a byte, so a byte reversal reverses the order of the squares.
 table  the occupied squares of a line packed by BMI2 `pext` index a table of attacks (388 KB); x86-64 with BMI2 only.
-`liteshogi perft --bench` measures the chosen one; docs/results.md has the figures that made `ray` the default.
+
+`search.rules.perft.measure_perft` measures the chosen method; docs/results/index.md has the figures of all three.
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ if METHOD not in SLIDER_METHODS:
 
 @jit
 def ascending(direction, square, low, high):
-    """Attacked squares of the ray toward higher squares (S, W, NW, SW) over the occupied squares (low, high)."""
+    """Return the attacked squares of the ray toward higher squares (S, W, NW, SW) over the occupied squares (low,
+    high)."""
     square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     blockers = ray_low & low
@@ -57,7 +61,10 @@ def ascending(direction, square, low, high):
 
 @jit
 def descending(direction, square, low, high):
-    """Attacked squares of the ray toward lower squares (N, E, NE, SE); `| 1` makes an empty ray run to its end."""
+    """Return the attacked squares of the ray toward lower squares (N, E, NE, SE) over the occupied squares (low, high).
+
+    `| 1` makes a ray without blockers run to its end.
+    """
     square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     blockers = ray_high & high
@@ -68,7 +75,7 @@ def descending(direction, square, low, high):
 
 @jit
 def lance_attacks(colour, square, low, high):
-    """Toward the far rank of the colour; uint64 pair."""
+    """Return the squares that a lance of a colour attacks over the occupied squares (low, high): two words."""
     if colour == 0:
         return descending(N, square, low, high)
     return ascending(S, square, low, high)
@@ -94,7 +101,7 @@ def _rook_by_ray(square, low, high):
 
 @jit
 def _descending_by_reversal(direction, square, low, high):
-    """`descending` for a rank or diagonal: reverse the bytes, subtract, reverse back."""
+    """Return what `descending` does, for a rank or diagonal: reverse the bytes, subtract, reverse back."""
     square &= 127
     ray_low, ray_high = RAYS[direction, square, 0], RAYS[direction, square, 1]
     reversed_high, reversed_low = byte_swap(ray_high), byte_swap(ray_low)
@@ -124,7 +131,8 @@ def _rook_by_reversal(square, low, high):
 
 
 def _line_tables(lines: np.ndarray, attacks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Relevant masks [81, 2], first entry [81] and attacks [entries, 2] of the lines through each square."""
+    """Build the tables of the lines through each square: relevant masks [81, 2], first entry [81], attacks [entries,
+    2]."""
     masks, offsets = np.zeros((SQUARES, 2), np.uint64), np.zeros(SQUARES, np.uint32)
     entries: list[tuple[np.uint64, np.uint64]] = []
     for square in range(SQUARES):

@@ -1,1 +1,1 @@
-"""Files, locks, cores, memory and standard streams, as the operating system gives them to a process."""
+"""Services of the operating system: files, locks, cores, memory, interrupts and standard streams."""

@@ -1,7 +1,7 @@
-"""Bounds of options that are whole numbers, and whether an option does anything; asked before anything is written.
+"""Checks of options: bounds of whole numbers, and options that have no effect.
 
-A number beyond what was meant would end in an overflow somewhere in compiled code, or in threads that the system does
-not give.
+Callers check options before they write anything. A number that is too large would otherwise overflow in compiled code,
+or ask for more threads than the system allows.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from search.system.options import OptionError
 
 MOST = (1 << 31) - 1
-"""Of nodes, depths, plies and all that is counted alike: compiled code keeps some of them in 32 bits."""
+"""Largest number of nodes, depths, plies and other counts: compiled code stores some of them in 32 bits."""
 MOST_THREADS = 64
-"""Of one search."""
+"""Largest number of threads of one search."""
 MOST_AT_ONCE = 1024
-"""Of other work that is done side by side."""
+"""Largest number of other tasks that run in parallel."""
 MOST_MEGABYTES = 1 << 20
-"""Of one table."""
+"""Largest size of one table in MB."""
 
 
 def check_number(name: str, number: int | None, least: int = 1, most: int | None = MOST) -> None:
@@ -54,12 +54,12 @@ def check_used(options: Any, name: str, *needed: str) -> None:
 
 
 def check_threads(count: int) -> None:
-    """Raises ValueError for threads of a search that are too few or too many."""
+    """Raise ValueError unless a search may have `count` threads."""
     if not 1 <= count <= MOST_THREADS:
-        raise ValueError(f"threads are {count}: choose 1 to {MOST_THREADS}")
+        raise ValueError(f"threads {count}: choose 1 to {MOST_THREADS}")
 
 
 def check_megabytes(table: str, megabytes: int) -> None:
-    """Raises ValueError, which names the table, for a size that is too small or too large for any."""
+    """Raise ValueError, which names the table, unless `megabytes` is 1 to MOST_MEGABYTES."""
     if not 1 <= megabytes <= MOST_MEGABYTES:
         raise ValueError(f"{table} of {megabytes} MB: choose 1 to {MOST_MEGABYTES}")

@@ -1,4 +1,4 @@
-"""Linux's control groups, by which a container or a batch job is given less than the machine has."""
+"""Linux control groups, which limit a container or a batch job to a part of the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _GROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def groups_of(controller: str) -> Iterator[tuple[int, Path]]:
-    """(Version, folder) of the group of this process that has the controller, and of each group around it."""
+    """Yield (version, folder) of this process's control group with the controller, and of each group that contains
+    it."""
     for line in text_of(_MEMBERSHIP).splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -18,14 +19,14 @@ def groups_of(controller: str) -> Iterator[tuple[int, Path]]:
             version, top = 1, _GROUPS / controller
         else:
             continue
-        group = top / path.lstrip("/")  # as the host names it: inside a container the top may be all that is there
+        group = top / path.lstrip("/")  # a path of the host; a container may see only the top
         for folder in (group, *group.parents):
             if folder.is_relative_to(top):
                 yield version, folder
 
 
 def text_of(path: Path) -> str:
-    """What a file holds; nothing where there is none."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return path.read_text()
     except OSError:

@@ -1,6 +1,6 @@
-"""How many cores this process may keep busy: a container or a batch job is given fewer than the machine has.
+"""The number of cores that this process may use: a container or a batch job may have fewer than the machine.
 
-More threads than that take turns, and each has memory of its own.
+More threads than cores only take turns, and each thread needs memory of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ _QUOTA = {1: ("cpu.cfs_quota_us", "cpu.cfs_period_us"), 2: ("cpu.max",)}
 
 
 def usable_cores() -> int:
-    """At least 1: the cores that this process may run on, no more of them than its share of their time fills."""
+    """Return the number of usable cores, at least 1: allowed by the CPU affinity and by the quotas of control
+    groups."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min([cores, *_shares()]))
+    return max(1, min([cores, *_quotas()]))
 
 
-def _shares() -> Iterator[int]:
-    """Cores whose time control groups leave to this process."""
+def _quotas() -> Iterator[int]:
+    """Yield the CPU quota of each control group in cores, rounded up."""
     for version, folder in groups_of("cpu"):
         numbers = [word for name in _QUOTA[version] for word in text_of(folder / name).split()]
         if len(numbers) == 2 and all(map(str.isdecimal, numbers)):

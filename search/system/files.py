@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, with complaints that name the file that was asked for."""
+"""Files that are written completely or not at all. Errors name the file that the caller asked for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from search.system.options import OptionError
+
 
 @contextmanager
 def complaints_about(path: Path) -> Iterator[None]:
-    """What the system refuses within is an OSError that names `path`: a failed write names no file at all, and others
-    name the hidden one that the content goes to first."""
+    """Re-raise every OSError of the block with `path` as its file name.
+
+    A failed write names no file, and other errors name the hidden file that is written first.
+    """
     try:
         yield
     except OSError as error:
@@ -25,10 +29,10 @@ def complaints_about(path: Path) -> Iterator[None]:
 
 
 class WholeFile:
-    """A file under way. It takes its place at `path` when its block ends well; if not, what was there stays.
+    """A file that appears at `path` only if its block ends without an error; otherwise an existing file stays.
 
-    Meanwhile it lies beside its place under a hidden name. A symbolic link stays one: what it points to is replaced.
-    Whatever goes wrong is an OSError that names `path`, and what can go wrong at once does so before the block.
+    The content first goes to a hidden file in the same folder. A symbolic link is kept, and its target is replaced.
+    Errors are OSErrors that name `path`; those that can be detected at once are raised before the block.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,18 +43,19 @@ class WholeFile:
             if self._target.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "Is a directory; name a file in it")
             if self._target.exists() and not self._target.is_file():
-                raise OSError(errno.EINVAL, "Not a regular file; name another")
-            # Cut, so that a name as long as the system allows has room for what is added.
+                raise OSError(errno.EINVAL, "Not a regular file; choose another")
+            # The name is shortened, so that the longest name that the system allows leaves room for what is added.
             self.part = self._target.with_name(f".{self._target.name[:40]}.{secrets.token_hex(4)}.part")
             self._file = open(self.part, "xb")  # noqa: SIM115 (closed in finish or discard)
 
     def write(self, content: bytes | memoryview) -> None:
-        """Add to the end."""
+        """Append content."""
         with complaints_about(self.path):
             self._file.write(content)
 
     def finish(self) -> None:
-        """Everything is on the disk, under the hidden name still: several files finish before the first is seen."""
+        """Flush everything to disk under the hidden name, so that several files can be complete before the first
+        appears."""
         with complaints_about(self.path):
             if not self._file.closed:
                 self._file.flush()
@@ -58,8 +63,8 @@ class WholeFile:
                 self._file.close()
 
     def discard(self) -> None:
-        """Leave nothing behind."""
-        with suppress(OSError):  # what cannot be written is not wanted any more
+        """Delete the hidden file."""
+        with suppress(OSError):  # the file is deleted, so a failed write does not matter
             self._file.close()
         self.part.unlink(missing_ok=True)
 
@@ -79,8 +84,10 @@ class WholeFile:
 
 
 def require_file(path: Path, directory: str = "name a file in it") -> None:
-    """Raises OSError in words unless a file can be read at `path`, to be asked before others open it: whoever opens a
-    pipe waits for its writer, and libraries complain falsely of what may not be read. `directory`: what to do with one.
+    """Raise OSError unless `path` is a regular file that can be read.
+
+    Call it before a library opens the file: opening a pipe waits for its writer, and libraries report missing
+    permissions wrongly. `directory` says what to do with a directory.
     """
     if path.is_dir():
         raise FileNotFoundError(f"{path}: a directory; {directory}")
@@ -93,8 +100,11 @@ def require_file(path: Path, directory: str = "name a file in it") -> None:
 
 
 def files_below(folder: Path) -> list[Path]:
-    """Whatever lies at any depth below a folder and is none, in the order of the paths. A link to a folder counts as
-    one, but no folder is entered twice. Raises OSError for one that may not be read."""
+    """Return every path below a folder, at any depth, that is not a folder, sorted.
+
+    A link to a folder counts as a folder, but no folder is entered twice. Raises OSError for a folder that cannot be
+    read.
+    """
 
     def refuse(error: OSError) -> None:
         raise error
@@ -102,7 +112,7 @@ def files_below(folder: Path) -> list[Path]:
     found: list[Path] = []
     entered: set[str] = set()
     starts = [folder]
-    for start in starts:  # links last: what lies below the folder anyway keeps its own name
+    for start in starts:  # links last: a file that is found without a link keeps that path
         for place, folders, names in os.walk(start, onerror=refuse):
             if (real := os.path.realpath(place)) in entered:
                 folders.clear()
@@ -114,66 +124,73 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def leads_to_file(path: Path) -> bool:
-    """Whether what was found in a folder is a file, or a link to one. Raises FileNotFoundError for a link to nothing,
-    as to a disk that is not there: passed over, the rest of the folder would be taken for all of it."""
+    """Return whether a path that was found in a folder is a file, or a link to a file.
+
+    Raises FileNotFoundError for a broken link, as to a disk that is not mounted: the rest of the folder would be taken
+    for all of it.
+    """
     if path.is_symlink() and not path.exists():
-        raise FileNotFoundError(f"{path}: there is nothing where this link leads; bring that back, or remove the link")
+        raise FileNotFoundError(f"{path}: broken link; restore its target, or remove the link")
     return path.is_file()
 
 
 def require_utf8(path: Path) -> None:
-    """Raises ValueError in words for a path in other bytes than UTF-8, as of a folder that was unpacked under the name
-    it had in Shift JIS: what reads and writes networks takes none."""
+    """Raise ValueError if a network's path is not valid UTF-8, which the libraries that read and write networks
+    require.
+
+    A folder that was unpacked with its name in Shift JIS has such a path.
+    """
     try:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{path}: a network's path must be UTF-8, and this is not; rename it") from None
+        raise ValueError(f"{path}: a network's path must be valid UTF-8; rename it") from None
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark. Raises OSError, or ValueError that names it."""
+    """Read a UTF-8 text file, with or without a byte order mark.
+
+    Raises OSError, or ValueError that names the file.
+    """
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: byte {error.start + 1} is no UTF-8; save it as UTF-8 text") from None
+        raise ValueError(f"{path}: byte {error.start + 1} is not valid UTF-8; save the file as UTF-8 text") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """All of `content` at `path`, or what was there before. Raises OSError that names `path`."""
+    """Write `content` to `path`, completely or not at all. Raises OSError that names `path`."""
     with WholeFile(path) as file:
         file.write(content)
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Raises OSError if no file could be written at `path`: to be asked before long work whose result goes there."""
+    """Raise OSError if no file can be written at `path`; call it before long work whose result goes there."""
     WholeFile(path).discard()
 
 
 def check_output(
     path: Path, suffixes: Sequence[str] = (), overwrite: bool = False, inputs: Iterable[Path] = ()
 ) -> None:
-    """To be asked before work whose result goes to the file `path`, as a user has named it.
+    """Check the output file that a user named, before the work that produces it.
 
-    Raises ValueError if its name ends in none of the suffixes, if it is one of the `inputs`, which nothing replaces, or
-    if another file is there that is not to be replaced; OSError as `refuse_unwritable`.
+    Raises ValueError if its name has none of the suffixes or if it is one of the `inputs`, OptionError if the file
+    exists and may not be replaced, and OSError as `refuse_unwritable` does.
     """
     if suffixes and path.suffix.lower() not in suffixes:
-        raise ValueError(
-            f"{path}: what is written here ends in {' or '.join(suffixes)}; call it {path.stem}{suffixes[0]}"
-        )
+        raise ValueError(f"{path}: the name must end in {' or '.join(suffixes)}; name it {path.stem}{suffixes[0]}")
     if any(path.resolve() == given.resolve() for given in inputs):
-        raise ValueError(f"{path}: is an input too; write to another file")
+        raise ValueError(f"{path}: is also an input; choose another file")
     if path.is_file() and not overwrite:
-        raise ValueError(f"{path}: is there already; add --overwrite to replace it, or name another file")
+        raise OptionError(f"{path}: already exists; set `overwrite` to replace it, or choose another file", "overwrite")
     refuse_unwritable(path)
 
 
 def make_directory(directory: Path) -> None:
-    """Make it and those above it, where they are not there. Raises OSError that says what is no directory."""
+    """Create a directory and its parents where they do not exist. Raises OSError that names what is not a directory."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        # A file in a directory's place "exists", which says nothing of the file that was to lie below it.
+        # For a file in the place of a directory the system reports "File exists", which does not say what is wrong.
         number = errno.ENOTDIR if isinstance(error, FileExistsError) else error.errno
         if number is None:
             raise

@@ -1,4 +1,4 @@
-"""The right to work in a directory, or on a file, which one process at a time has."""
+"""Locks that let one process at a time work in a folder or on a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class FolderLock:
-    """A lock on a file in the directory, which names its holder; the system takes it back when the process ends."""
+    """A lock on the file `run.lock` in a folder, which holds the number of the process that has the lock.
+
+    The system releases the lock when the process ends.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -24,7 +27,7 @@ class FolderLock:
         self._held: IO[str] | None = None
 
     def take(self) -> None:
-        """Make the directory, and take it. Raises ValueError if another run is at work in it, and OSError."""
+        """Create the folder and lock it. Raises OSError, or ValueError if another run holds the lock."""
         make_directory(self._directory)
         file = open(self.file, "a+", encoding="ascii", errors="replace")  # noqa: SIM115 (closed in release)
         try:
@@ -35,7 +38,7 @@ class FolderLock:
             file.close()
             by = f" (process {process})" if process.isdigit() else ""
             raise ValueError(
-                f"{self._directory}: another run is at work here{by}; wait for its end, or choose another -o"
+                f"{self._directory}: another run is at work here{by}; wait for its end, or choose another folder"
             ) from None
         except OSError:
             file.close()
@@ -45,14 +48,14 @@ class FolderLock:
         self._held = file
 
     def release(self) -> None:
-        """Leave the directory to others."""
+        """Release the lock."""
         if self._held is not None:
             self._held.close()
             self._held = None
 
     def discard(self) -> None:
-        """Leave the directory without the lock's file."""
-        if sys.platform == "win32":  # no open file can be removed there: neither this one nor the next holder's
+        """Release the lock and delete its file."""
+        if sys.platform == "win32":  # no open file can be deleted there, neither this one nor the next holder's
             self.release()
         with suppress(OSError):
             self.file.unlink()
@@ -64,17 +67,17 @@ class FolderLock:
 
     def __exit__(self, raised: object, *_: object) -> None:
         if raised is not None and list(self._directory.iterdir()) == [self.file]:
-            self.discard()  # refused before it had made anything
+            self.discard()  # the run failed before it wrote anything
         else:
             self.release()
 
 
 def hold(path: Path, remedy: str) -> IO[bytes]:
-    """A file from its start, made if need be, and no other process's until it is closed.
+    """Open a file for reading and appending, lock it until it is closed, and create it if it does not exist.
 
-    Raises OSError, and ValueError with the remedy where another process holds it.
+    Reading begins at its start. Raises OSError, or ValueError with the remedy if another process holds the lock.
     """
-    file = open(path, "a+b")  # noqa: SIM115 (closed by who asks)
+    file = open(path, "a+b")  # noqa: SIM115 (closed by the caller)
     try:
         _take(file, path)
     except BlockingIOError:
@@ -88,7 +91,7 @@ def hold(path: Path, remedy: str) -> IO[bytes]:
 
 
 def _take(file: IO[Any], path: Path) -> None:
-    """Lock an open file until it is closed. Raises BlockingIOError where another process has, and OSError."""
+    """Lock an open file until it is closed. Raises BlockingIOError if another process holds the lock, and OSError."""
     try:
         _lock(file)
     except OSError as error:
@@ -96,14 +99,14 @@ def _take(file: IO[Any], path: Path) -> None:
             raise BlockingIOError(*error.args) from None
         if error.errno not in _NO_LOCKS:
             raise
-        print(f"warning: {path}: this file system has no locks: start no second run there", file=sys.stderr)
+        print(f"warning: {path}: this file system has no locks; do not start a second run there", file=sys.stderr)
 
 
 if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: IO[str]) -> None:
-        file.seek(1 << 30)  # what is locked cannot be read there, so not the number of the process
+        file.seek(1 << 30)  # locked bytes cannot be read, so leave out the process number
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 
 else:

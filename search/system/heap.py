@@ -6,15 +6,15 @@ import ctypes
 import sys
 
 _M_ARENA_MAX = -8
-"""glibc's malloc.h."""
+"""The number of mallopt's parameter in glibc's malloc.h."""
 
 
 def share_one_heap() -> None:
-    """Have every thread that is still to come take its memory from one heap; elsewhere than with glibc do nothing.
+    """Make all threads that start later allocate from one heap; without glibc do nothing.
 
-    glibc gives threads heaps of their own, up to eight a core, and each keeps what its largest hour took: a process
-    that lives for days, and has a thread for each network it loads, grows by them. Compiled code asks for no memory,
-    so its threads do not wait for one another here.
+    glibc gives threads heaps of their own, up to eight per core, and each keeps the largest size that it once had. A
+    process that runs for days and starts a thread for each network it loads would keep growing. Compiled code allocates
+    no memory, so its threads do not wait for each other here.
     """
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

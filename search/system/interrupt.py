@@ -1,4 +1,4 @@
-"""Ctrl-C, and other requests to end, in long work: what is under way is finished or ended in good order."""
+"""Handling of Ctrl-C and other requests to end during long work."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from search.system.standard_streams import leave_terminal
 from search.system.threads import started
 
 WAIT_SECONDS = 0.1
-"""Windows lets no signal end a wait: after so long it is begun again."""
+"""Length of one wait: on Windows no signal interrupts a wait, so that long waits are made of short ones."""
 
 
 def requests_to_end() -> list[signal.Signals]:
-    """Ctrl-C, SIGTERM, and a closed terminal's SIGHUP, where there is such and it is not ignored, as `nohup` asks."""
+    """Return the signals that ask a process to end: SIGINT, SIGTERM, and a closed terminal's SIGHUP unless it is
+    ignored (`nohup`)."""
     numbers = [signal.SIGINT, signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         numbers.append(signal.SIGHUP)
@@ -26,9 +27,12 @@ def requests_to_end() -> list[signal.Signals]:
 
 @contextmanager
 def interrupt_flag(patient: bool = False) -> Iterator[Callable[[], bool]]:
-    """Turns requests to end into a flag that the loop looks at between two steps; a second one stops at once, with
-    KeyboardInterrupt, or if `patient`, where no step is long, changes nothing. A terminal that is closed may say so
-    twice, by itself and by its shell, and hurries nobody."""
+    """Turn requests to end into a flag that a loop checks between two steps.
+
+    A second request raises KeyboardInterrupt at once. If `patient`, for loops whose steps are all short, it has no
+    effect. A closed terminal may send SIGHUP twice, by itself and by its shell, so a SIGHUP never raises
+    KeyboardInterrupt.
+    """
     pressed: list[bool] = []
 
     def press(number: int, _: Any) -> None:
@@ -43,7 +47,7 @@ def interrupt_flag(patient: bool = False) -> Iterator[Callable[[], bool]]:
     try:
         for number in requests_to_end():
             before[number] = signal.signal(number, press)
-    except ValueError:  # not the main thread: nobody sends it signals
+    except ValueError:  # not the main thread, the only one that handles signals
         yield lambda: False
         return
     try:
@@ -55,11 +59,14 @@ def interrupt_flag(patient: bool = False) -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def ends_as_interrupts() -> Iterator[None]:
-    """Have requests to end raise KeyboardInterrupt, as Ctrl-C does: else games would go on without their starter, and
-    files under way would stay behind."""
-    # Signals are the main thread's.
+    """Make requests to end raise KeyboardInterrupt, as Ctrl-C does.
+
+    Otherwise games would continue without the process that started them, and unfinished files would remain.
+    """
+    # Only the main thread handles signals.
     numbers = requests_to_end() if threading.current_thread() is threading.main_thread() else []
-    # What a script starts with `&` ignores SIGINT, and so would all that it starts and has to end by it.
+    # A process that a script starts with `&` ignores SIGINT. Its children would inherit that, although it ends them by
+    # SIGINT.
     before = [(number, signal.signal(number, signal.default_int_handler)) for number in numbers]
     try:
         yield
@@ -70,8 +77,10 @@ def ends_as_interrupts() -> Iterator[None]:
 
 @contextmanager
 def ended_by_interrupt(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls `stop`, and becomes KeyboardInterrupt when what that ends has come back: amid it, it would leave
-    threads at work behind. A second one is raised at once. Where somebody has a handler of his own, he alone hears it.
+    """Make Ctrl-C call `stop`, and raise KeyboardInterrupt when the block has ended.
+
+    An exception inside the block would leave threads running. A second Ctrl-C raises KeyboardInterrupt at once. If the
+    caller has a SIGINT handler of its own, that handler stays in force.
     """
     is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if not is_ours or threading.current_thread() is not threading.main_thread():
@@ -88,7 +97,7 @@ def ended_by_interrupt(stop: Callable[[], None]) -> Iterator[None]:
 
 
 class _Stopping:
-    """The handler of Ctrl-C there."""
+    """The SIGINT handler of `ended_by_interrupt`."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -102,7 +111,10 @@ class _Stopping:
 
 @contextmanager
 def interrupted_at_once() -> Iterator[None]:
-    """What takes long amid `ended_by_interrupt`, and no `stop` ends, as compiling: Ctrl-C is KeyboardInterrupt here."""
+    """Make Ctrl-C raise KeyboardInterrupt at once inside `ended_by_interrupt`.
+
+    Meant for long work that `stop` does not end, such as compiling.
+    """
     handler = signal.getsignal(signal.SIGINT)
     if not isinstance(handler, _Stopping) or threading.current_thread() is not threading.main_thread():
         yield
@@ -115,16 +127,16 @@ def interrupted_at_once() -> Iterator[None]:
 
 
 def run_beside(work: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Run compiled code, which `stop` ends soon, so that signals are heard meanwhile.
+    """Run compiled code, which `stop` ends soon, while signals are handled.
 
-    Their handlers run in the main thread, and not before compiled code has come back to it: there the work is done in
-    another thread, if the system has one to give.
+    Python runs signal handlers in the main thread, and only after compiled code has returned to it. So the main thread
+    runs the work in another thread, unless the system cannot start one.
     """
     if threading.current_thread() is not threading.main_thread():
         work()
         return
     errors: list[BaseException | None] = []
-    """What the work has ended with, once it has."""
+    """The exception that ended the work, or None; empty while the work runs."""
 
     def do() -> None:
         try:
@@ -141,9 +153,9 @@ def run_beside(work: Callable[[], None], stop: Callable[[], None]) -> None:
     try:
         while not errors:
             worker.join(WAIT_SECONDS)
-    except BaseException:  # of a handler
+    except BaseException:  # raised by a signal handler
         stop()
-        while not errors:  # Python 3.11 takes a thread for ended whose `join` an exception has cut
+        while not errors:  # Python 3.11 takes a thread for ended if an exception interrupts its `join`
             time.sleep(0.001)
         raise
     if errors[0] is not None:

@@ -1,4 +1,4 @@
-"""What the headers of network files hold: JSON that anyone may have written, in one order when it is ours."""
+"""JSON in the headers of network files: read text that anyone may have written, and write in a fixed order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ALIGNMENT = 8
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text. ValueError in words, also for one that is nested too deeply to be read."""
+    """Parse a JSON text. Raises ValueError, also for a text that is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -20,19 +20,25 @@ def parse_json(text: str) -> Any:
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:
-    """A value as JSON in UTF-8, its letters as they are. A file's name in other bytes than UTF-8, which Python has as
-    lone surrogates, becomes their escapes, and `parse_json` gives that name again."""
+    """Encode a value as UTF-8 JSON without escaping letters.
+
+    A file name that is not valid UTF-8, which Python holds as lone surrogates, is written as their escapes;
+    `parse_json` restores it.
+    """
     return json.dumps(value, ensure_ascii=False, indent=indent).encode(errors="backslashreplace")
 
 
 def quoted(text: object, longest: int = 80) -> str:
-    """What a file says, as a complaint repeats it: in a line, and short."""
+    """Shorten a text from a file to one line of at most `longest` characters, for an error message."""
     return textwrap.shorten(str(text), longest)
 
 
 def sort_header(content: bytes) -> bytes:
-    """A safetensors file with its metadata in the order of the names: safetensors writes them in any order, and equal
-    networks are to make equal files, so that digests compare."""
+    """Return a safetensors file with its header sorted by name.
+
+    safetensors writes the header in any order. When sorted, equal networks are equal files, so that their digests
+    agree.
+    """
     (length,) = _LENGTH.unpack_from(content)
     header = json.loads(content[_LENGTH.size : _LENGTH.size + length])
     ordered = {name: dict(sorted(header[name].items())) for name in sorted(header)}

@@ -1,4 +1,4 @@
-"""Files as callers from Python name them: by a str, a Path or any other object that stands for one."""
+"""File names from Python callers: a str, a Path or another path-like object."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ PathLike = str | os.PathLike[str]
 
 
 def as_paths(named: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
-    """The files that are named; one alone, which as a str would be a sequence of letters, is one file."""
+    """Return the named files as a tuple of Paths; one name is one file, although a str is a sequence of letters."""
     return (Path(named),) if isinstance(named, str | os.PathLike) else tuple(map(Path, named))
 
 
 def take_paths(options: Any) -> None:
-    """Make Paths of what a dataclass has been given for its fields of type `Path`, `Path | None` or `tuple[Path, ...]`.
+    """Convert a dataclass's fields of type `Path`, `Path | None` or `tuple[Path, ...]` to Paths.
 
-    To be called in `__post_init__`. TypeError for what names no file.
+    Call it in `__post_init__`. Raises TypeError for a value that is not path-like.
     """
     for name, kind in get_type_hints(type(options)).items():
         named = getattr(options, name)
         if named is None or Path not in (kind, *get_args(kind)):
             continue
-        object.__setattr__(options, name, as_paths(named) if get_origin(kind) is tuple else Path(named))  # frozen, too
+        object.__setattr__(
+            options, name, as_paths(named) if get_origin(kind) is tuple else Path(named)
+        )  # frozen dataclasses, too

@@ -1,4 +1,4 @@
-"""Threads that a system may not have to give: it counts those of all processes, and has had its most."""
+"""Starting threads where the system may refuse: it limits the threads of all processes together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ AnyThread = TypeVar("AnyThread", bound=threading.Thread)
 
 
 def started(thread: AnyThread) -> AnyThread | None:
-    """The thread, begun as one that no process waits for at its end; None if the system has none to give."""
+    """Start a thread as a daemon and return it; return None if the system cannot start one."""
     thread.daemon = True
     try:
         thread.start()

@@ -1,6 +1,6 @@
-"""What the USI session must know of the engine that it holds: its options, how it is made, and what they change.
+"""The adapter between the USI session and an engine: the engine's options, how it is made, and what they change.
 
-Nothing here imports an engine: `usi` is answered before anything that compiles is loaded.
+Nothing here imports an engine, because `usi` is answered before anything that compiles is loaded.
 """
 
 from __future__ import annotations
@@ -16,60 +16,61 @@ if TYPE_CHECKING:
     from search.engine import Analysis, Engine
 
 Say = Callable[[str], None]
-"""Tells the user something in words."""
+"""Write a message to the user."""
 E = TypeVar("E", bound="Engine")
 
 
 class Adapter(ABC, Generic[E]):
-    """One kind of engine behind a session. Its methods are called between searches."""
+    """One kind of engine behind a session. The session calls the methods between searches."""
 
     name: str
-    """As `id name` says it."""
+    """The name that `id name` reports."""
     options: tuple[Option, ...]
-    """Those that this kind of engine has, beside the session's."""
+    """The options of this kind of engine; the session adds its own."""
 
     def __init__(self) -> None:
         self._applied: dict[str, str] = {}
         self._refused: set[str] = set()
-        """File options whose file could not be read."""
+        """Names of file options whose file could not be read."""
 
     @abstractmethod
     def make(self, values: OptionValues, say: Say) -> E:
-        """The engine, compiled or loaded; it may take long, once. What cannot be had is said and done without."""
+        """Make the engine, which compiles code at a first start. Parts that cannot be had are reported and left out."""
 
     @abstractmethod
     def apply(self, engine: E, values: OptionValues, say: Say) -> None:
-        """Put the options in force."""
+        """Apply the options to the engine."""
 
     @abstractmethod
     def evaluate(self, engine: E) -> list[str]:
-        """What the engine's network says of the position, as lines: `eval = `, the mover's centipawns, first."""
+        """Return lines about the position's evaluation by the network; the first is `eval = ` and the mover's
+        centipawns."""
 
     @abstractmethod
     def bench(self, engine: E) -> list[str]:
-        """How fast it searches, as lines."""
+        """Measure the search's speed and return it as lines."""
 
     def chances(self, found: Analysis) -> tuple[int, int, int]:
-        """Thousandths of wins, draws and losses, as chess engines tell them; without a draw output no draws."""
+        """Thousandths of wins, draws and losses as chess engines report them; without a draw output no draws."""
         wins = round(1000 * found.win_rate)
         return wins, 0, 1000 - wins
 
     def backing(self) -> threading.Event | None:
-        """Set when the engine's memory is ready to be used; None if there is nothing to wait for."""
+        """An event that is set when the engine's memory is ready for use; None if there is nothing to wait for."""
         return None
 
     def option_set(self, name: str) -> None:
-        """A GUI has set this option: the path that a file option holds may lead to another file by now."""
+        """Note that a GUI has set this option: even an unchanged path may lead to another file."""
         if any(isinstance(option, FileName) and option.name == name for option in self.options):
             self._applied.pop(name, None)
 
     def try_again(self) -> None:
-        """The GUI asks whether all is ready: what could not be read before may have been mended."""
+        """Read files again that could not be read before: the GUI asks whether all is ready."""
         for name in self._refused:
             self._applied.pop(name, None)
 
     def _changed(self, name: str, values: OptionValues) -> bool:
-        """Whether an option that is costly to apply has another value than the one in force; from here on it has."""
+        """Whether an option that is costly to apply has changed since it was last applied; marks it as applied."""
         wanted = values.text(name)
         if self._applied.get(name) == wanted:
             return False

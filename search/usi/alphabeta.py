@@ -7,6 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from search.system.bounds import MOST_MEGABYTES, MOST_THREADS
+from search.system.options import OptionError
 from search.usi.adapter import Adapter, Say
 from search.usi.options import FileName, Option, OptionValues, Spin
 
@@ -15,19 +16,22 @@ if TYPE_CHECKING:
     from search.alphabeta.transposition import TranspositionTable
 
 DEFAULT_FV_SCALE = 16
-"""YaneuraOu's. As long as the option stands at it, an nn.bin that names another keeps its own."""
+"""YaneuraOu's default. While the option has this value, an nn.bin that specifies another divisor keeps its own."""
+NO_ARCHITECTURE = "auto"
+"""Default of EvalArchitecture: the file decides; else YaneuraOu's name, such as SFNN_halfka2_1024_7_64_k3k3."""
 FALLBACK_HASH = 16
-"""Megabytes of the table when the one asked for does not fit at the start."""
+"""Megabytes of the table if the requested size does not fit at the start."""
 OPTIONS: tuple[Option, ...] = (
     Spin("USI_Hash", 64, 1, MOST_MEGABYTES),
     Spin("Threads", 1, 1, MOST_THREADS),
     FileName("EvalFile", "default"),
     Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    FileName("EvalArchitecture", NO_ARCHITECTURE, "string"),
 )
 
 
 def tunable_options() -> tuple[Option, ...]:
-    """The search's parameters, declared with LITESHOGI_TUNE in the environment, for `tune`."""
+    """The search's parameters as options, declared if LITESHOGI_TUNE is set in the environment: SPSA tunes them."""
     if not os.environ.get("LITESHOGI_TUNE"):
         return ()
     from search.alphabeta.parameters import PARAMETERS
@@ -36,7 +40,7 @@ def tunable_options() -> tuple[Option, ...]:
 
 
 class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
-    """Options by YaneuraOu's names."""
+    """The alpha-beta engine, with options named as in YaneuraOu."""
 
     name = "LiteShogi"
 
@@ -49,7 +53,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         self._parameters: dict[str, int] = {}
 
     def make(self, values: OptionValues, say: Say) -> AlphaBetaEngine:
-        """Raises what compiling raises."""
+        """Make the engine with its table. Raises whatever compiling raises."""
         # The table comes first: its memory is backed while code is loaded or compiled.
         table = self._first_table(values, say)
         from search.evaluation.material import material_network
@@ -58,7 +62,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         warm_up()
         from search.alphabeta.engine import AlphaBetaEngine
 
-        # Until a file is read, a network that counts material: an engine without one could not answer at all.
+        # A network that counts material serves until a file is read: an engine without one could not answer at all.
         engine = AlphaBetaEngine(material_network(), 1)
         engine.use_table(table)
         return engine
@@ -72,7 +76,7 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             table = TranspositionTable(values.number("USI_Hash"))
         except MemoryError as error:
             table = TranspositionTable(FALLBACK_HASH)
-            say(f"{error}; going on with {FALLBACK_HASH} MB")
+            say(f"{error}; using {FALLBACK_HASH} MB")
         self._backing = back_table(table)
         return table
 
@@ -83,11 +87,12 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
             try:
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
-                say(f"Threads {values.number('Threads')} do not fit into memory; going on with as many as before")
-        if self._changed("FV_SCALE", values) | self._changed("EvalFile", values):
+                say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
+        changed = [self._changed(name, values) for name in ("FV_SCALE", "EvalFile", "EvalArchitecture")]
+        if any(changed):
             self._load(engine, values, say)
         changes = {one.name: value for one in self._tunable if (value := values.number(one.name)) != one.default}
-        if changes != self._parameters:  # their table takes milliseconds, as long as a short search
+        if changes != self._parameters:  # filling the table of parameters takes as long as a short search
             from search.alphabeta.parameters import make_numbers
 
             engine.numbers, self._parameters = make_numbers(changes), changes
@@ -98,33 +103,42 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         try:
             engine.set_hash(megabytes)
         except MemoryError as error:
-            say(f"{error}; going on with {engine.table.megabytes} MB")
+            say(f"{error}; keeping {engine.table.megabytes} MB")
         else:
             self._backing = back_table(engine.table)
 
     def _load(self, engine: AlphaBetaEngine, values: OptionValues, say: Say) -> None:
-        path, scale = values.text("EvalFile"), values.number("FV_SCALE")
+        path, scale, named = values.text("EvalFile"), values.number("FV_SCALE"), values.text("EvalArchitecture")
         try:
-            engine.set_network(path, None if scale == DEFAULT_FV_SCALE else scale)
+            engine.set_network(
+                path, None if scale == DEFAULT_FV_SCALE else scale, None if named == NO_ARCHITECTURE else named
+            )
         except (OSError, ValueError, MemoryError) as error:
             self._refused.add("EvalFile")
             kept = self._network or self._fall_back(engine)
-            remedy = "Set EvalFile to a net made by `liteshogi fold`, or to default"
-            say(f"EvalFile: {error}; going on with {kept}. {remedy}")
+            if isinstance(error, OptionError):
+                said, remedy = (
+                    error.spelled(lambda field: "EvalArchitecture"),
+                    "Set EvalArchitecture or another EvalFile",
+                )
+            else:
+                said, remedy = str(error), "Set EvalFile to a network file, or to default"
+            say(f"EvalFile: {said}; keeping {kept}. {remedy}")
             return
         self._refused.discard("EvalFile")
         self._network = path
-        net = engine.network
-        say(f"EvalFile {path}: {net.feature_set.name}, {net.width} lanes, {net.perspectives} perspective(s)")
+        network = engine.network
+        kind = f"{network.feature_set.name}, {network.width} lanes, {network.perspectives} perspective(s)"
+        say(f"EvalFile {path}: {kind}")
 
     def _fall_back(self, engine: AlphaBetaEngine) -> str:
-        """No network has been read yet: the one that is shipped; its name in words."""
+        """Load the default network if no network has been read yet; return the name of the network in use."""
         try:
             engine.set_network("default")
         except (OSError, ValueError, MemoryError):
-            return "material alone"
+            return "material values only"
         self._network = "default"
-        return "the default net"
+        return "the default network"
 
     def backing(self) -> threading.Event | None:
         return self._backing
@@ -140,12 +154,12 @@ class AlphaBetaAdapter(Adapter["AlphaBetaEngine"]):
         return [
             f"eval = {found.score_cp}",
             f"win rate of the side to move {100 * found.win_rate:.1f} %{draw}",
-            "what each piece contributes for black, cp:",
+            "contribution of each piece for black, cp:",
             *draw_contributions(engine.position, left.men, worth),
         ]
 
     def bench(self, engine: AlphaBetaEngine) -> list[str]:
         from search.alphabeta.bench import signature
 
-        figures = signature()
-        return [f"signature {figures['signature']}  {figures['nps']:,} nodes/s (default net, one thread, CPU time)"]
+        found = signature()
+        return [f"signature {found.signature}  {found.nps:,} nodes/s (default network, one thread, CPU time)"]

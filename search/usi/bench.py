@@ -1,7 +1,7 @@
-"""What a short search costs from a GUI's side: from writing `go nodes N` to reading `bestmove`, through pipes.
+"""Cost of a short search as a GUI sees it: from writing `go nodes N` to reading `bestmove`, through pipes.
 
-Beside it stands what the same nodes take in a long search of the same session: what is more is overhead, of reading,
-telling, and handing over between threads and processes.
+It is compared with the time of as many nodes in a long search of the same session; the difference is the overhead of
+reading, reporting, and switching between threads and processes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 NODES = (100, 1000, 5000)
 LONG = 200_000
 FIRST, LAST = 10, 100
-"""Moves played in the first and the last position of a game that is asked about."""
+"""Number of moves before the first and the last position of the game that is measured."""
 LONG_STEP = 20
-"""Every so many moves a long search."""
+"""Moves between two positions with a long search."""
 ROUNDS = 3
-"""All is asked in turn, as the machine may be busier at one time than at another."""
+"""All measurements are repeated in turn, because the machine's load changes."""
 
 
 class _Session:
-    """The engine in a process of its own, as a GUI holds it."""
+    """The engine in a process of its own, as a GUI runs it."""
 
     def __init__(self) -> None:
         code = "from search.usi.process import main; main()"
@@ -35,7 +35,7 @@ class _Session:
         self.seconds_to("readyok", "isready")
 
     def seconds_to(self, answer: str, *lines: str) -> float:
-        """Write lines, read to the answer; ChildProcessError if the engine ends before."""
+        """Write lines, read up to the answer and return the seconds; ChildProcessError if the engine ends before."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         text, heard = "".join(line + "\n" for line in lines).encode(), b"\n"
@@ -47,21 +47,39 @@ class _Session:
                 if not part:
                     raise BrokenPipeError
                 heard += part
-        except OSError:  # which of them a pipe that nobody reads is depends on the system
-            raise ChildProcessError(f"the engine ended before it said {answer}") from None
+        except OSError:  # the system decides which of the pipes fails first
+            raise ChildProcessError(f"the engine ended before it answered {answer}") from None
         return time.perf_counter() - begun
 
     def end(self) -> None:
-        """Have it quit."""
+        """Send `quit` and wait for the end of the process."""
         self._process.communicate(b"quit\n")
 
 
-def measure_pipes() -> dict[str, Any]:
-    """{long_us, searches: {nodes: {go_ms, with_position_ms, overhead}}}, medians of the positions of a game.
+@dataclass(frozen=True)
+class ShortSearch:
+    """A short search of so many nodes: medians over the positions of a game."""
 
-    long_us: microseconds a node of a long search. go_ms: of `go nodes N` alone, with_position_ms: of `position startpos
-    moves ...` and `go`. overhead: go_ms over what as many nodes take in a long search.
-    """
+    go_ms: float
+    """Milliseconds of `go nodes N` alone."""
+    with_position_ms: float
+    """Milliseconds of `position startpos moves ...` and `go nodes N` together."""
+    overhead: float
+    """`go_ms` divided by the time of as many nodes in a long search."""
+
+
+@dataclass(frozen=True)
+class PipeTimes:
+    """Times of searches through pipes."""
+
+    long_us: float
+    """Microseconds per node of a long search."""
+    searches: dict[int, ShortSearch]
+    """Short searches by their number of nodes."""
+
+
+def measure_pipes() -> PipeTimes:
+    """Measure short searches in the positions of a game and compare them with a long search."""
     game, session = _play(), _Session()
     alone: dict[int, list[float]] = {nodes: [] for nodes in (*NODES, LONG)}
     together: dict[int, list[float]] = {nodes: [] for nodes in NODES}
@@ -75,18 +93,18 @@ def measure_pipes() -> dict[str, Any]:
         session.end()
     pace = statistics.median(alone[LONG]) / LONG
     searches = {
-        nodes: {
-            "go_ms": round(1000 * statistics.median(alone[nodes]), 3),
-            "with_position_ms": round(1000 * statistics.median(together[nodes]), 3),
-            "overhead": round(statistics.median(alone[nodes]) / (nodes * pace), 2),
-        }
+        nodes: ShortSearch(
+            go_ms=round(1000 * statistics.median(alone[nodes]), 3),
+            with_position_ms=round(1000 * statistics.median(together[nodes]), 3),
+            overhead=round(statistics.median(alone[nodes]) / (nodes * pace), 2),
+        )
         for nodes in NODES
     }
-    return {"long_us": round(1e6 * pace, 3), "searches": searches}
+    return PipeTimes(round(1e6 * pace, 3), searches)
 
 
 def _ask_apart(session: _Session, game: Sequence[str], nodes: int, step: int) -> list[float]:
-    """Seconds of `go nodes N` in every `step`th position of a new game, which has been set before."""
+    """Seconds of `go nodes N` in every `step`th position of a new game; the position is set beforehand."""
     session.seconds_to("readyok", "usinewgame", "isready")
     found = []
     for count in range(FIRST, len(game) + 1, step):
@@ -96,7 +114,7 @@ def _ask_apart(session: _Session, game: Sequence[str], nodes: int, step: int) ->
 
 
 def _ask_at_once(session: _Session, game: Sequence[str], nodes: int) -> list[float]:
-    """Seconds of `position` and `go nodes N` in every position of a new game."""
+    """Seconds of `position` and `go nodes N` together, in every position of a new game."""
     session.seconds_to("readyok", "usinewgame", "isready")
     counts = range(FIRST, len(game) + 1)
     return [session.seconds_to("bestmove", _position(game[:count]), f"go nodes {nodes}") for count in counts]
@@ -107,7 +125,7 @@ def _position(moves: Sequence[str]) -> str:
 
 
 def _play() -> list[str]:
-    """The first moves of a game that the engine plays with itself."""
+    """Return the first moves of a game that the engine plays against itself."""
     from search.alphabeta.engine import AlphaBetaEngine
 
     engine, game = AlphaBetaEngine("default", 16), list[str]()

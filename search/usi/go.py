@@ -1,4 +1,4 @@
-"""The words after `go`: what they limit, read from text that may be anything."""
+"""Parser of the words after `go`, robust against any text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOVE = re.compile(r"[1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i]")
 
 @dataclass(frozen=True)
 class Go:
-    """What `go` said."""
+    """The limits of a `go` command."""
 
     clocks: Clocks = field(default_factory=Clocks)
     nodes: int | None = None
@@ -28,27 +28,26 @@ class Go:
 
 
 def shown(word: str) -> str:
-    """A word as a complaint quotes it: short, and of characters that every console has."""
+    """Quote a word for a message: shortened, in ASCII."""
     return repr(word[:40].encode("ascii", "replace").decode())
 
 
 def parse_go(text: str) -> tuple[Go, list[str]]:
-    """Read the words after `go`; with the limits, complaints about words that say nothing known."""
+    """Read the words after `go`. Returns the limits and messages about words that were ignored."""
     words = text.split()
     values: dict[str, Any] = {}
-    complaints: list[str] = []
+    messages: list[str] = []
     index = 0
     while index < len(words):
         word = words[index]
         index += 1
         if word in _NUMBERS:
             if index < len(words) and re.fullmatch(r"[+-]?[0-9]{1,18}", words[index]):
-                # A clock that has run below zero is a clock without time.
-                # YaneuraOu's rtime is a movetime that it adds some chance to.
+                # A clock below zero counts as zero. YaneuraOu's rtime is a movetime with a random addition.
                 values["movetime" if word == "rtime" else word] = max(0, int(words[index]))
                 index += 1
             else:
-                complaints.append(f"go {word} needs a whole number; it was left out")
+                messages.append(f"go {word}: requires a whole number; ignored")
         elif word == "mate":
             values["mate"] = -1
             if index < len(words) and re.fullmatch(r"[0-9]{1,18}", words[index]):
@@ -64,11 +63,11 @@ def parse_go(text: str) -> tuple[Go, list[str]]:
         elif word == "movestogo":
             index += 1
         else:
-            complaints.append(f"go: {shown(word)} is no limit that is known here; it was left out")
+            messages.append(f"go: unknown word {shown(word)}; ignored")
     for name in ("depth", "nodes"):
         if values.get(name) == 0:
             values[name] = 1
     clocks = Clocks(**{name: values.pop(name) for name in _CLOCKS if name in values})
     if "mate" in values and clocks.running:
-        complaints.append("go mate takes its time as `go mate MILLISECONDS`; the clocks were left out")
-    return Go(clocks, **values), complaints[:4]
+        messages.append("go mate: the time limit is `go mate MILLISECONDS`; clocks are ignored")
+    return Go(clocks, **values), messages[:4]

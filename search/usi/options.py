@@ -1,14 +1,13 @@
-"""USI options: their declarations, and values read from text that may be anything. Imports nothing that compiles."""
+"""USI options: their declarations, and values read from any text. Imports nothing that compiles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ENTERING_KING_RULES = ("NoEnteringKing", "CSARule24", "CSARule24H", "CSARule27", "CSARule27H", "TryRule")
-"""YaneuraOu's names; those ending in H take a handicap into account, see `search.rules.declaration`."""
-NO_BOOK = "no_book"
+"""YaneuraOu's names; those ending in H consider a handicap, see `search.rules.declaration`."""
 HIGHEST = (1 << 31) - 1
-"""What no number of an option may lie beyond: ShogiGUI reads them as 32 bits, and a higher limit as another number."""
+"""Largest number of any option: ShogiGUI reads numbers as 32 bits and would change a larger limit."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Spin:
 
 @dataclass(frozen=True)
 class Check:
-    """true or false."""
+    """A boolean: true or false."""
 
     name: str
     default: bool
@@ -51,7 +50,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Combo:
-    """One of some words."""
+    """One of several words."""
 
     name: str
     default: str
@@ -62,13 +61,13 @@ class Combo:
 
     def read(self, text: str) -> str:
         if text not in self.words:
-            raise ValueError(f"{self.name} {text[:40]!r} is none of {', '.join(self.words)}")
+            raise ValueError(f"{self.name} {text[:40]!r} must be one of {', '.join(self.words)}")
         return text
 
 
 @dataclass(frozen=True)
 class FileName:
-    """A path; the default is a token without spaces, as GUIs cut defaults at a space."""
+    """A path. The default is a token without spaces, because GUIs cut defaults at a space."""
 
     name: str
     default: str
@@ -78,7 +77,7 @@ class FileName:
         return f"option name {self.name} type {self.type} default {self.default}"
 
     def read(self, text: str) -> str:
-        return self.default if text in ("", "<empty>") else text  # USI's word for no text, as MyShogi sends it
+        return self.default if text in ("", "<empty>") else text  # MyShogi sends `<empty>` for no text
 
 
 Option = Spin | Check | Combo | FileName
@@ -98,26 +97,12 @@ SESSION_OPTIONS: tuple[Option, ...] = (
     Spin("ResignValue", 99_999, 0, 99_999),
     Spin("Draw_Value_Black", 500, 0, 1000),
     Spin("Draw_Value_White", 500, 0, 1000),
-    # The book, by YaneuraOu's names; see `search.usi.book_choice`.
-    Check("USI_OwnBook", True),
-    FileName("BookFile", NO_BOOK),
-    FileName("BookDir", "book", "string"),
-    Spin("BookMoves", 16, 0, 10_000),
-    Spin("BookIgnoreRate", 0, 0, 100),
-    Check("NarrowBook", False),
-    Spin("BookEvalDiff", 30, 0, 99_999),
-    Spin("BookEvalBlackLimit", 0, -99_999, 99_999),
-    Spin("BookEvalWhiteLimit", -140, -99_999, 99_999),
-    Spin("BookDepthLimit", 0, 0, 99_999),
-    Check("ConsiderBookMoveCount", True),
-    Check("IgnoreBookPly", True),
-    Check("FlippedBook", True),
 )
-"""What every engine's session answers; see `search.usi.adapter` for what each engine adds."""
+"""Options of every engine's session. Books add `search.usi.book_options`, engines those of their adapter."""
 
 
 class OptionValues:
-    """The values in force, by name; names are compared without regard to case."""
+    """Current values by name; names are compared without regard to case."""
 
     def __init__(self, declared: tuple[Option, ...]) -> None:
         self.declared = declared
@@ -125,18 +110,26 @@ class OptionValues:
         self._values: dict[str, int | bool | str] = {option.name: option.default for option in declared}
 
     def copy(self) -> OptionValues:
-        """The values as they stand, whatever is set from here on."""
+        """Copy the current values, independent of later changes."""
         found = OptionValues(self.declared)
         found._values.update(self._values)
         return found
 
     def set(self, name: str, text: str) -> str:
-        """Read a value; returns the option's declared name. ValueError in words."""
+        """Set an option from text; return its declared name. Raises ValueError for an unknown option or a bad value."""
         option = self._options.get(name.lower())
         if option is None:
-            raise ValueError(f"no such option: {name[:60]!r}")
+            raise ValueError(f"unknown option {name[:60]!r}")
         self._values[option.name] = option.read(text)
         return option.name
+
+    def has(self, name: str) -> bool:
+        """Whether an option of this name is declared."""
+        return name in self._values
+
+    def is_default(self, name: str) -> bool:
+        """Whether an option has its default value."""
+        return self._values[name] == self._options[name.lower()].default
 
     def number(self, name: str) -> int:
         """The value of a Spin."""
@@ -147,5 +140,5 @@ class OptionValues:
         return bool(self._values[name])
 
     def text(self, name: str) -> str:
-        """The value of a Combo or FileName, or any other as text."""
+        """The value of a Combo or FileName, or any other value as text."""
         return str(self._values[name])

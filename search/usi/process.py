@@ -1,4 +1,4 @@
-"""The process of a USI engine: its streams and signals around a session."""
+"""The process of a USI engine: streams and signals around a session."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 
+from search.compiling.cache_directory import report_to
 from search.system.heap import share_one_heap
 from search.system.interrupt import requests_to_end
 from search.system.standard_streams import take_input, take_output
@@ -17,8 +18,9 @@ from search.usi.streams import Output, listen
 
 
 def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter | None = None) -> None:
-    """Hold a session over lines of text, until `quit` or their end."""
+    """Run a session over lines of text until `quit` or the last line."""
     session = Session(write, adapter)
+    report_to(session.say)
     for line in lines:
         if not session.handle(line):
             break
@@ -26,13 +28,13 @@ def speak(lines: Iterable[str], write: Callable[[str], None], adapter: Adapter |
 
 
 def end_at_once() -> None:
-    """Have the system end the process when it is asked to: a Python handler would wait for compiled code."""
+    """Let signals end the process at once: a Python handler would wait for compiled code to return."""
     for number in requests_to_end():
         signal.signal(number, signal.SIG_DFL)
 
 
 def main(adapter: Adapter | None = None) -> None:
-    """Speak USI on standard input and output until `quit`, the end of input, or a signal; by default as alpha-beta."""
+    """Speak USI on standard input and output until `quit`, the end of input or a signal; by default with alpha-beta."""
     output = take_output()
     if output is None:
         return
@@ -41,4 +43,4 @@ def main(adapter: Adapter | None = None) -> None:
     heard: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(take_input(), heard), daemon=True).start()
     speak(iter(heard.get, None), Output(output), adapter)
-    os._exit(0)  # daemon threads may be deep in compiled code: do not wait for them
+    os._exit(0)  # do not wait for daemon threads, which may be inside compiled code

@@ -1,4 +1,4 @@
-"""The PUCT engine behind a USI session. Options carry dlshogi's names where it has them; constants are hundredths."""
+"""The PUCT engine behind a USI session. Options are named as in dlshogi where it has them; constants are hundredths."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from search.puct.report import RootMove
 
 GIVEN = "given"
-"""Value of DNN_Model that stands for the model of the command line, whose path may hold spaces."""
+"""Value of DNN_Model that stands for the model of the command line, whose path may contain spaces."""
 FALLBACK_HASH = 16
-"""Megabytes of the tree until the one asked for is there."""
+"""Megabytes of the tree until the requested size is allocated."""
 SHOWN_MOVES = 10
 BENCH_PLAYOUTS = 2000
 OPTIONS: tuple[Option, ...] = (
@@ -40,14 +40,14 @@ OPTIONS: tuple[Option, ...] = (
     Spin("C_fpu_reduction_root", 0, 0, 100),
     Spin("Softmax_Temperature", 174, 1, 500),
     Spin("Leaf_Mate_Nodes", 100, 0, 1_000_000),
-    # The session's, but on: playouts see a long mate late.
+    # A session option with another default: playouts find a long mate late.
     Spin("Mate_Root_Search", 20_000, 0, 1 << 30),
     Check("DebugMessage", False),
 )
 
 
 class PuctAdapter(Adapter["PuctEngine"]):
-    """`given` returns the model of the command line."""
+    """The PUCT engine; `given` returns the model of the command line."""
 
     name = "LiteShogi PUCT"
     options = OPTIONS
@@ -73,12 +73,12 @@ class PuctAdapter(Adapter["PuctEngine"]):
             try:
                 engine.set_hash(values.number("USI_Hash"))
             except MemoryError as error:
-                say(f"{error}; going on with {engine.tree.megabytes} MB")
+                say(f"{error}; keeping {engine.tree.megabytes} MB")
         if self._changed("Threads", values):
             try:
                 engine.set_threads(values.number("Threads"))
             except MemoryError:
-                say(f"Threads {values.number('Threads')} do not fit into memory; going on with as many as before")
+                say(f"Threads {values.number('Threads')}: not enough memory; keeping the previous number")
         if self._changed("DNN_Model", values):
             self._use_model(engine, values.text("DNN_Model"), say)
 
@@ -92,7 +92,7 @@ class PuctAdapter(Adapter["PuctEngine"]):
             engine.set_model(value)
         except (OSError, ValueError, MemoryError) as error:
             self._refused.add("DNN_Model")
-            say(f"DNN_Model: {error}; going on with {self._network or 'the model of the command line'}")
+            say(f"DNN_Model: {error}; keeping {self._network or 'the model of the command line'}")
             return
         self._network = value
         engine.warm_up()
@@ -100,11 +100,11 @@ class PuctAdapter(Adapter["PuctEngine"]):
     def evaluate(self, engine: PuctEngine) -> list[str]:
         from search.engine import Limits
 
-        engine.new_game()  # the tree has more to say than the network
+        engine.new_game()  # the evaluation should come from the network, not from an earlier tree
         engine.ready()
-        found = engine.search(Limits(nodes=1))
+        found = engine.search(Limits(nodes=1))[0]
         lines = [f"eval = {found.score}", f"win rate of the side to move {100 * found.win_rate:.1f} %"]
-        # What the rules decide the network has not seen, and the tree is of another position.
+        # If the rules decide the position, the network has not seen it and the tree belongs to another position.
         moves = engine.root_moves()[:SHOWN_MOVES] if found.depth else []
         return lines + [f"policy {one.move} {100 * one.prior:.1f} %" for one in moves]
 
@@ -140,7 +140,7 @@ def _settings(values: OptionValues) -> Settings:
 
 
 def _list(moves: list[RootMove], say: Say) -> None:
-    """What the search knows of every move at the root."""
+    """Report the search's statistics of every root move."""
     for one in moves:
         mate = f" mate {one.mate}" if one.mate else ""
         say(
@@ -150,10 +150,10 @@ def _list(moves: list[RootMove], say: Say) -> None:
 
 
 def load_beside(path: Path) -> Callable[[], OnnxNetwork]:
-    """Begin to read a model while a GUI says hello; what waits for it and returns it.
+    """Start to read a model in the background; return a function that waits for it and returns it.
 
-    Raises OSError in words where no file can be read. One that is no model ends the process, as without one there is
-    nothing to play with.
+    Raises OSError if the file cannot be read. A file that is not a model ends the process, because nothing can replace
+    it.
     """
     require_onnx(path)
     loaded: Future[OnnxNetwork] = Future()

@@ -1,10 +1,10 @@
-"""The USI session: lines in, lines out, and an engine in between that it holds through an adapter.
+"""The USI session: lines in, lines out, and an engine behind an adapter.
 
 `usi` is answered before anything that compiles is imported, which takes a second; a thread imports it meanwhile. One
-thread reads lines, another obeys them, and `go` and `isready` run in threads of their own: `stop` is heard while a
-search runs, `quit` and the end of input while anything does. Whatever cannot be read or done is answered by an
-`info string` in words, and the engine lives on. Whatever fails beside the search is said once and the search plays on:
-only a lost position is resigned, and one that the engine was not given (a `position` that was refused).
+thread reads lines, another obeys them, and `go` and `isready` run in threads of their own. So `stop` works while a
+search runs, and `quit` and the end of input at any time. Errors are reported as `info string`, and the engine goes on.
+If something besides the search fails, that is reported once and the search plays on. The engine resigns only in a lost
+position or after a `position` that it refused.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from search.clock import Budget, Margins, after_pondering, plan
-from search.compiling import cache_directory
 from search.system.threads import started
 from search.usi.adapter import Adapter
 from search.usi.alphabeta import AlphaBetaAdapter
+from search.usi.book_options import OPTIONS as BOOK_OPTIONS
+from search.usi.book_options import read_profile
 from search.usi.go import Go, parse_go, shown
 from search.usi.options import ENTERING_KING_RULES, SESSION_OPTIONS, OptionValues
 from search.usi.streams import FAREWELL_SECONDS, MAX_LINE, SCRIPT_SECONDS
@@ -32,33 +33,33 @@ if TYPE_CHECKING:
 
 AUTHOR = "the LiteShogi authors"
 KEEP_ALIVE_SECONDS = 5.0
-"""A GUI that waits for `readyok` gets an empty line this often."""
+"""Interval of empty lines to a GUI that waits for `readyok`."""
 LAST_WORD_SECONDS = 0.5
-"""How long the end of input waits for a search to say its move."""
+"""Time that the end of input waits for a search to write its move."""
 BACKING_SECONDS = 1.0
-"""How long after `isready` the answer may still be held back for the engine's memory."""
-LONGEST_COMPLAINT = 400
+"""Longest time from `isready` that the answer waits for the engine's memory."""
+LONGEST_MESSAGE = 400
 
 
 class Session:
     """One session: `handle` takes a line and returns False at `quit`."""
 
     def __init__(self, write: Callable[[str], None], adapter: Adapter | None = None) -> None:
-        """`adapter` brings the engine, by default the alpha-beta one."""
+        """`adapter` provides the engine, by default alpha-beta."""
         self._begun = time.monotonic()
         self._write = write
-        cache_directory.say = self._say
         self._adapter: Adapter[Any] = adapter or AlphaBetaAdapter()
         own = {option.name for option in self._adapter.options}
         shared = tuple(option for option in SESSION_OPTIONS if option.name not in own)
-        self._options = OptionValues(self._adapter.options + shared)
+        self._profile = read_profile()
+        self._options = OptionValues(self._adapter.options + shared + BOOK_OPTIONS[self._profile.version])
         self._engine: Engine | None = None
         self._said: set[str] = set()
         self._refused = ""
         self._readying: threading.Thread | None = None
-        self._thinking = Thinking(self._options, self._adapter, self._write, self._say, self._say_once)
+        self._thinking = Thinking(self._options, self._adapter, self._write, self.say, self._say_once)
         self._go_said, self._go_time = Go(), 0.0
-        self._first_ply: int | None = None  # where the engine's first move of the game was, once it was asked for
+        self._first_ply: int | None = None  # ply of the engine's first move of the game
         self._commands: dict[str, Callable[[str], None]] = {
             "usi": self._usi,
             "isready": self._isready,
@@ -78,9 +79,9 @@ class Session:
         }
 
     def handle(self, line: str) -> bool:
-        """Answer one line; False when the session is over."""
+        """Answer one line; return False when the session ends."""
         if len(line) > MAX_LINE:
-            self._say(f"a line of more than {MAX_LINE} characters is too long, it was not read")
+            self.say(f"line of more than {MAX_LINE} characters: ignored")
             return True
         words = line.lstrip("\ufeff").split(maxsplit=1)
         if not words:
@@ -93,35 +94,36 @@ class Session:
             self._readying = None
         command = self._commands.get(name)
         if command is None:
-            self._say(f"unknown command {shown(name)}; known are {' '.join(self._commands)} quit")
+            self.say(f"unknown command {shown(name)}; commands: {' '.join(self._commands)} quit")
             return True
         try:
             command(rest)
         except (ValueError, OSError, MemoryError, ImportError) as error:
-            self._say(str(error))
-        except Exception as error:  # a defect of this program; a game is worth more than a traceback
-            self._say(f"{name} failed: {type(error).__name__}: {error}")
+            self.say(str(error))
+        except Exception as error:  # a defect of this program; finishing the game matters more than a traceback
+            self.say(f"{name} failed: {type(error).__name__}: {error}")
         return True
 
     def close(self) -> None:
-        """The session is over: what is getting ready says so, a search says its move."""
+        """End the session: wait for preparations to finish and for a search to write its move."""
         if self._readying is not None:
             self._readying.join(max(FAREWELL_SECONDS, self._begun + SCRIPT_SECONDS - time.monotonic()))
         self._thinking.end(LAST_WORD_SECONDS)
 
-    def _say(self, text: str) -> None:
-        # Some readers take what an engine writes for UTF-8, and others for Shift_JIS (cshogi), where a path may be no
-        # text at all: all of them read ASCII.
+    def say(self, text: str) -> None:
+        """Write a message to the user as one `info string` line."""
+        # Some readers decode the output as UTF-8, others as Shift_JIS (cshogi), and a path may be valid in neither: all
+        # of them read ASCII.
         text = " ".join(text.split()).encode("ascii", "backslashreplace").decode()
-        if len(text) > LONGEST_COMPLAINT:
-            text = text[: LONGEST_COMPLAINT // 2] + " ... " + text[-LONGEST_COMPLAINT // 2 :]
+        if len(text) > LONGEST_MESSAGE:
+            text = text[: LONGEST_MESSAGE // 2] + " ... " + text[-LONGEST_MESSAGE // 2 :]
         self._write("info string " + text)
 
     def _say_once(self, text: str) -> None:
-        """What would come with every move is said with the first."""
+        """Report a message that would be repeated at every move only once."""
         if text not in self._said:
             self._said.add(text)
-            self._say(text)
+            self.say(text)
 
     # Getting ready
 
@@ -131,18 +133,20 @@ class Session:
         for option in self._options.declared:
             self._write(option.declaration())
         self._write("usiok")
-        # Numba takes half a second to import: begin while the GUI sends its options.
+        if self._profile.message:
+            self.say(self._profile.message)
+        # Importing Numba takes half a second: begin while the GUI sends its options.
         started(threading.Thread(target=_import_engine))
 
     def _usi_tunables(self, _: str) -> None:
-        """ShogiArena's question for a list of tunable options; the options that were declared say it all."""
+        """ShogiArena asks for a list of tunable options; the declared options are complete."""
         self._write("usi_tunablesok")
 
     def _isready(self, _: str) -> None:
         self._begin(self._get_ready)
 
     def _begin(self, work: Callable[[], None]) -> None:
-        """Do something that the next line waits for, but `quit` does not."""
+        """Run work that the next line waits for but `quit` does not."""
         self._readying = started(threading.Thread(target=work))
         if self._readying is None:
             work()
@@ -158,8 +162,8 @@ class Session:
             backing = self._adapter.backing()
             if backing is not None:
                 backing.wait(max(0.0, begun + BACKING_SECONDS - time.monotonic()))
-        except Exception as error:  # the GUI waits for `readyok` whatever happened
-            self._say(str(error) or type(error).__name__)
+        except Exception as error:  # the GUI waits for `readyok` in any case
+            self.say(str(error) or type(error).__name__)
         finally:
             done.set()
             if keeper is not None:
@@ -171,19 +175,19 @@ class Session:
             self._write("")
 
     def _ready_engine(self) -> Engine:
-        """The engine with the options in force, made at the first call; raises where none can be had."""
+        """Return the engine with the current options, made at the first call; raises if it cannot be made."""
         if self._engine is None:
-            self._engine = self._adapter.make(self._options, self._say)
+            self._engine = self._adapter.make(self._options, self.say)
         if not self._thinking.running():
             for what, apply in (("the options", self._apply_options), ("the rules", self._apply_rules)):
                 try:
                     apply(self._engine)
-                except Exception as error:  # the engine plays on with what was in force
-                    self._say_once(f"{what}: {_in_words(error)}; going on with those in force")
+                except Exception as error:  # the engine plays on with the previous settings
+                    self._say_once(f"{what}: {_message(error)}; keeping the previous ones")
         return self._engine
 
     def _apply_options(self, engine: Engine) -> None:
-        self._adapter.apply(engine, self._options, self._say)
+        self._adapter.apply(engine, self._options, self.say)
         self._thinking.prepare()
 
     def _apply_rules(self, engine: Engine) -> None:
@@ -191,7 +195,7 @@ class Session:
         from search.rules.declaration import NO_RULE, RULE_24, RULE_24_HANDICAP, RULE_27, RULE_27_HANDICAP, TRY_RULE
         from search.score import draw_value
 
-        # Draw_Value_Black is what a draw is worth while the engine plays black; the opponent gets the rest.
+        # Draw_Value_Black is the value of a draw while the engine plays black; the opponent gets the rest.
         colour = int(engine.position["turn"])
         rate = self._options.number("Draw_Value_White" if colour else "Draw_Value_Black") / 1000
         engine.multipv = self._options.number("MultiPV")
@@ -205,11 +209,11 @@ class Session:
     def _setoption(self, rest: str) -> None:
         match = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest.strip(), re.DOTALL)
         if not match:
-            raise ValueError("setoption needs: setoption name NAME value VALUE")
+            raise ValueError("setoption: expected `setoption name NAME value VALUE`")
         name = self._options.set(match[1], (match[2] or "").strip())
         self._adapter.option_set(name)
         self._thinking.option_set(name)
-        # A search goes on as it began; the next command that needs the engine applies what has changed.
+        # A running search keeps its options; the next command that needs the engine applies the changes.
         if self._engine is not None and not self._thinking.running():
             self._ready_engine()
 
@@ -221,8 +225,8 @@ class Session:
         self._ready_engine().new_game()
 
     def _gameover(self, _: str) -> None:
-        """Forget the game while no clock runs: to clear a table of gigabytes takes as long as a move of a fast game,
-        and behind `usinewgame` comes `go`."""
+        """Clear the engine's memory while no clock runs: a table of gigabytes takes as long as a move of a fast game,
+        and `usinewgame` is followed by `go`."""
         self._thinking.end()
         if self._engine is not None:
             self._begin(self._engine.new_game)
@@ -232,24 +236,24 @@ class Session:
         try:
             self._ready_engine().set_position(rest)
         except Exception as error:
-            # The GUI's board is another one than ours: a move for the old position would be illegal there.
-            self._refused = _in_words(error)
+            # The GUI's board differs from ours: a move for the old position would be illegal there.
+            self._refused = _message(error)
             raise
         self._refused = ""
 
     def _go(self, rest: str) -> None:
         begun = time.perf_counter()
-        said, complaints = parse_go(rest)
-        for complaint in complaints:
-            self._say(complaint)
+        said, messages = parse_go(rest)
+        for message in messages:
+            self.say(message)
         self._thinking.end()
         engine = None
         try:
             engine = self._ready_engine()
-        except Exception as error:  # who says `go` waits for a move
-            self._say(_in_words(error))
+        except Exception as error:  # a GUI that sends `go` waits for a move
+            self.say(_message(error))
         if self._refused:
-            self._say(f"there is no position to search, the last one was refused ({self._refused}): send a legal one")
+            self.say(f"no position to search: the last one was refused ({self._refused}); send a legal one")
             engine = None
         self._go_said, self._go_time = said, begun
         if said.mate is not None:
@@ -276,15 +280,15 @@ class Session:
         return plan(said.clocks, int(engine.position["turn"]), ply, margins, ply == self._first_ply)
 
     def _ponderhit(self, rest: str) -> None:
-        """The opponent played the expected move: the clocks run from here."""
+        """Start the clocks: the opponent has played the expected move."""
         engine = self._engine
         if engine is None or not self._go_said.ponder or not self._thinking.held():
             return
         now = time.perf_counter()
-        late, complaints = parse_go(rest)
-        for complaint in complaints:
-            self._say(complaint)
-        # The clocks of an early `go ponder` come with the `ponderhit`.
+        late, messages = parse_go(rest)
+        for message in messages:
+            self.say(message)
+        # The clocks of an early `go ponder` come with `ponderhit`.
         said = late if late.clocks.running else replace(self._go_said, ponder=False)
         budget = self._budget(engine, said)
         if budget is not None:
@@ -292,7 +296,7 @@ class Session:
         if not said.infinite:
             self._thinking.release()
 
-    # What YaneuraOu's users type
+    # Commands that users of YaneuraOu type
 
     def _draw(self, _: str) -> None:
         from search.rules.diagram import draw
@@ -301,7 +305,7 @@ class Session:
             self._write(line)
 
     def _side(self, _: str) -> None:
-        """Ayane's question for who is to move."""
+        """Answer Ayane's question which side is to move."""
         self._write("white" if self._ready_engine().position["turn"] else "black")
 
     def _moves(self, _: str) -> None:
@@ -321,12 +325,12 @@ class Session:
             self._write(line)
 
 
-def _in_words(error: Exception) -> str:
-    """What an error says; a defect with the name of its kind."""
+def _message(error: Exception) -> str:
+    """Return an error's message, with the name of its class if it is a defect."""
     expected = isinstance(error, (ValueError, OSError, MemoryError, ImportError))
     return str(error) if expected and str(error) else f"{type(error).__name__}: {error}"
 
 
 def _import_engine() -> None:
-    with contextlib.suppress(Exception):  # `isready` imports again and says what is wrong
+    with contextlib.suppress(Exception):  # `isready` imports again and reports the error
         import search.engine  # noqa: F401

@@ -1,4 +1,4 @@
-"""The streams of a USI session: lines in, lines out, and an end that nothing which is under way holds up."""
+"""The streams of a USI session: lines in, lines out, and a prompt end whatever is running."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from typing import TextIO
 
 MAX_LINE = 1 << 20
-"""Characters of a line that is read."""
+"""Most characters of a line that is read."""
 FAREWELL_SECONDS = 0.9
-"""How long `quit` or the end of input waits for what is under way, as long as somebody reads the answers."""
+"""Seconds that `quit` or the end of input waits for running work while the answers have a reader."""
 SCRIPT_SECONDS = 3.0
-"""Input that ends when the process is younger than this came from a script, all at once: it is obeyed to its end."""
+"""Input that ends this soon after the start of the process came from a script: all of its commands are finished."""
 SCRIPT_PATIENCE = 300.0
-"""But not for ever."""
+"""Most seconds that the end of a script's input waits."""
 
 
 class Output:
-    """Whole lines to a stream from several threads; a closed pipe ends the process."""
+    """Writes whole lines to a stream from several threads; a closed pipe ends the process."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -35,18 +35,18 @@ class Output:
                 self._stream.write(line + "\n")
                 self._stream.flush()
             except (ValueError, OSError):
-                os._exit(0)  # nobody listens; threads may be deep in compiled code
+                os._exit(0)  # there is no reader; threads may be inside compiled code
 
 
 def read_lines(stream: TextIO | None) -> Iterator[str]:
-    """Lines until the end of a stream or an error of it; of a line that is too long the beginning alone is kept."""
+    """Yield lines until the end of the stream or an error; of a line that is too long only the beginning is kept."""
     while stream is not None:
         try:
             line = stream.readline(MAX_LINE + 2)
             rest = line
             while rest and not rest.endswith("\n"):
                 rest = stream.readline(MAX_LINE)
-        except (ValueError, OSError):  # closed, or the terminal is gone
+        except (ValueError, OSError):  # closed, or the terminal has disappeared
             return
         if not line:
             return
@@ -54,7 +54,7 @@ def read_lines(stream: TextIO | None) -> Iterator[str]:
 
 
 def _as_meant(line: str) -> str:
-    """A line in UTF-8 or, where its bytes are none, in the system's encoding or Shift_JIS, as some GUIs write."""
+    """Decode a line as UTF-8, else in the system's encoding or Shift_JIS, which some GUIs write."""
     sent = line.encode("utf-8", "surrogateescape")
     for encoding in ("utf-8", locale.getencoding(), "cp932"):
         with contextlib.suppress(UnicodeDecodeError):
@@ -63,7 +63,7 @@ def _as_meant(line: str) -> str:
 
 
 def listen(stream: TextIO | None, heard: queue.SimpleQueue[str | None]) -> None:
-    """Pass lines on to who obeys them; see that the process ends soon after the last one, whatever is under way."""
+    """Pass lines on through a queue, and end the process soon after the last one, whatever is running."""
     begun = time.monotonic()
     for line in read_lines(stream):
         heard.put(line)
@@ -78,7 +78,7 @@ def listen(stream: TextIO | None, heard: queue.SimpleQueue[str | None]) -> None:
 
 
 def _reader_is_gone() -> bool:
-    """Whether nobody can read standard output any more; False where the system does not tell."""
+    """Whether the reader of standard output has closed it; False if the system cannot say."""
     if not hasattr(select, "poll"):
         return False
     poll = select.poll()

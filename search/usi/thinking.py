@@ -1,4 +1,4 @@
-"""From `go` to `bestmove`: the book, the search with the mate solver beside it, and an answer whatever happens."""
+"""From `go` to `bestmove`: rules, book, search with a mate solver beside it, and an answer in every case."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from search.clock import OWN_DELAY, Punctuality
 from search.score import is_mate, mate_plies
 from search.system.threads import started
 from search.usi.adapter import Adapter, Say
+from search.usi.book_options import NO_BOOK, book_rules
 from search.usi.go import Go
-from search.usi.options import NO_BOOK, OptionValues
+from search.usi.options import OptionValues
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from search.book.moves import Book
     from search.engine import Analysis, Engine, Progress
-    from search.mate.root import RootMate
+    from search.mate.root_mate import RootMate
     from search.mate.solver import MateSolver, StopFlag
-    from search.usi.book import Book
 
 
 class Thinking:
-    """One search at a time, in a thread of its own. What fails beside the search is said once, and the search plays.
+    """Runs one search at a time in a thread of its own. If something besides the search fails, that is reported once.
 
-    The thread lives as long as the session: to start one takes as long as a search of some hundred nodes.
+    The thread lives as long as the session, because starting one takes as long as a search of a few hundred nodes.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Thinking:
     ) -> None:
         self._options = options
         self._in_force = options
-        """Those of the search under way: a GUI may set others meanwhile."""
+        """Options of the search under way; a GUI may set others meanwhile."""
         self._adapter = adapter
         self._write = write
         self._say = say
@@ -48,27 +49,28 @@ class Thinking:
         self._done.set()
         self._interrupt: Callable[[], None] = lambda: None
         self._release = threading.Event()
-        self._book: Book | None = None
-        self._book_asked = False
-        """Whether a GUI has asked for a book, or for none, since one was opened."""
+        self._books: list[Book] = []
+        """The books of BookFile in their order of priority."""
+        self._books_due = True
+        """Whether the books have to be opened: at the start, and after a GUI has set an option of theirs."""
         self._solver: MateSolver | None = None
         self._root_mate: RootMate | None = None
         self.punctuality = Punctuality()
 
     def running(self) -> bool:
-        """Whether a search is under way or keeps its move."""
+        """Whether a search is under way or holds its move."""
         return not self._done.is_set()
 
     def held(self) -> bool:
-        """Whether the move of the search under way is kept until it is asked for."""
+        """Whether the move of the search under way is held until it is requested."""
         return self.running() and not self._release.is_set()
 
     def release(self) -> None:
-        """Let the move be said as soon as it is found."""
+        """Let the move be written as soon as it is found."""
         self._release.set()
 
     def end(self, seconds: float | None = None) -> None:
-        """End the search, if there is one, and wait (no longer than this) until it has said its move."""
+        """End the search, if any, and wait until it has written its move, at most so many seconds."""
         if self.running():
             self._interrupt()
             self._release.set()
@@ -86,33 +88,40 @@ class Thinking:
         self._searches.put(search)
 
     def prepare(self) -> None:
-        """Open the book and make the mate solver, if the options ask for them, so that no move has to wait for it."""
+        """Open the book and make the mate solver if the options request them, so that no move waits for them."""
         if self._options.number("Mate_Root_Search") and self._root_mate is None:
-            from search.mate.root import RootMate
+            from search.mate.root_mate import RootMate
 
             with self._beside("Mate_Root_Search", "it"):
                 self._root_mate = RootMate()
-        if self._book_asked:
-            self._book_asked, self._book = False, None
-            name = self._options.text("BookFile")
+        if self._books_due:
+            self._books_due, self._books = False, []
             with self._beside("BookFile", "a book"):
-                if name != NO_BOOK:
-                    from search.usi.book import Book
+                self._books = self._open_books()
 
-                    self._book = Book(Path(self._options.text("BookDir"), name).absolute())
+    def _open_books(self) -> list[Book]:
+        name = self._options.text("BookFile")
+        if name == NO_BOOK:
+            return []
+        from search.book.priority import book_paths, open_books
+
+        path = Path(self._options.text("BookDir"), name).absolute()
+        if self._options.is_default("BookFile") and not book_paths(path, self._say_once)[0].exists():
+            return []  # nobody has asked for it
+        return open_books(path, self._say_once)
 
     def option_set(self, name: str) -> None:
-        """A GUI has set this option: the same path may hold another book by now. The search under way keeps its own."""
+        """Note that a GUI has set this option: the same path may hold another book. A running search keeps its own."""
         if name in ("BookFile", "BookDir"):
-            self._book_asked = True
+            self._books_due = True
 
     @contextlib.contextmanager
     def _beside(self, what: str, name: str) -> Iterator[None]:
-        """What goes wrong in here is said, and the search does without the thing of that name."""
+        """Report any exception inside, and go on without the named part."""
         try:
             yield
         except Exception as error:
-            self._say_once(f"{what}: {str(error) or type(error).__name__}; going on without {name}")
+            self._say_once(f"{what}: {str(error) or type(error).__name__}; continuing without {name}")
 
     # A search for a move
 
@@ -137,22 +146,25 @@ class Thinking:
             except Exception as error:
                 self._say(f"the search failed: {type(error).__name__}: {error}; playing a legal move")
                 best = _any_move(engine)
-        # A pondering or infinite search that has ended by itself keeps its move until it is asked for.
+        # A pondering or infinite search that has ended by itself holds its move until it is requested.
         release.wait()
         answer = self._bestmove(best, engine)
-        # Asked before the move is written, for whoever reads it may get this thread's core.
+        # Read the clock before writing the move: its reader may then use this thread's core.
         late = None if engine is None else engine.clock.overdue()
         self._write(answer)
         if late is not None:
             self.punctuality.note(late)
 
     def _book_move(self, engine: Engine) -> Analysis | None:
-        """The book's move for the position that was set, its candidates told as lines; None if it has none."""
-        if self._book is None or not self._in_force.flag("USI_OwnBook"):
+        """Return the book's move for the current position and report its candidates as lines; None if there is none."""
+        if not self._books or not self._in_force.flag("USI_OwnBook"):
             return None
-        from search.usi.book_choice import BookRules, choose
+        from search.book.choice import choose
+        from search.engine import Limits
 
-        found = choose(self._book, engine.position, BookRules.from_options(self._in_force), self._say_once)
+        if engine.decided(Limits()) is not None:  # a declaration wins at once
+            return None
+        found = choose(self._books, engine.position, book_rules(self._in_force), self._say_once)
         if found is None:
             return None
         engine.limit(None)
@@ -161,12 +173,12 @@ class Thinking:
         return found.analysis
 
     def _search(self, engine: Engine, said: Go) -> Analysis:
-        """The search's move, or that of a mate which the solver proves meanwhile (Mate_Root_Search, nodes)."""
+        """Return the search's result, or a mate that the solver has proved meanwhile (Mate_Root_Search, in nodes)."""
         from search.engine import Limits
         from search.rules.declaration import TRY_RULE
 
         solver, nodes = self._root_mate, self._in_force.number("Mate_Root_Search")
-        # By the try rule its checks may be answered by a win, of which it does not know.
+        # By the try rule a check may be answered by a win, which the solver does not consider.
         if said.searchmoves or engine.multipv > 1 or not nodes or engine.rules.declaration == TRY_RULE:
             solver = None
         limits = Limits(
@@ -179,40 +191,40 @@ class Thinking:
             with self._beside("Mate_Root_Search", "it"):
                 solver.begin(engine.position, nodes, engine.stop, engine.rules.max_moves)
         mate = None
-        told: Analysis | None = None
+        reported: Analysis | None = None
 
-        def tell(found: Analysis) -> None:
-            nonlocal told
-            told = found
+        def report_line(found: Analysis) -> None:
+            nonlocal reported
+            reported = found
             self._info(found, engine.multipv)
 
-        def progress(found: Progress) -> None:
-            nonlocal told
-            told = None
+        def report_progress(found: Progress) -> None:
+            nonlocal reported
+            reported = None
             self._progress(found)
 
         try:
-            lines = engine.search_lines(limits, tell, progress)
+            lines = engine.search(limits, report_line, report_progress)
         finally:
             if solver is not None:
                 with self._beside("Mate_Root_Search", "it"):
                     mate = solver.end()
         best = lines[0]
         if mate is None or best.best_move in (None, "win"):
-            if told is None or (engine.multipv == 1 and (best.nodes > told.nodes or best.pv != told.pv)):
-                # What the last depth, which was cut, has cost and come to, or what other threads have voted for. Some
-                # readers take what tells of no line for the best one (ShogiArena, Ayane): no search ends with that.
+            if reported is None or (engine.multipv == 1 and (best.nodes > reported.nodes or best.pv != reported.pv)):
+                # Report the cost of the interrupted last depth, or the line that other threads voted for. Some readers
+                # take a report without a line for the best line (ShogiArena, Ayane), so no search ends with one.
                 for line in filter(lambda line: line.depth, lines):
                     self._info(line, engine.multipv)
             return best
-        from search.mate.root import with_mate  # loaded by then; without a solver no move has to wait for it
+        from search.mate.root_mate import with_mate  # already loaded; without a solver no move waits for the import
 
         best = with_mate(best, mate)
         self._info(best, 1)
         return best
 
     def _limited(self, asked: int | None, name: str) -> int | None:
-        """The smaller of what `go` asked for and what an option allows every search, whose 0 is no limit."""
+        """Return the smaller of the limit in `go` and the limit in an option; 0 in an option means no limit."""
         allowed = self._in_force.number(name) or None
         return min(filter(None, (asked, allowed)), default=None)
 
@@ -221,11 +233,11 @@ class Thinking:
             return "bestmove resign"
         if best.best_move == "win":
             return "bestmove win"
-        # A draw may be worth little, but it is not lost.
+        # A draw may have a low value, but it is not lost.
         drawn = best.score == engine.rules.draw_value[engine.position["turn"]]
         if best.depth and best.score <= -self._in_force.number("ResignValue") and not drawn:
             return "bestmove resign"
-        # Behind a reply that mates there is nothing to ponder on, and a `resign` from there reads as one of the game.
+        # After a reply that mates there is nothing to ponder on, and a `resign` from there would be read as the game's.
         mated = is_mate(best.score) and mate_plies(best.score) == -2
         ponder = self._in_force.flag("USI_Ponder") and best.ponder_move and not mated
         return f"bestmove {best.best_move}" + (f" ponder {best.ponder_move}" if ponder else "")
@@ -242,13 +254,13 @@ class Thinking:
         )
 
     def _progress(self, found: Progress) -> None:
-        # ShogiHome takes what tells of a depth, a time or a move for a line, in the place of the one before.
+        # ShogiHome takes a report with a depth, a time or a move for a line that replaces the previous one.
         self._write(f"info nodes {found.nodes} nps {found.nps} hashfull {found.hashfull}")
 
     # A search for mate
 
     def solve(self, engine: Engine | None, milliseconds: int, nodes: int | None) -> None:
-        """`go mate`: -1 is no limit of time, None none of nodes."""
+        """Run `go mate`: milliseconds of -1 and nodes of None mean no limit."""
         if engine is None:
             self._write("checkmate timeout")
             return
@@ -264,7 +276,7 @@ class Thinking:
     def _solve(
         self, solver: MateSolver, position: np.void, limit: int | None, nodes: int | None, stop: StopFlag
     ) -> None:
-        """A search for mate from `go mate` to `checkmate`."""
+        """Run a mate search from `go mate` to `checkmate`."""
         from search.mate.solver import MateStatus
 
         answer = "timeout"
@@ -278,23 +290,23 @@ class Thinking:
             rate = int(found.nodes / max(found.seconds, 0.001))
             self._write(f"info nodes {found.nodes} nps {rate} time {milliseconds}")
         except Exception as error:
-            self._say(f"the search for mate failed: {type(error).__name__}: {error}")
+            self._say(f"the mate search failed: {type(error).__name__}: {error}")
         self._write(f"checkmate {answer}")
 
 
 def _serve(searches: queue.SimpleQueue[Callable[[], None]], done: threading.Event) -> None:
-    """One search after the other."""
+    """Run searches one after the other."""
     while True:
         search = searches.get()
         try:
             search()
         finally:
-            del search  # with what it knows
+            del search  # release what it refers to
             done.set()
 
 
 def _any_move(engine: Engine) -> Analysis | None:
-    """A legal move without a search; None if there is none."""
+    """Return a legal move without a search; None if there is none."""
     from search.engine import Analysis, root_moves
     from search.rules.sfen import move_to_usi
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.sweep.configuration import read_configuration
+from experiments.nets.plan import read_plan
 from liteshogi import __main__ as front_door
+from liteshogi.verbs import VERBS, correction
 from tests.end_to_end.documents import DOCUMENTS, PROGRAM, ROOT, blocks_of, named
 
 NAMES_OF_FORMATS = ("liteshogi evaluation network",)
@@ -31,7 +32,7 @@ def parsed(words: list[str]) -> str:
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         try:
-            if reason := front_door._misspelled(words[0], words[1:]):
+            if reason := correction(words[0], words[1:]):
                 return reason
             front_door.parse(words[0], words[1:])
         except SystemExit as refused:
@@ -62,12 +63,12 @@ def test_commands_in_sentences_have_verbs_and_options_that_there_are(path: Path)
         words = found.split()[1:]
         if found in NAMES_OF_FORMATS:
             continue
-        assert words[0] in front_door.VERBS, f"{path.name}: {found}"
+        assert words[0] in VERBS, f"{path.name}: {found}"
         options = [word.split("=")[0] for word in words if word.startswith("--") and word != "--help"]
         if not options:
             continue
-        kinds = front_door.VERBS[words[0]]
-        kind = words[1:2] if words[1] in kinds else [front_door.WITHOUT_KIND.get(words[0], *kinds[:1])] if kinds else []
+        kinds = VERBS[words[0]].kinds
+        kind = words[1:2] if words[1] in kinds else [VERBS[words[0]].default_kind or kinds[0]] if kinds else []
         told = io.StringIO()
         with contextlib.redirect_stdout(told), pytest.raises(SystemExit):
             front_door._run([words[0], *kind, "--help"])
@@ -91,6 +92,8 @@ def test_the_example_in_python_runs(name: str, capsys: pytest.CaptureFixture[str
 
 
 def test_the_example_of_a_sweep_is_one(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs/sweep.md").read_text(encoding="utf-8"), re.M | re.S)
+    (example,) = re.findall(
+        r"^```toml\n(.*?)^```", (ROOT / "docs/guide/sweep.md").read_text(encoding="utf-8"), re.M | re.S
+    )
     (tmp_path / "sweep.toml").write_text(example, encoding="utf-8")
-    assert read_configuration(tmp_path / "sweep.toml").spaces
+    assert read_plan(tmp_path / "sweep.toml").spaces

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from liteshogi.__main__ import VERBS, _overview, _run
+from liteshogi.__main__ import _run, _summaries
+from liteshogi.verbs import SECTIONS, VERBS, kinds_overview, overview
 from tests.complaints import complaints
 
 
@@ -22,24 +23,28 @@ def liteshogi(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 COMMANDS = [
-    " ".join(words) for verb, kinds in VERBS.items() for words in ([(verb, kind) for kind in kinds] or [(verb,)])
+    " ".join(words) for name, verb in VERBS.items() for words in ([(name, kind) for kind in verb.kinds] or [(name,)])
 ]
 
 
-def test_help_lists_every_command_with_what_it_does():
+def test_help_shows_every_verb_on_one_screen():
     lines = liteshogi("--help").stdout.splitlines()
-    for command in COMMANDS:
-        (line,) = (line for line in lines if line.startswith(f"  {command:16s} "))
-        assert len(line) > 25, f"{command} says nothing of itself"
-
-
-@pytest.mark.parametrize("verb", [None, *(verb for verb, kinds in VERBS.items() if kinds)])
-def test_what_a_command_does_is_told_whole_within_80_columns(verb):
-    lines = _overview(verb).splitlines()
+    assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
-    told = "\n".join(lines[2:-2]).replace("\n" + " " * 21, " ").splitlines()
-    assert len(told) == (len(COMMANDS) if verb is None else len(VERBS[verb]))
-    assert [line for line in told if not line.endswith(".")] == []
+    for name, verb in VERBS.items():
+        assert f"  {name:<17} {verb.summary}" in lines
+    assert [line for line in lines if line.rstrip(":") in SECTIONS] == [f"{section}:" for section in SECTIONS]
+    assert overview().splitlines() == lines
+
+
+@pytest.mark.parametrize("name", [name for name, verb in VERBS.items() if verb.kinds])
+def test_help_of_a_verb_shows_its_kinds(name):
+    lines = liteshogi(name, "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    summaries = _summaries(name)
+    assert list(summaries) == list(VERBS[name].kinds)
+    assert all(summary.endswith(".") for summary in summaries.values())
+    assert kinds_overview(name, summaries).splitlines() == lines
 
 
 def test_the_version_tells_what_a_report_needs(capsys):
@@ -80,17 +85,11 @@ def test_no_sentence_of_an_option_is_broken_where_its_source_is(command, sentenc
     assert sentence in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", [verb for verb, kinds in VERBS.items() if kinds])
-def test_a_verb_with_kinds_tells_them(verb, capsys):
-    assert _run([verb, "--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"\n  {verb} {kind} " in told for kind in VERBS[verb])
-
-
 def test_training_without_a_kind_says_which_there_are(capsys):
     assert _run(["train", "games.hcpe3"]) == 2
     assert capsys.readouterr().err == (
-        "error: train needs a kind first, one of lite, untied, dense, half_kp, k_p, resnet: liteshogi train lite ...\n"
+        "error: train requires a kind first, one of lite, untied, dense, half_kp, k_p, resnet: "
+        "liteshogi train lite ...\n"
     )
 
 
@@ -220,7 +219,7 @@ def test_errors_are_one_line(arguments):
         ("relabel SAMPLE -o OUT --nodes 100", "--label static has no --nodes and no --depth: add --label search"),
         ("relabel SAMPLE -o OUT --engine-option A=b", "--engine-option: is for --label engine"),
         ("match default lite-16-4-32 -o OUT --nodes 9 --alpha 0.1", "--alpha: is for --sprt"),
-        ("match default lite-16-4-32 -o OUT --nodes 9 --played-out 1", "--played-out 1.0: does nothing"),
+        ("match default lite-16-4-32 -o OUT --nodes 9 --played-out 1", "--played-out 1.0: has no effect"),
         ("export default -o OUT.h --data SAMPLE", "--data: is to check ONNX on"),
         ("export default -o OUT.h --no-draw", "--no-draw: is for policy-value networks"),
         ("test default SAMPLE --precision bfloat16", "--precision bfloat16: is for policy-value networks"),

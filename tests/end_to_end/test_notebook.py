@@ -7,7 +7,7 @@ from pathlib import Path
 
 import matplotlib
 
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "first_net.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "guide" / "first_net.ipynb"
 
 
 def test_the_notebook_leads_from_games_to_a_played_net(tmp_path, monkeypatch, capsys):

@@ -1,4 +1,4 @@
-"""Scripted dialogues with the real process through pipes, as a GUI holds them, and how it ends when the GUI does."""
+"""Scripted dialogues with the real process through pipes, as a GUI conducts them, and its end when the GUI ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminal
 
 
 def go(engine: Process, limits: str) -> tuple[str, str | None]:
-    """The move and the ponder move that `go` is answered by."""
+    """Return the move and the ponder move of the answer to `go`."""
     words = engine.send(f"go {limits}").until("bestmove")[-1].split()
     assert words[0] == "bestmove"
     assert len(words) == 2 or (len(words) == 4 and words[2] == "ponder")
@@ -32,7 +32,7 @@ def go(engine: Process, limits: str) -> tuple[str, str | None]:
 
 @pytest.fixture
 def engine(start) -> Process:
-    """A process that is ready."""
+    """Return a process that is ready."""
     process: Process = start()
     process.send("usi").until("usiok")
     process.send("setoption name USI_Hash value 4", "isready").until("readyok")
@@ -58,7 +58,7 @@ def test_a_game_as_shogihome_plays_it(start):
         moves.append(move)
         if ponder is None:
             continue
-        # The GUI has it ponder; every other time the guess is right.
+        # The GUI lets it ponder; every other guess is right.
         expected = ponder
         engine.send(f"position startpos moves {' '.join([*moves, expected])}", f"go ponder {clocks}")
         engine.until("info depth")
@@ -116,7 +116,7 @@ def test_paths_in_japanese_whatever_the_locale(start, tmp_path):
     quoted = str(path).encode("ascii", "backslashreplace").decode()  # cshogi reads Shift_JIS, others UTF-8
     assert any(quoted in line and "piece_square" in line for line in engine.until("readyok"))
     engine.send(f"setoption name EvalFile value {path}.無い", "isready")
-    assert any(rf"{quoted}.\u7121\u3044" in line and "liteshogi fold" in line for line in engine.until("readyok"))
+    assert any(rf"{quoted}.\u7121\u3044" in line and "or to default" in line for line in engine.until("readyok"))
 
 
 def test_a_script_that_says_everything_at_once_gets_everything_answered():

@@ -1,4 +1,4 @@
-"""Nonsense over USI: whatever comes in, an answer in words goes out, and afterwards the engine plays a legal move."""
+"""Nonsense over USI: every input gets an answer, and afterwards the engine plays a legal move."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECES = "PLNSGBRKplnsgbrk"
 
 
 def plays_on(session, is_legal_in) -> None:
-    """After everything, with the options as they are at first, a legal move."""
+    """Check that the engine plays a legal move with its original options."""
     session.send("stop")
     for option in ("USI_Hash value 1", "Threads value 1", "MultiPV value 1", "EvalFile value default"):
         session.send(f"setoption name {option}")
@@ -29,7 +29,7 @@ def plays_on(session, is_legal_in) -> None:
 
 @pytest.fixture(scope="module")
 def fuzzed(new_protocol):
-    """One session for all examples of this file: what one of them breaks, the next ones show."""
+    """Return one session for all examples of this file, so that later examples show what an earlier one broke."""
     session = new_protocol()
     yield session
     session.usi.close()
@@ -37,7 +37,7 @@ def fuzzed(new_protocol):
 
 @st.composite
 def mutated(draw, texts):
-    """A valid text with characters or words left out, doubled, exchanged or foreign."""
+    """Draw a valid text with characters or words removed, doubled, exchanged or replaced."""
     text = draw(st.sampled_from(texts))
     for _ in range(draw(st.integers(0, 3))):
         kind = draw(st.integers(0, 4))
@@ -86,7 +86,7 @@ def test_sessions_of_nonsense(fuzzed, is_legal_in, lines):
 
 
 def played_sfen(generator: random.Random) -> str:
-    """A position of a random game."""
+    """Return a position of a random game."""
     from search.rules.movegen import list_moves
     from search.rules.position import do_move
     from search.rules.sfen import get_sfen, position_from_sfen
@@ -101,7 +101,7 @@ def played_sfen(generator: random.Random) -> str:
 
 
 def random_sfen(generator: random.Random) -> str:
-    """A position that may be legal, illegal, impossible, cut short or far too long."""
+    """Return a position that may be legal, illegal, impossible, truncated or far too long."""
     kind = generator.randrange(10)
     if kind < 3:
         text = list(generator.choice(SFENS))
@@ -138,7 +138,7 @@ def random_sfen(generator: random.Random) -> str:
 
 
 def play_sfens(session, is_legal_in, count: int, seed: int) -> int:
-    """Send so many; returns how many were positions to the engine."""
+    """Send so many positions; return how many the engine accepted."""
     from search.rules.declaration import RULE_27, can_declare
     from search.rules.movegen import list_moves
     from search.rules.sfen import position_from_sfen

@@ -1,4 +1,4 @@
-"""Options that change what the engine plays or says: the book, draws, declarations, win rates, an nn.bin's scale."""
+"""Options that change moves or reports: the book, draws, declarations, win rates, an nn.bin's scale."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from search.score import score_of_rate
 
-# White's king in the corner has one move, and black's has shuffled with it: that move repeats the position.
+# White's cornered king has one move, and black has shuffled with it: that move repeats the position.
 CORNERED = "sfen 8k/9/9/9/9/9/9/K8/1R5R1 w - 1 moves 1a1b 9h9g 1b1a 9g9h"
 """White to move, 1a1b alone is legal and was played before."""
 TURNED = "sfen 1r5r1/8k/9/9/9/9/9/9/K8 b - 1 moves 9i9h 1b1c 9h9i 1c1b"
@@ -17,7 +17,7 @@ CHOICE = "sfen 4k4/9/9/9/9/9/9/9/2G1K4 b - 1 moves 7i7h 5a4a 7h7i 4a5a"
 
 
 def score(lines: list[str]) -> int:
-    """The centipawns that the last `info` told."""
+    """Return the centipawns of the last `info`."""
     told = [match for line in lines if (match := re.search(r" score cp (-?\d+) ", line))]
     return int(told[-1][1])
 
@@ -46,7 +46,7 @@ def test_who_likes_draws_repeats_and_who_does_not_plays_on(protocol):
     ("position", "winning"),
     [
         ("+P+P+P+P+P+PK1+R/+P+P+PG5/9/9/9/9/9/9/4k4 b R2BG", {"24", "24H", "27", "27H"}),
-        # White gives a rook and a bishop, ten points: 17 or 21 are enough where the handicap counts.
+        # White gives a rook and a bishop, ten points: with the handicap counted, 17 or 21 points are enough.
         ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B3G4S4N4L8Prg", set()),
         ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B2G4S4N4L8Pr2g", {"27H"}),
         ("4K4/9/9/9/9/9/+p+p+p+p+p+p3/+p+p+p+p1k3/9 w B3S4N4L8Pr4gs", {"27H"}),
@@ -98,7 +98,7 @@ def test_sixty_four_threads(protocol):
 
 @pytest.fixture
 def book(tmp_path):
-    """The directory of a book that plays 9g9f, which no search would."""
+    """Return the folder of a book that plays 9g9f, which no search would play."""
     start = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
     after = "lnsgkgsnl/1r5b1/ppppppppp/9/9/P8/1PPPPPPPP/1B5R1/LNSGKGSNL w - 2"
     (tmp_path / "mine.db").write_text(
@@ -113,7 +113,7 @@ def test_a_game_out_of_the_book(protocol, book):
     assert protocol.settle()[:-1] == ["readyok"]
     lines = protocol.send("position startpos", "go btime 1000 wtime 1000").until("bestmove")
     assert lines == ["info multipv 1 depth 30 score cp 12 pv 9g9f 1c1d", "bestmove 9g9f ponder 1c1d"]
-    # Pondering, the move waits to be asked for; and a search for analysis asks no book.
+    # While pondering, the move is held; a search for analysis does not use the book.
     protocol.send("position startpos moves 9g9f", "go ponder btime 1000 wtime 1000")
     protocol.until("info multipv 1 depth 3 score cp 7 pv 1c1d")
     assert protocol.waiting() == []
@@ -134,13 +134,13 @@ def test_a_book_that_cannot_be_read_is_named_and_the_engine_plays_on(protocol, b
         (book / "bad.db").write_text("#YANEURAOU-DB2016 1.00\nrubbish\n")
         said = "".join(protocol.send(f"setoption name BookFile value {book / name}").settle())
         assert complaint in said
-        assert "going on without a book" in said
+        assert "continuing without" in said
         protocol.send("position startpos", "go depth 2")
         assert protocol.bestmove() != "resign"
     protocol.send(f"setoption name BookFile value {book / 'mine.db'}").settle()
     (book / "mine.db").unlink()
     lines = protocol.send("position startpos", "go depth 2").until("bestmove")
-    assert "going on without a book" in lines[0]
+    assert "continuing without" in lines[0]
     assert lines[-1].split()[1] != "resign"
 
 
@@ -148,7 +148,7 @@ def test_parameters_of_the_search_are_options_only_for_tuning(start):
     session = start().send("usi")
     assert not any("razor_margin" in line for line in session.until("usiok"))
     session.send("setoption name razor_margin value 100")
-    assert "no such option: 'razor_margin'" in session.until("info string")[-1]
+    assert "'razor_margin'" in session.until("info string")[-1]
 
     session = start(LITESHOGI_TUNE="1").send("usi")
     assert "option name razor_margin type spin default 306 min 80 max 800" in session.until("usiok")

@@ -1,4 +1,4 @@
-"""When the GUI dies or a signal comes, whatever is under way: the process is gone and leaves nothing behind."""
+"""When the GUI dies or a signal arrives, the process ends and leaves nothing behind, whatever is running."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNDER_WAY = {
 }
 QUICK = ("infinite", "ponder", "mate")
 SITUATIONS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in UNDER_WAY]
-# A GUI: it starts an engine, says its process number, feeds it and reads until it is killed.
+# A GUI that starts an engine, reports its process number, sends lines and reads until it is killed.
 GUI = """
 import subprocess, sys
 engine = subprocess.Popen([sys.executable, "-m", "liteshogi"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -39,7 +39,7 @@ for line in engine.stdout:
 
 
 def is_gone(number: int) -> bool:
-    """Whether a process has ended; one that nobody has waited for has, too."""
+    """Whether a process has ended, including one that nobody has waited for."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -51,7 +51,7 @@ def is_gone(number: int) -> bool:
 
 
 def wait_until_gone(number: int) -> None:
-    """Wait for its end; a test that waits for a minute has failed."""
+    """Wait for its end, for at most a minute."""
     begun = time.monotonic()
     while not is_gone(number):
         assert time.monotonic() - begun < 60, f"process {number} lives on"

@@ -1,4 +1,4 @@
-"""Games without end against itself through the real process: legal moves, no loss on time, memory that stays flat."""
+"""Endless games against itself through the real process: legal moves, no loss on time, constant memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.soak.activities import play
 
 
 def resident_kilobytes(process) -> int:
-    """Memory that a process holds."""
+    """Return the memory of a process."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
 
@@ -51,13 +51,13 @@ def test_memory_stays_flat_over_three_hundred_games(start, threads):
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_games_by_the_clock_lose_none_on_time(start):
-    """50 ms of byoyomi less what a busy machine may take; the lateness is the engine's and the pipe's together."""
+    """50 ms of byoyomi minus a busy machine's delay; the delays of engine and pipe count together."""
     session, generator = begun(start), random.Random(3)
     session.send("setoption name NetworkDelay value 0", "setoption name NetworkDelay2 value 0")
     late = 0.0
 
     class Timed:
-        """The session, with the time from `go` to `bestmove` taken."""
+        """A session that measures the time from `go` to `bestmove`."""
 
         def send(self, *lines: str) -> None:
             self.asked = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How the process starts, and that nothing which it may be doing keeps it from ending."""
+"""Start of the process, and its prompt end whatever it is doing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.usi_session import InProcess
 
 COMMAND = [sys.executable, "-m", "liteshogi"]
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and closed streams of POSIX")
-# Blocks the import of numba in the started process until a file is there.
+# Block the import of numba in the started process until a file exists.
 GATE = """
 import importlib.abc, os, sys, time
 class Gate(importlib.abc.MetaPathFinder):
@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Gate())
 
 
 def silent(session) -> bool:
-    """Nothing was decided yet: no bestmove among the lines that are there, after some time."""
+    """Whether no bestmove has arrived after some time."""
     time.sleep(0.3)
     return not [line for line in session.waiting() if line.startswith("bestmove")]
 
@@ -102,7 +102,7 @@ def test_nothing_keeps_it_from_ending_while_it_gets_ready(start, tmp_path):
     told, left = (start(PYTHONPATH=str(tmp_path), NUMBA_GATE=str(tmp_path / "never")) for _ in range(2))
     for session in (told, left):
         session.send("usi").until("usiok")
-    time.sleep(SCRIPT_SECONDS + 0.2)  # past the time in which the end of input is a script's
+    time.sleep(SCRIPT_SECONDS + 0.2)  # after the time in which the end of input counts as a script's
     for session in (told, left):
         session.send("isready", "position startpos", "go infinite")
     told.send("quit")
@@ -132,7 +132,8 @@ def test_the_second_start_compiles_nothing(start, tmp_path):
     from search.compiling.jit import CACHE_DIRECTORY
 
     start().send("isready").until("readyok")
-    # In a copy, for tests beside this one compile other code. What an index names is there before it: indices first.
+    # Use a copy, because concurrent tests compile other code. Copy the indices first, because an index names files that
+    # existed before it.
     own = tmp_path / CACHE_DIRECTORY.name
     for kind in ("*.nbi", "*.nbc"):
         for path in CACHE_DIRECTORY.glob(f"search.*/{kind}"):

@@ -9,6 +9,10 @@ import pytest
 
 from lite.datasets.convert import Conversion, convert
 from lite.records.formats import NO_RESULT, hcpe_dtype
+from tests.experiments.scripted_engine import scripted
+from tests.experiments.small_resnet import onnx_file, trained
+
+__all__ = ["onnx_file", "scripted", "trained", "without_games"]
 
 SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
 

@@ -121,7 +121,7 @@ def test_a_position_without_kings_is_refused_by_every_kind(nets: Path) -> None:
         ),
         ("value", "vectors.json", "to write .json fold it first"),
         ("policy.onnx", "net.onnx", "is ONNX already"),
-        ("value", "value.onnx", "is there already; add --overwrite"),
+        ("value", "value.onnx", "already exists; set `overwrite`"),
     ],
 )
 def test_what_cannot_be_exported_is_said(name: str, output: str, words: str, nets: Path) -> None:

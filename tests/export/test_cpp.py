@@ -365,7 +365,7 @@ def test_the_verb_writes_both_files_or_none(tmp_path: Path, capsys: pytest.Captu
     assert "namespace lite_eval {" in text
     assert "@" not in text
     (tmp_path / "lite_eval.h").unlink()
-    with pytest.raises(ValueError, match=r"lite_eval.bin: is there already"):
+    with pytest.raises(ValueError, match=r"lite_eval.bin: already exists"):
         Export("lite-16-4-32", tmp_path / "lite_eval.h").run()
     for stem in ["lite-eval", "default", "xor", "std", "main", "small", "hyper", "lite__eval", "_Lite", "Locale"]:
         name = f"{stem}.h"

@@ -119,13 +119,13 @@ def test_the_verb(make_net, tmp_path: Path, positions: Sample, capsys: pytest.Ca
     assert truth["rows"].shape == (2325, 72)
     part = positions.part(0, 2000)
     assert np.abs(quantised_logits(found, part) - fold(net).logits(part)).max() < 0.5
-    with pytest.raises(ValueError, match="is there already; add --overwrite"):
+    with pytest.raises(ValueError, match="already exists; set `overwrite`"):
         fold_file(tmp_path / "network.safetensors", output, positions=100)
     Fold(str(tmp_path / "network.safetensors"), output, positions=100, cp_per_logit=500.0, overwrite=True).run()
     assert "equals the trained module" in capsys.readouterr().out
     assert load_network(output).cp_per_logit == 500.0
     for run in (tmp_path, tmp_path / "network.safetensors"):
-        with pytest.raises(ValueError, match="is an input too; write to another file"):
+        with pytest.raises(ValueError, match="is also an input"):
             fold_file(run, tmp_path / "network.safetensors", positions=100, overwrite=True)
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path
     with pytest.raises(ValueError, match="at least one"):
         fold_file(tmp_path / "none", tmp_path / "out.safetensors", positions=0)
     for scale in (0.0, -600.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match=f"--cp-per-logit {scale}: a finite number above 0"):
+        with pytest.raises(ValueError, match=f"`cp_per_logit` {scale}: "):
             fold_file(tmp_path / "none", tmp_path / "out.safetensors", cp_per_logit=scale)
     with pytest.raises(FileNotFoundError):
         fold_file(tmp_path / "missing.safetensors", tmp_path / "out.safetensors")
@@ -141,8 +141,6 @@ def test_nothing_is_written_where_nothing_can_be_folded(make_net, tmp_path: Path
     fold_file(tmp_path / "network.safetensors", tmp_path / "net.safetensors", positions=100)
     with pytest.raises(ValueError, match="this is a liteshogi evaluation network"):
         fold_file(tmp_path / "net.safetensors", tmp_path / "out.safetensors")
-    with pytest.raises(
-        ValueError, match=r"mine\.png: what is written here ends in \.safetensors; call it mine\.safetensors"
-    ):
+    with pytest.raises(ValueError, match=r"mine\.png: the name must end in \.safetensors; name it mine\.safetensors"):
         fold_file(tmp_path / "network.safetensors", tmp_path / "mine.png")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["net.safetensors", "network.safetensors"]

@@ -86,7 +86,7 @@ def test_the_verb(make_net, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert figures["max_error"] < 1e-5
     assert figures["positions"] == plies  # all there are, of a thousand that may be
     assert figures["bytes"] == (tmp_path / "net.onnx").stat().st_size
-    with pytest.raises(ValueError, match="is there already; add --overwrite"):
+    with pytest.raises(ValueError, match="already exists; set `overwrite`"):
         Export(str(tmp_path / "network.safetensors"), tmp_path / "net.onnx").run()
     with pytest.raises(ValueError, match=r"written as \.onnx; to write \.bin fold it first"):
         Export(str(tmp_path / "network.safetensors"), tmp_path / "nn.bin").run()

@@ -173,25 +173,16 @@ def read_configuration(path: Path) -> object:
 
 
 def read_plan(path: Path) -> object:
-    from experiments.recipe.plan import read_plan
+    from experiments.nets.plan import read_plan
 
-    return len(read_plan(path).rows)
-
-
-def read_sweep(path: Path) -> object:
-    from experiments.sweep.configuration import read_configuration
-
-    sweep = read_configuration(path)
-    return sweep.search, [point.name for point, _ in zip(sweep.grid(), range(20), strict=False)]
+    plan = read_plan(path)
+    return plan.search, [point.name for point, _ in zip(plan.grid(), range(20), strict=False)]
 
 
 def read_results(path: Path) -> object:
-    from experiments.jobs.results import Results
+    from experiments.nets.results import NetResult, Results
 
-    results = Results(path)
-    results.add("net", "another", 0, {})
-    Results(path)
-    return len(results.lines)
+    return len(Results.read(path.parent).all(NetResult))
 
 
 def read_ledger(path: Path) -> object:
@@ -205,7 +196,7 @@ def read_ledger(path: Path) -> object:
 
 
 def read_loop_ledger(path: Path) -> object:
-    from experiments.loop.ledger import Ledger
+    from experiments.loop.stages import Ledger
 
     ledger = Ledger(path)
     ledger.once(1 << 40, "more", dict)
@@ -213,14 +204,14 @@ def read_loop_ledger(path: Path) -> object:
 
 
 def read_judge_ledger(path: Path) -> object:
-    from experiments.judge.ledger import Ledger
+    from experiments.judge.answers import Ledger
 
     return len(Ledger(path, {"engine": "a"}))
 
 
 def read_pairs(path: Path) -> object:
     """Games of a match as KIF, by its ledger."""
-    from experiments.matches.kif import write_pairs
+    from experiments.matches.pair_kif import write_pairs
 
     shutil.copy(seeds.SAMPLE, path.with_name("shard_00000.hcpe3"))
     shutil.rmtree(path.with_name("kif"), ignore_errors=True)
@@ -287,8 +278,11 @@ READERS: dict[str, Reader] = {
     "openings": Reader(read_openings, "openings.txt", seeds.openings),
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
-    "plan": Reader(read_plan, "plan.toml", lambda: seeds.files("docs/recipe/plan.toml")),
-    "sweep": Reader(read_sweep, "sweep.toml", lambda: seeds.files("docs/sweep/sweep.toml")),
+    "plan": Reader(
+        read_plan,
+        "plan.toml",
+        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/archive/sweep/sweep.toml"),
+    ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
     "loop-ledger": _json(

@@ -1,4 +1,4 @@
-"""Time control: games by the thousand on simulated clocks, no time lost, time used sensibly."""
+"""Time control: thousands of games on simulated clocks without a loss on time, and time used sensibly."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from search.clock import OWN_DELAY, Budget, Clocks, Margins, Punctuality, Search
 
 @dataclass(frozen=True)
 class Control:
-    """Milliseconds of a time control."""
+    """A time control in milliseconds."""
 
     base: int
     byoyomi: int = 0
     increment: int = 0
     before: bool = False
-    """The clock gives the increment when the move begins, and `go` names the time without it."""
+    """Whether the clock adds the increment when the move begins and `go` reports the time without it."""
 
 
 CONTROLS = (
@@ -44,7 +44,7 @@ CONTROLS = (
 
 
 def spend(generator: random.Random, budget: Budget) -> int:
-    """When an engine moves: near the optimum as an iteration happens to end, or stopped at the maximum."""
+    """Return the time of a move: near the optimum, when an iteration ends, or at the maximum."""
     if budget.optimum == budget.maximum:
         return budget.maximum
     assert budget.optimum < budget.maximum
@@ -55,7 +55,8 @@ def spend(generator: random.Random, budget: Budget) -> int:
 
 
 def play(control: Control, margins: Margins, moves: int, seed: int, lag: int) -> list[tuple[int, int, int]]:
-    """One player's moves: (clock before, used by the engine, used by the clock); AssertionError on a loss on time."""
+    """Return one player's moves: (clock before, used by the engine, used by the clock); AssertionError on a loss on
+    time."""
     generator = random.Random(seed)
     left, used = control.base, []
     for number in range(moves):
@@ -77,7 +78,7 @@ def test_no_game_is_lost_on_time(games):
     generator = random.Random(20)
     for game in range(games):
         control = CONTROLS[game % len(CONTROLS)]
-        # Over a server with its delays, or at home, where only the engine's own way takes time.
+        # Over a server with its delays, or locally, where only the engine's own delay counts.
         at_home = game % 3 == 0 or control.base + control.byoyomi + control.increment < 10_000
         margins = Margins(0, 0) if at_home else Margins()
         if at_home and game % 2 and control.base >= 60_000:
@@ -146,7 +147,7 @@ def test_a_share_of_each_increment_is_saved_for_harder_moves():
 
 
 def test_an_increment_counts_only_on_a_clock_that_has_not_got_it():
-    """A clock with less than an increment gets it when the move begins, one with more may have got it already."""
+    """A clock with less than an increment gets it when the move begins; one with more may already have it."""
     without, within = (plan(Clocks(btime=left, binc=5_000), 0, 1, Margins()) for left in (0, 5_000))
     assert without is not None
     assert within is not None
@@ -242,7 +243,7 @@ def test_each_side_has_its_own_clock():
 )
 def test_no_iteration_is_begun_that_would_lead_far_beyond_the_optimum(elapsed, factor, enough):
     assert Budget(1_000, 3_000).is_enough(elapsed, factor) == enough
-    assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # what is left of it would be lost
+    assert not Budget(1_000, 1_000).is_enough(elapsed, factor)  # unused time would be lost
 
 
 def test_the_minimum_is_thought_however_clear_the_move_is():
@@ -252,7 +253,7 @@ def test_the_minimum_is_thought_however_clear_the_move_is():
     assert 2_000 < budget.minimum <= 3_000 - 120
     assert not budget.is_enough(budget.minimum, 0.01)
     assert budget.is_enough(budget.minimum + 1, 0.01)
-    short = plan(Clocks(btime=2_000, wtime=2_000), 0, 21, margins)  # no rule is worth the game
+    short = plan(Clocks(btime=2_000, wtime=2_000), 0, 21, margins)  # no rule is worth losing the game
     assert short is not None
     assert short.minimum <= short.maximum < 1_000
     assert after_pondering(budget, 1_000).minimum == budget.minimum - 1_000
@@ -268,11 +269,11 @@ def test_a_first_move_has_no_increment_yet():
     assert nothing is not None
     assert 1_000 < first.maximum <= 1_500
     assert later.maximum > 3_000
-    assert nothing.maximum > 1_000  # there would be no game else
+    assert nothing.maximum > 1_000  # otherwise there would be no game
 
 
 def test_a_move_takes_about_its_optimum_on_average():
-    """Iterations that end at 1, 2, 4, ... times whatever the first one took, a factor as most moves have it."""
+    """Iterations end at 1, 2, 4, ... times a random first one, with a factor as most moves have it."""
     budget, taken = Budget(1_000, 3_000), []
     for first in np.geomspace(1, 2, 100, endpoint=False):
         ends = first * 2.0 ** np.arange(20)
@@ -285,7 +286,7 @@ def test_thought_on_the_opponents_time_counts():
     assert after_pondering(budget, 0) == budget
     assert after_pondering(budget, 10_000) == Budget(5_000, 15_000)
     assert after_pondering(budget, 100_000) == Budget(1, 3)
-    assert after_pondering(Budget(10_000, 12_000), 2_000) == Budget(9_000, 12_000)  # a clock about to run out
+    assert after_pondering(Budget(10_000, 12_000), 2_000) == Budget(9_000, 12_000)  # a clock that is about to run out
     byoyomi = Budget(8_000, 8_000)
     assert after_pondering(byoyomi, 100_000) == byoyomi
 

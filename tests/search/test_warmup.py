@@ -1,4 +1,4 @@
-"""The cache of compiled code: filled ahead, whole, and cleared of what nobody uses."""
+"""The cache of compiled code: filled ahead, complete, and cleared of unused code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_use_is_noted_once_a_day(tmp_path):
     for age, changed in ((30 * 86400, True), (3600, False)):
         os.utime(tmp_path, (now - age, now - age))
         note_use(tmp_path, tmp_path.stat())
-        # The kernel's stamp may be a tick older than time.time(): no moment is told from the one before it.
+        # The kernel's time stamp may be a tick older than time.time().
         assert (tmp_path.stat().st_mtime > now - 60) == changed
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from experiments.demo import SAMPLE
-from experiments.factory.bench import LABEL_NODES, NODES, measure_factory
+from experiments.factory.rates import LABEL_NODES, NODES, measure_factory
 from liteshogi.commands.arguments import Json, Net, OrSample
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from liteshogi.commands.arguments import Json, Net
 from search.alphabeta.bench_steps import FULL_SEARCH, compare_steps
@@ -24,12 +24,12 @@ class Command:
     def run(self) -> None:
         figures = compare_steps(self.net, self.depth, self.most_nodes)
         if self.json:
-            print(json.dumps(figures))
+            print(json.dumps(asdict(figures)))
             return
-        rows, count = figures["rows"], figures["positions"]
+        rows, count = figures.rows, figures.positions
         print(f"depth {self.depth}, {count} positions   nodes       ratio   error   seconds")
         for name, row in rows.items():
-            given_up = "" if row["reached"] == count else f"  {count - row['reached']} given up"
+            given_up = "" if row.reached == count else f"  {count - row.reached} given up"
             label = name if name == FULL_SEARCH else f"without {name}"
-            ratio = f"{row['ratio']:9.2f} {row['error']:6.0%}"
-            print(f"{label:30} {row['nodes']:13,} {ratio} {row['seconds']:9.2f}{given_up}")
+            ratio = f"{row.ratio:9.2f} {row.error:6.0%}"
+            print(f"{label:30} {row.nodes:13,} {ratio} {row.seconds:9.2f}{given_up}")

@@ -1,1 +1,1 @@
-"""Yardsticks of a search by a stronger engine's word, without games."""
+"""Measurements of a search by a stronger engine's scores."""

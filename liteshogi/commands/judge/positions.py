@@ -1,9 +1,9 @@
-"""`liteshogi judge positions`: positions of recorded games whose moves are worth judging."""
+"""`liteshogi judge positions`: choose positions of recorded games whose moves are to be judged."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import tyro
@@ -11,22 +11,21 @@ import tyro
 from experiments.judge.judge import Judging
 from experiments.judge.selection import Selection, select_positions
 from lite.amounts import amount
-from liteshogi.commands.arguments import Json, Output, Overwrite
+from liteshogi.commands.arguments import Json, Output
 
 
 @dataclass(frozen=True)
 class Command(Selection):
-    """Choose positions of recorded games that a strong engine calls balanced.
+    """Choose balanced positions of recorded games by a strong engine's scores. Resumes an interrupted run.
 
-    One of a game, written with the moves that led to it."""
+    One per game, written with the moves before it."""
 
     games: tyro.conf.Positional[tuple[Path, ...]]
-    output: Output
-    overwrite: Overwrite = False
+    output: Output = Path("runs/judge/positions")
     judging: tyro.conf.OmitArgPrefixes[Judging] = field(kw_only=True)
     json: Json = False
 
     def run(self) -> None:
         report = select_positions(self, self.judging)
-        told = f"{report['output']}: {amount(report['positions'], 'position')} of {amount(report['games'], 'game')}"
-        print(json.dumps(report) if self.json else told)
+        text = f"{report.output}: {amount(report.positions, 'position')} of {amount(report.games, 'game')}"
+        print(json.dumps(asdict(report)) if self.json else text)

@@ -1,41 +1,40 @@
-"""`liteshogi judge refutations`: from how many nodes on a search sees what is wrong with bad moves."""
+"""`liteshogi judge refutations`: the nodes from which a search sees the refutations of bad moves."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import tyro
 
-from experiments.judge.refutations import RefutationOptions, find_refutations
-from liteshogi.commands.arguments import Json
+from experiments.judge.refutations import RefutationOptions, RefutationReport, find_refutations
+from liteshogi.commands.arguments import Json, Output
 
 
 @dataclass(frozen=True)
 class Command(RefutationOptions):
-    """Tell from how many nodes on a search sees the refutations of the worst moves that `judge moves` has found."""
+    """Measure from how many nodes on a search sees the refutations of the worst moves of a `judge moves` run. Resumes
+    an interrupted run."""
 
     engine: tyro.conf.Positional[str]
-    """A network's file or `default`, which is played in process, or the command of a USI engine."""
-    report: tyro.conf.Positional[Path]
-    """What `judge moves --json` has told."""
+    judged: tyro.conf.Positional[Path]
+    output: Output = Path("runs/judge/refutations")
     json: Json = False
 
     def run(self) -> None:
         report = find_refutations(self)
-        print(json.dumps(report) if self.json else as_text(report))
+        print(json.dumps(report.figures()) if self.json else as_text(report))
 
 
-def as_text(report: dict[str, Any]) -> str:
-    """The report for a reader."""
-    lines = [f"{report['engine']}: refutations seen of {len(report['moves'])}, by nodes"]
-    lines.append(" " * 30 + "".join(f"{nodes:>10,}" for nodes in report["nodes"]))
-    lines += [f"{row['name']:30s}" + "".join(f"{count:10d}" for count in row["seen"]) for row in report["variants"]]
+def as_text(report: RefutationReport) -> str:
+    """Return the report for a reader."""
+    lines = [f"{report.engine}: refutations seen of {len(report.moves)}, by nodes"]
+    lines.append(" " * 30 + "".join(f"{nodes:>10,}" for nodes in report.nodes))
+    lines += [f"{row.name:30s}" + "".join(f"{count:10d}" for count in row.seen) for row in report.variants]
     lines.append("\nloss  move   refuted by  seen from  position")
-    for row in report["moves"]:
-        first = row["seen_from"][0]
+    for row in report.moves:
+        first = row.seen_from[0]
         nodes = "-" if first is None else f"{first:,}"
-        lines.append(f"{row['loss']:4d}  {row['move']:6s} {row['reply']:10s} {nodes:>10s}  {row['sfen']}")
+        lines.append(f"{row.loss:4d}  {row.move:6s} {row.reply:10s} {nodes:>10s}  {row.sfen}")
     return "\n".join(lines)

@@ -1,1 +1,1 @@
-"""Games without a teacher: a network plays itself, by alpha-beta where nothing else is named."""
+"""Self-play games, by alpha-beta unless another kind is named."""

@@ -1,4 +1,4 @@
-"""`liteshogi selfplay`: a network plays itself by the alpha-beta search, by the million positions."""
+"""`liteshogi selfplay`: self-play games of a network with alpha-beta search."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from liteshogi.commands.arguments import Json, Net, Output
 
 @dataclass(frozen=True)
 class Command(SelfPlay):
-    """Play a network against itself by alpha-beta, and keep games and scores as hcpe3; goes on where it was cut."""
+    """Generate self-play games with alpha-beta search (hcpe3). Resumes an interrupted run."""
 
     net: Net = "default"
     output: Output = Path("runs/selfplay")
@@ -27,5 +27,5 @@ class Command(SelfPlay):
     json: Json = False
 
     def run(self) -> None:
-        report = self_play(self)
-        print(json.dumps(report) if self.json else as_text(report))
+        made = self_play(self)
+        print(json.dumps(made.figures()) if self.json else as_text(made))

@@ -1,4 +1,4 @@
-"""`liteshogi selfplay puct`: a policy-value network plays itself by PUCT, for the next one to learn from."""
+"""`liteshogi selfplay puct`: self-play games of a policy-value network with PUCT."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from experiments.games.player import Ending
 from experiments.jobs.summary import as_text
 from experiments.jobs.workforce import Workforce
 from experiments.zero.exploration import Exploration
-from experiments.zero.selfplay import ZeroSelfPlay, zero_self_play
+from experiments.zero.puct_selfplay import ZeroSelfPlay, zero_self_play
 from liteshogi.commands.arguments import Json, Net, Output
 
 
 @dataclass(frozen=True)
 class Command(ZeroSelfPlay):
-    """Play a policy-value network against itself by PUCT, and keep games and visits as hcpe3; goes on where it was
-    cut."""
+    """Generate self-play games of a policy-value network with PUCT (hcpe3 with visits). Resumes an interrupted run."""
 
     net: Net
     output: Output = Path("runs/selfplay")
@@ -29,5 +28,5 @@ class Command(ZeroSelfPlay):
     json: Json = False
 
     def run(self) -> None:
-        report = zero_self_play(self)
-        print(json.dumps(report) if self.json else as_text(report))
+        made = zero_self_play(self)
+        print(json.dumps(made.figures()) if self.json else as_text(made))

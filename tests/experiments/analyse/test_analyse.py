@@ -29,7 +29,8 @@ from experiments.analyse.annotated_kif import (
 )
 from experiments.analyse.chosen import choose
 from experiments.analyse.figures import figures
-from experiments.drawing.pictures import NOTATION, can_be_drawn, draw_analysis, japanese_fonts
+from experiments.analyse.picture import draw_analysis
+from experiments.drawing.fonts import NOTATION, can_be_drawn, japanese_fonts
 from lite.notation.game import UNFINISHED, Game
 from lite.notation.games import read_games
 from lite.notation.ki2 import read_ki2
@@ -367,7 +368,7 @@ def test_the_picture_shows_the_game(tmp_path):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_words_of_the_picture_do_not_cover_each_other(tmp_path, monkeypatch, seed):
     drawn = []
-    monkeypatch.setattr("experiments.drawing.pictures.save_figure", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr("experiments.analyse.picture.save_figure", lambda figure, path: drawn.append(figure))
     game = find_game(DATA / "scored.csa", 1)
     draw_analysis(figures(game, invented(game, seed)), tmp_path / "picture.png", japanese_fonts())
     (figure,) = drawn
@@ -409,7 +410,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
     assert sorted(file.name for file in output.parent.iterdir()) == ["game.html", "game.kif", "game.png"]
     assert find_game(output, 1).scored.all()
     monkeypatch.setattr("experiments.analyse.analyse.japanese_fonts", lambda: ["DejaVu Sans"])
-    with pytest.raises(ValueError, match=r"game\.kif: is there already; add --overwrite"):
+    with pytest.raises(ValueError, match=r"game\.kif: already exists; set `overwrite`"):
         Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300).run()
     Analyse("default", (DATA / "wcsc28.ki2",), output, nodes=300, hash=4, overwrite=True).run()
     printed = capsys.readouterr()
@@ -430,7 +431,7 @@ def test_the_verb(tmp_path, capsys, monkeypatch):
         ({"threads": 0}, "must be at least 1"),
         ({"output": DATA / "wcsc28.kif"}, "is the game itself"),
         ({"net": "nowhere.safetensors"}, "nowhere.safetensors: there is no such file"),
-        ({"output": Path("game.png")}, r"ends in \.kif or \.kifu; call it game\.kif"),
+        ({"output": Path("game.png")}, r"end in \.kif or \.kifu; name it game\.kif"),
     ],
 )
 def test_what_cannot_be_done_is_said(options, complaint):

@@ -166,6 +166,6 @@ def test_a_game_that_is_asked_for_alone_must_be_good(folder: Path, searched: lis
         analyse_games(Analysing("default", (folder / "broken.kif",), nodes=100))
     with pytest.raises(GameError, match=r"empty\.usi: no game in it"):
         analyse_games(Analysing("default", (folder / "empty.usi",), nodes=100))
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         analyse_games(Analysing("default", (folder / "wcsc28.csa",), nodes=100))
     assert searched == []

@@ -8,8 +8,8 @@ import cshogi
 import pytest
 from rsshogi.core import Move
 
-from experiments.arena.games import read_games, write_games
-from experiments.arena.match import Match, play_match
+from experiments.arena.engine_match import Match, play_match
+from experiments.arena.kif_games import read_games, write_games
 from lite.notation.game import Game
 from lite.notation.games import read_games as read_notation
 from lite.notation.kif import read_kif

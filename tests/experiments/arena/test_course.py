@@ -14,7 +14,7 @@ from rsshogi.core import Move
 from experiments.arena import results
 from experiments.arena.course import read_course
 from experiments.arena.results import read_results
-from experiments.report.games import MOVES, RATE, match_section
+from experiments.report.match_section import MOVES, RATE, match_section
 from search.score import score_of_rate, win_rate
 
 BLACK_FIRST = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"

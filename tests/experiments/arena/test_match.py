@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arena.match import Match, count_results, play_match
+from experiments.arena.engine_match import Match, count_results, play_match
 from experiments.arena.process import LOG, described_run
 from experiments.arena.results import Result, pair_results, read_results
 from experiments.elo.strength import elo_of
@@ -185,7 +185,7 @@ def test_a_match_of_which_no_game_came_to_an_end_fails(scripted, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are a matter of the system")
 def test_ctrl_c_leaves_no_engine_and_the_same_command_goes_on(scripted, tmp_path):
     script = (
-        "import sys; from pathlib import Path; from experiments.arena.match import Match, play_match\n"
+        "import sys; from pathlib import Path; from experiments.arena.engine_match import Match, play_match\n"
         f"match = Match({scripted.command('slow')!r}, {scripted.command()!r}, games=4, byoyomi=5000, max_plies=8,"
         f" output=Path({str(tmp_path / 'run')!r}))\n"
         "try: print(play_match(match)['games'])\nexcept KeyboardInterrupt: sys.exit(130)\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.arena.match import Match, play_match
+from experiments.arena.engine_match import Match, play_match
 from experiments.arena.process import LOG
 from experiments.arena.results import Result, read_failure, read_results, seat_names
 from experiments.arena.tournament import UsiGames
 from experiments.league.league import count_meetings, play_league
 from experiments.league.participant import Participant, parse_participant
-from experiments.report.games import match_section
+from experiments.report.match_section import match_section
 
 ROOT = Path(__file__).parents[3]
 

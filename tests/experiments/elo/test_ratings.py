@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.elo.ratings import ELO, Meeting, rate
 from experiments.elo.strength import measure_strength, unmet_share
-from experiments.league.table import meetings_text, standings, table_text
+from experiments.league.ratings_table import meetings_text, standings, table_text
 
 
 def meeting(first: int, second: int, wins: int, losses: int, draws: int = 0) -> Meeting:

@@ -37,7 +37,7 @@ def test_an_opening_that_leaves_no_move_to_play_is_named_where_games_begin_from_
     path = tmp_path / "openings.sfen"
     path.write_text(f"# known\n{LINES[0]}\n{line}\n")
     assert read_openings(path) == (LINES[0], line.strip())
-    with pytest.raises(ValueError, match=rf"openings\.sfen line 3: no move is left to be played \({words}\); leave"):
+    with pytest.raises(ValueError, match=rf"openings\.sfen line 3: the game is over \({words}\); remove"):
         read_openings(path, Ending())
     path.write_text(LINES[2].removesuffix("1") + "320")
     assert len(read_openings(path, Ending())) == 1

@@ -30,8 +30,8 @@ from experiments.games.compiled_game import (
 )
 from experiments.games.openings import Openings, read_openings
 from experiments.games.player import Cancelled, Duel, Ending, PlayedGame, Player, Variety, _weigh_draws
-from experiments.matches.kif import write_pairs
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.pair_kif import write_pairs
 from lite.notation.kif import read_kif
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games
@@ -107,7 +107,7 @@ def test_limits_end_a_game(player):
             Duel(player, ending=Ending(max_moves=last)).play(DECLARED)
     game = Duel(player, ending=Ending(max_moves=100)).play("8k/9/8G/9/9/9/9/9/K8 b G 100")
     assert (game.ended, game.winner, len(game.moves)) == ("mate", BLACK, 1)
-    with pytest.raises(ValueError, match="needs a number of nodes or a depth"):
+    with pytest.raises(ValueError, match="needs a limit of nodes or depth"):
         Duel(Player(player.network))
 
 
@@ -287,10 +287,10 @@ def test_openings_are_read_line_by_line(tmp_path):
     with pytest.raises(ValueError, match=r"openings\.sfen line 2: move 1, 7g7e, is not legal"):
         read_openings(file)
     file.write_text("\n")
-    with pytest.raises(ValueError, match="holds no opening"):
+    with pytest.raises(ValueError, match="no opening; write"):
         read_openings(file)
     start = Openings(("startpos",), 0, 0)
-    with pytest.raises(ValueError, match="none can be played from"):
+    with pytest.raises(ValueError, match="random openings can be played"):
         start.draw(np.random.default_rng(0), lambda _: False)
 
 
@@ -320,7 +320,7 @@ def test_each_player_has_its_limits_and_its_memory(player, monkeypatch):
     assert [seat.record["numbers"].tobytes() for seat in duel._seats] == numbers
     duel._game["count"] = LONGEST  # of a game before
     assert not duel.is_over("startpos")
-    with pytest.raises(ValueError, match="needs a number of nodes or a depth"):
+    with pytest.raises(ValueError, match="needs a limit of nodes or depth"):
         Duel(dataclasses.replace(player, nodes=0))
     monkeypatch.setattr(SearchThread, "forget", lambda self: cleared.append(self))
     duel.forget()

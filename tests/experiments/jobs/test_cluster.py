@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.experiments.factory.test_produce import check_whole, lines_of, start
-from tests.experiments.factory.toy import ToyTask, content
 
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.protocol import JobError, Product
+from tests.experiments.jobs.test_produce import check_whole, lines_of, start
+from tests.experiments.jobs.toy import ToyTask, content
 
 pytestmark = pytest.mark.slow
 SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"

@@ -13,7 +13,7 @@ import pytest
 
 from experiments.jobs import description as description_module
 from experiments.jobs.description import Description
-from lite.datasets import provenance
+from lite import program
 from lite.datasets.description import DESCRIPTION, describe_source
 from lite.datasets.provenance import FILES
 from search.compiling.jit import KERNEL
@@ -132,7 +132,7 @@ def test_totals_and_time_go_on(tmp_path, monkeypatch):
 
 def test_another_program_is_told_beside_the_first(tmp_path, monkeypatch):
     begun(tmp_path, Description("selfplay", {}))
-    monkeypatch.setattr(provenance, "cpu_name", lambda: "another CPU")
+    monkeypatch.setattr(program, "cpu_name", lambda: "another CPU")
     found = begun(tmp_path, Description("selfplay", {}), empty=False)
     assert [one["cpu"] == "another CPU" for one in found["made_by"]] == [False, True]
 
@@ -213,19 +213,19 @@ def test_the_commit_of_a_checkout(tmp_path, monkeypatch):
         command = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *words]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
-    place = tmp_path / "experiments" / "factory" / "description.py"
+    place = tmp_path / "lite" / "program.py"
     place.parent.mkdir(parents=True)
     place.write_text("1")
-    monkeypatch.setattr(provenance, "__file__", str(place))
-    assert provenance._commit() is None
+    monkeypatch.setattr(program, "__file__", str(place))
+    assert program.commit() is None
     git("init", "-q")
     git("add", ".")
     git("commit", "-q", "-m", "one")
-    assert provenance._commit() == git("rev-parse", "HEAD")
+    assert program.commit() == git("rev-parse", "HEAD")
     place.write_text("2")
-    assert provenance._commit() == git("rev-parse", "HEAD") + "-dirty"
+    assert program.commit() == git("rev-parse", "HEAD") + "-dirty"
     monkeypatch.setenv("PATH", "")
-    assert provenance._commit() is None
+    assert program.commit() is None
 
 
 def test_it_is_readable_json(tmp_path):

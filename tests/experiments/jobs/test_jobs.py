@@ -9,10 +9,10 @@ import threading
 import time
 
 import pytest
-from tests.experiments.factory.toy import ToyTask, content
 
 from experiments.jobs.jobs import run_jobs
 from experiments.jobs.protocol import JobError, Product
+from tests.experiments.jobs.toy import ToyTask, content
 
 
 def numbered(jobs):
@@ -154,7 +154,7 @@ def test_ray_is_imported_where_it_is_asked_for():
     script = (
         "import sys; sys.modules['ray'] = None\n"
         "from experiments.jobs.jobs import run_jobs\n"
-        "from tests.experiments.factory.toy import ToyTask\n"
+        "from tests.experiments.jobs.toy import ToyTask\n"
         "assert len(list(run_jobs(ToyTask(), [(0, 0)], 1))) == 1\n"
         "try: next(run_jobs(ToyTask(), [(0, 0)], 1, 'auto'))\n"
         "except ModuleNotFoundError as error: print(error.name)\n"

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.experiments.factory.toy import JOB, ToyTask, ToyWorker, jobs_of
 
 from experiments.jobs.description import Description
 from experiments.jobs.produce import BARREN_JOBS, Place, produce
@@ -22,7 +21,8 @@ from experiments.jobs.protocol import JobError, Product
 from experiments.jobs.shards import LEDGER
 from lite.datasets.description import describe_source
 from lite.records.formats import record_files
-from tests.experiments.factory import toy
+from tests.experiments.jobs import toy
+from tests.experiments.jobs.toy import JOB, ToyTask, ToyWorker, jobs_of
 
 
 def start(folder: Path, *arguments: object) -> subprocess.Popen[str]:

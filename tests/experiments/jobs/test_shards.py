@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.experiments.factory.toy import content, jobs_of
 
-from experiments.jobs import durable_file
 from experiments.jobs import shards as shards_module
 from experiments.jobs.protocol import Product
 from experiments.jobs.shards import LEDGER, PART, Shards
+from lite import durable_file
 from lite.records.formats import record_files
+from tests.experiments.jobs.toy import content, jobs_of
 
 
 def land(folder: Path, jobs: Iterable[int], shard_bytes: int = 300) -> None:
@@ -276,7 +276,7 @@ def test_what_the_disk_takes_in_parts_lands_whole(tmp_path, monkeypatch):
         def write(self, piece):
             return super().write(piece[:3])
 
-    monkeypatch.setattr("experiments.jobs.durable_file.FileIO", InParts)
+    monkeypatch.setattr("lite.durable_file.FileIO", InParts)
     land(tmp_path, [1, 2])
     assert landed(tmp_path) == [1, 2]
 

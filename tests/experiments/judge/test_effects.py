@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from experiments.games.game_position import GamePosition, read_positions
-from experiments.judge.effects import (
+from experiments.judge.judge import Judging
+from experiments.judge.losses import CLIP
+from experiments.judge.parameter_effects import (
     MEASURES,
     SIDES,
     TIME,
@@ -23,9 +25,7 @@ from experiments.judge.effects import (
     effects,
     measure_effects,
 )
-from experiments.judge.judge import Judging
-from experiments.judge.losses import CLIP
-from experiments.matches.options import read_player
+from experiments.matches.named_player import read_player
 from experiments.tuning.tune import chosen_parameters
 from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.parameters import as_text
@@ -183,7 +183,7 @@ def test_a_search_has_its_numbers_and_the_worth_of_a_draw_that_its_options_say(s
     player = read_player("default", ("Draw_Value_White=1000",), NODES, 0, "--option").by_alphabeta
     worker = EffectTask(player, judge, (), Design(chosen_parameters(NAMES, NODES), {}, 4.0, 1)).open()
     again = GamePosition.parse("startpos moves 2h3h 8b7b 3h2h 7b8b 2h3h 8b7b 3h2h")  # white can repeat it
-    monkeypatch.setattr("experiments.judge.effects.time.thread_time", count(0.0, 2.0).__next__)
+    monkeypatch.setattr("experiments.judge.parameter_effects.time.thread_time", count(0.0, 2.0).__next__)
     found, seconds_a_node = worker._search(again, {"futility_margin": 300}, 200)
     assert found.score == MAX_EVALUATION
     assert seconds_a_node == pytest.approx(2 / (found.nodes + 1))
@@ -218,7 +218,7 @@ def test_a_report_has_every_number_and_goes_on(positions, judging, tmp_path, mon
     with pytest.raises(ValueError, match=r"other sources: positions\.sfen .*, not others\.sfen"):
         measure_effects(replace(options, positions=others), judging)
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.matches.options.search_signature", lambda: 1)
+        patch.setattr("experiments.matches.named_player.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
             measure_effects(options, judging)
     again = measure_effects(replace(options, rounds=3, output=tmp_path / "other"), judging)

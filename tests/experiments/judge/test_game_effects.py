@@ -20,7 +20,7 @@ from experiments.judge.game_effects import (
     measure_game_effects,
 )
 from experiments.judge.judge import Judging
-from experiments.judge.match import JudgedWorker
+from experiments.judge.judged_match import JudgedWorker
 from lite.datasets.description import DESCRIPTION
 from liteshogi.commands.judge.effects import as_text
 from search.alphabeta.bench import SIGNATURE
@@ -157,7 +157,7 @@ def test_a_report_has_every_change_and_goes_on(options, judging, tmp_path, monke
     with pytest.raises(ValueError, match=r"other sources: openings\.sfen .*, not others\.sfen"):
         measure_game_effects(replace(options, openings=others), judging)
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.matches.options.search_signature", lambda: 1)
+        patch.setattr("experiments.matches.named_player.search_signature", lambda: 1)
         with pytest.raises(ValueError, match=f"a search of signature {SIGNATURE}, not 1"):
             measure_game_effects(options, judging)
     moved = replace(options, change=(), names=("futility_margin",), output=tmp_path / "moved")

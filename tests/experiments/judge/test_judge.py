@@ -7,12 +7,12 @@ import pytest
 
 from experiments.games.game_position import GamePosition, read_positions
 from experiments.jobs.protocol import Stopped
+from experiments.judge.answers import Ledger, Opinion
 from experiments.judge.choosers import read_judged
-from experiments.judge.effects import EffectOptions
 from experiments.judge.game_effects import GameEffectOptions
 from experiments.judge.judge import Judging
-from experiments.judge.ledger import Ledger, Opinion
-from experiments.judge.match import JudgedMatch
+from experiments.judge.judged_match import JudgedMatch
+from experiments.judge.parameter_effects import EffectOptions
 from experiments.usi_client.searcher import Searcher
 from search.score import MATE
 

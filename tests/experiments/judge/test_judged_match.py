@@ -11,10 +11,10 @@ import pytest
 
 from experiments.jobs.protocol import Stopped
 from experiments.judge.judge import Judging
+from experiments.judge.judged_match import JudgedMatch, Shares, play_judged_match
 from experiments.judge.losses import CLIP
-from experiments.judge.match import JudgedMatch, Shares, play_judged_match
-from experiments.report.games import RATE
-from experiments.report.judged import judged_section
+from experiments.report.judged_match_section import judged_section
+from experiments.report.match_section import RATE
 from experiments.report.report import Report, write_report
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import DESCRIPTION
@@ -85,7 +85,7 @@ def test_the_error_is_that_of_the_pairs_mean():
 
 def test_the_first_player_is_the_one_that_was_named_first(match, scripted, tmp_path, monkeypatch):
     tasks = []
-    monkeypatch.setattr("experiments.judge.match.produce", lambda *given, **_: tasks.append(given[2]))
+    monkeypatch.setattr("experiments.judge.judged_match.produce", lambda *given, **_: tasks.append(given[2]))
     monkeypatch.setattr(Shares, "report", lambda self: {})
     match = replace(match, first="default futility_margin=250", seed=5)
     play_judged_match(match, judged_by(scripted, tmp_path))
@@ -124,7 +124,7 @@ def test_a_match_of_another_search_or_network_is_another(match, scripted, tmp_pa
     match = replace(match, second=str(net), games=2)
     play_judged_match(match, judging)
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=rf"search of signature {SIGNATURE}, not {SIGNATURE + 1}; .* another -o"):
             play_judged_match(match, judging)
     path = match.output / DESCRIPTION

@@ -17,8 +17,9 @@ from experiments.games.player import Player
 from experiments.judge.choosers import OwnPlayer, choose_in_game, read_judged
 from experiments.judge.judge import Judging
 from experiments.judge.losses import CLIP, LossOptions, _figures, measure_losses
-from experiments.matches.options import read_player
-from lite.datasets.provenance import digests_of, program
+from experiments.matches.named_player import read_player
+from lite.datasets.provenance import digests_of
+from lite.program import program
 from liteshogi.commands.judge.moves import as_text
 from search.alphabeta.engine import AlphaBetaEngine
 from search.alphabeta.parameters import EVERY_STEP, NULL_MOVE, STEPS, make_numbers

@@ -57,7 +57,7 @@ def test_the_file_depends_on_games_and_seed_alone(scripted, tmp_path):
     assert len({position.start for position in one}) == 12
     assert (tmp_path / "one.sfen").read_text() == (tmp_path / "two.sfen").read_text()
     assert all(cshogi.Board(get_sfen(position.set_up())).legal_moves.__len__() > 1 for position in one)
-    with pytest.raises(ValueError, match=r"one\.sfen: is there already"):
+    with pytest.raises(ValueError, match=r"one\.sfen: already exists"):
         select_positions(selection, judging)
 
 

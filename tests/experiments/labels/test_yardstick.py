@@ -16,7 +16,7 @@ from lite.training.targets import win_rate
 from search.evaluation.material import material_network
 from search.evaluation.network_file import load_network, save_network
 
-SAMPLE = Path(__file__).parents[2] / "experiments" / "sample" / "valid_sample.hcpe3"
+SAMPLE = Path(__file__).parents[3] / "experiments" / "sample" / "valid_sample.hcpe3"
 
 
 @pytest.fixture(scope="module")
@@ -35,22 +35,22 @@ def test_a_network_is_its_own_yardstick(records, tmp_path):
     path = tmp_path / "yard.hcpe"
     labelled.tofile(path)
     own = measure_d1("default", [path])
-    assert own["d1_rmse"] < 1e-6
-    assert (own["d1_scale"], own["d1_positions"]) == (600, len(labelled))
+    assert own.rmse < 1e-6
+    assert (own.scale, own.positions) == (600, len(labelled))
     material = tmp_path / "material.safetensors"
     save_network(material_network(), material)
     other = measure_d1(str(material), [path])
-    assert 0.05 < other["d1_rmse"] < 0.5
+    assert 0.05 < other.rmse < 0.5
     # The error is how far the figure scatters where positions are drawn from these again and again.
     studio, found = Studio(material_network(), 1), []
     for record in labelled:
         studio.forget()
         found.append(studio.study(record["hcp"][None], SEARCH, depth=1)[0][0])
-    rates = win_rate(np.array(found), other["d1_scale"]), win_rate(labelled["score"], 600)
+    rates = win_rate(np.array(found), other.scale), win_rate(labelled["score"], 600)
     squares = (rates[0] - rates[1]) ** 2
     drawn = np.random.default_rng(1).choice(squares, (1000, len(squares)))
-    assert other["d1_rmse"] == pytest.approx(squares.mean() ** 0.5)
-    assert other["d1_rmse_error"] == pytest.approx(np.sqrt(drawn.mean(1)).std(), rel=0.15)
+    assert other.rmse == pytest.approx(squares.mean() ** 0.5)
+    assert other.error == pytest.approx(np.sqrt(drawn.mean(1)).std(), rel=0.15)
 
 
 def test_records_without_scores_say_nothing(records, tmp_path):
@@ -58,5 +58,5 @@ def test_records_without_scores_say_nothing(records, tmp_path):
     unscored = records.copy()
     unscored["score"], unscored["padding"] = 0, NO_SCORE
     unscored.tofile(path)
-    with pytest.raises(ValueError, match="no position with a score"):
+    with pytest.raises(ValueError, match=r"yard\.hcpe: no position has a score"):
         measure_d1("default", [path])

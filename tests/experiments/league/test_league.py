@@ -18,7 +18,7 @@ from experiments.jobs.shards import LEDGER
 from experiments.league.in_process import Crosstable, LeagueTask, meetings_of
 from experiments.league.league import PICTURE, STANDINGS, play_league
 from experiments.league.participant import parse_participant
-from experiments.matches.counted import CountedGames
+from experiments.matches.counted_games import CountedGames
 from experiments.report.verify import SAME, verify
 from lite.notation.kif import read_kif
 from lite.records.formats import DRAW, WINNER_MASK
@@ -107,7 +107,7 @@ def test_another_league_is_not_gone_on_with(league, monkeypatch):
         play_league(rules, players)
     with pytest.raises(ValueError, match="its data were made with --gauntlet false, not true"):
         play_league(rules, [*players[:2], parse_participant(arguments[2])], gauntlet=True)
-    monkeypatch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
+    monkeypatch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_league(rules, [*players[:2], parse_participant(arguments[2])])
 

@@ -21,11 +21,11 @@ from experiments.games.openings import read_openings
 from experiments.games.player import Ending, Variety
 from experiments.jobs.shards import Shards
 from experiments.loop import ledger as ledger_module
-from experiments.loop.ledger import LEDGER, Ledger
+from experiments.loop.generation_table import as_table
 from experiments.loop.loop import run_loop
 from experiments.loop.options import Loop
-from experiments.loop.table import as_table
-from experiments.report.loops import loop_section
+from experiments.loop.stages import LEDGER, Ledger
+from experiments.report.loop_section import loop_section
 from experiments.report.verify import SAME, verify
 from lite.datasets.description import describe_source
 from lite.networks.dense import DenseConfig
@@ -417,7 +417,7 @@ def test_openings_that_are_too_few_for_a_match_are_said_before_a_folder_is_made(
 def test_openings_from_which_no_match_can_be_played_are_said_before_a_folder_is_made(tmp_path):
     """Self-play passes over them."""
     (tmp_path / "openings.sfen").write_text("startpos\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - 321\n")
-    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         run_loop(replace(LOOP, output=tmp_path / "new", openings=tmp_path / "openings.sfen"), TRAINING)
     assert not (tmp_path / "new").exists()
 

@@ -14,18 +14,18 @@ import cshogi
 import numpy as np
 import pytest
 
-from experiments.arena.match import Match, play_match
+from experiments.arena.engine_match import Match, play_match
 from experiments.elo.sprt import Sprt
 from experiments.games.player import Ending, Player
 from experiments.jobs.shards import LEDGER
 from experiments.matches.alphabeta_pairs import PairWorker
-from experiments.matches.counted import CountedGames
-from experiments.matches.match import CountedMatch, play_counted_match
-from experiments.matches.options import plays_in_process, read_player
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.counted_match import CountedMatch, play_counted_match
+from experiments.matches.named_player import plays_in_process, read_player
 from experiments.matches.pair import PairSettings
-from experiments.matches.pairs import PairTask
+from experiments.matches.pair_task import PairTask
 from experiments.matches.standing import Standing
-from experiments.report.games import match_section
+from experiments.report.match_section import match_section
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
 from liteshogi.__main__ import _run
 from search.alphabeta.bench import SIGNATURE
@@ -204,7 +204,7 @@ def test_more_games_go_on_where_fewer_ended_and_other_options_are_refused(match,
     ):
         with pytest.raises(ValueError, match="its data were made with " + words):
             play_counted_match(replace(match, **change))
-    monkeypatch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
+    monkeypatch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
     with pytest.raises(ValueError, match=f"made with a search of signature {SIGNATURE}, not {SIGNATURE + 1}; "):
         play_counted_match(match)
 
@@ -265,7 +265,7 @@ def test_an_opening_from_which_no_game_can_be_played_is_named_before_one_is(matc
     path = tmp_path / "openings.sfen"
     path.write_text(f"startpos moves 7g7f\n4k4/ppppppppp/9/9/9/9/PPPPPPPPP/9/4K4 b - {number}\n")
     late = replace(match, openings=path, games=4, max_plies=20, random_plies=random_plies, output=tmp_path / "late")
-    with pytest.raises(ValueError, match=r"openings\.sfen line 2: no move is left to be played \(move limit\)"):
+    with pytest.raises(ValueError, match=r"openings\.sfen line 2: the game is over \(move limit\)"):
         play_counted_match(late)
     assert not late.output.exists()
     assert play_counted_match(replace(late, max_plies=21))["games"] == 4
@@ -294,7 +294,7 @@ def test_what_is_compiled_is_no_part_of_a_pairs_time():
     code = """
 from experiments.games.compiled_game import play_game
 from experiments.matches.pair import PairSettings
-from experiments.matches.pairs import PairTask
+from experiments.matches.pair_task import PairTask
 from experiments.games.player import Ending, Player
 from search.evaluation.material import material_network
 player = Player(material_network(), nodes=50, hash_mb=1)

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.elo.sprt import Sprt
 from experiments.jobs.shards import LEDGER
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.counted_match import CountedMatch, play_counted_match
 from lite.datasets.description import DESCRIPTION
 from tests.fuzz.exchange import files
 from tests.fuzz.reader import check_complaint

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from experiments.games.player import Ending, PuctPlayer
-from experiments.matches.kif import write_pairs
-from experiments.matches.match import CountedMatch, play_counted_match
+from experiments.matches.counted_match import CountedMatch, play_counted_match
 from experiments.matches.pair import PairSettings
-from experiments.matches.pairs import PairTask
+from experiments.matches.pair_kif import write_pairs
+from experiments.matches.pair_task import PairTask
 from experiments.matches.puct_pairs import STRICT
 from experiments.tuning.tune import Tuning, tune
-from experiments.zero.game import Game
+from experiments.zero.puct_game import Game
 from experiments.zero.search import search_together
 from lite.records.decode import labelled_dtype
 from lite.records.file import Refusals, decode_games

@@ -14,7 +14,7 @@ from experiments.arena.results import Result
 from experiments.elo.sprt import Sprt
 from experiments.elo.strength import measure_strength
 from experiments.matches.standing import Standing
-from experiments.report.games import MOVES, RATE, _course, _limits, _player, _read_timed, match_section
+from experiments.report.match_section import MOVES, RATE, _course, _limits, _player, _read_timed, match_section
 from experiments.report.section import command_of
 from experiments.usi_client.engines import BY_SHELL
 from tests.experiments.report.conftest import PAIRS, outcome_counts
@@ -79,8 +79,10 @@ def test_a_match_through_shogiarena_tells_its_command_and_its_course(tmp_path: P
     for side in ("first", "second"):
         engine = {"engine_path": f"/e/{side}", "engine_args": [], "options": {}}
         (tmp_path / f"{side}.yaml").write_text(json.dumps(engine))
-    monkeypatch.setattr("experiments.report.games.read_results", lambda _: [Result("a", 1.0, "x")])
-    monkeypatch.setattr("experiments.report.games.read_course", lambda _: [Moment(10, "second", 0.6, 0.1, 0.25)])
+    monkeypatch.setattr("experiments.report.match_section.read_results", lambda _: [Result("a", 1.0, "x")])
+    monkeypatch.setattr(
+        "experiments.report.match_section.read_course", lambda _: [Moment(10, "second", 0.6, 0.1, 0.25)]
+    )
     first, second, report, origin = _read_timed("r", tmp_path)
     assert (first, second, report["wins"], origin.seed) == ("first", "second", 1, "5")
     assert origin.command == "liteshogi match first second --byoyomi 100"

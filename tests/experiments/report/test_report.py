@@ -15,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.report.charts import PNG_WIDTH, draw_png, interval, lines, pareto_front
-from experiments.report.comparisons import ACCURACY, COST, SHARE, comparison_section, recipe_section
-from experiments.report.games import is_timed_match, match_section
-from experiments.report.judgements import BOARDS, judgement_section
-from experiments.report.leagues import is_league, league_section
-from experiments.report.loops import loop_section
+from experiments.report.comparison_section import ACCURACY, COST, SHARE, comparison_section, recipe_section
+from experiments.report.judgement_section import BOARDS, judgement_section
+from experiments.report.league_section import is_league, league_section
+from experiments.report.loop_section import loop_section
+from experiments.report.match_section import is_timed_match, match_section
 from experiments.report.report import Report, find_runs, read_sections, write_report
 from experiments.report.section import Table, command_of
-from experiments.report.sweeps import sweep_section
-from experiments.report.training import _command, training_section
+from experiments.report.sweep_section import sweep_section
+from experiments.report.training_section import _command, training_section
 from tests.experiments.report.conftest import MAKER, make_match
 
 vl_convert = pytest.importorskip("vl_convert", reason="charts need vl-convert-python")
@@ -374,10 +374,10 @@ def test_pictures_lie_beside_the_page_and_are_linked(match: Path, training: Path
     assert int.from_bytes(content[16:20], "big") >= PNG_WIDTH
     assert f'href="{quote(picture.name)}"' in (tmp_path / "page #1 50%.html").read_text(encoding="utf-8")
     assert draw_png(match_section({"match": match}).charts[0]) == content
-    with pytest.raises(ValueError, match="is there already"):
+    with pytest.raises(ValueError, match="already exists"):
         write_report(Report((match,), tmp_path / "page #1 50%.html"))
     (tmp_path / "other-04.png").touch()
-    with pytest.raises(ValueError, match=r"other-04\.png: is there already"):
+    with pytest.raises(ValueError, match=r"other-04\.png: already exists"):
         write_report(Report((training,), tmp_path / "other.html", png=True))
     assert not (tmp_path / "other-01.png").exists()
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from experiments.jobs.results import Results
-from experiments.report.training import training_section
+from experiments.report.training_section import training_section
 from experiments.report.verify import CHANGED, MISSING, SAME, UNPLACED, UNRECORDED, verify
-from lite.datasets.provenance import digest_of, digests_of, machine_of, program
+from lite.datasets.provenance import digest_of, digests_of
+from lite.program import machine_of, program
 from lite.training.folder import RunFolder
 from lite.training.made import describe_training
 from lite.training.options import ValueTraining

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from experiments.games.player import Ending
 from experiments.matches.alphabeta_pairs import PairWorker
-from experiments.matches.options import read_player
+from experiments.matches.named_player import read_player
 from experiments.matches.pair import PairSettings
-from experiments.matches.pairs import PairTask
+from experiments.matches.pair_task import PairTask
 from experiments.tuning.spsa import Spsa, result_of
 from experiments.tuning.tune import Tuner, Tuning, TuningTask, _report, chosen_parameters
 from liteshogi.commands.tune import Command as Tune
@@ -179,7 +179,7 @@ def test_a_tuning_goes_on_with_its_own_settings_only(tmp_path, capsys, monkeypat
             run(**changes)
     assert [given[1:] for given in asked] == [(2, 0.5, 7), (1, None, 1)]
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.matches.options.search_signature", lambda: SIGNATURE + 1)
+        patch.setattr("experiments.matches.named_player.search_signature", lambda: SIGNATURE + 1)
         with pytest.raises(ValueError, match=f"signature {SIGNATURE}, not {SIGNATURE + 1}"):
             run()
     with pytest.raises(ValueError, match=r"--gain 0\.0: must be above 0"):

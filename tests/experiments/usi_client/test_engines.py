@@ -68,10 +68,10 @@ def test_shogiarena_waits_for_as_long_as_an_engine_takes_to_be_ready(scripted):
         ("EvalFil=x", "no option EvalFil; did you mean EvalFile"),
         ("Threads=2", "no option Threads; it has EvalFile, Book Dir"),
         ("EvalFile=nets/none.bin", "EvalFile=nets/none.bin: there is no such file"),
-        ("NetworkDelay=fast", "NetworkDelay is a number, not 'fast'"),
-        ("NetworkDelay=10001", "a number from 0 to 10000, not 10001"),
-        ("Quick=yes", "Quick is true or false, not 'yes'"),
-        ("Style=Medium", "one of Fast, Slow, not 'Medium'"),
+        ("NetworkDelay=fast", "NetworkDelay: must be a number, not 'fast'"),
+        ("NetworkDelay=10001", "must be from 0 to 10000, not 10001"),
+        ("Quick=yes", "Quick: must be true or false, not 'yes'"),
+        ("Style=Medium", "must be one of Fast, Slow, not 'Medium'"),
     ],
 )
 def test_options_that_the_engine_does_not_take_are_refused_in_words(scripted, setting, words):
@@ -128,7 +128,7 @@ def test_the_engine_has_this_projects_environment_and_what_programs_need(scripte
         ("die", r"ended before usiok \(status 1\): no licence"),
         ("hang_up", r"ended before usiok \(still running\): no licence"),
         ("broken", r"ended before readyok \(status 1\): Error! failed to read nn\.bin"),
-        ("mute", r"no usiok within 1 seconds; is it a USI engine\?"),
+        ("mute", r"no usiok within 1 seconds"),
         ("deaf", "no readyok within 1 seconds"),
     ],
 )
@@ -143,7 +143,7 @@ def test_what_is_no_program_for_this_machine_is_told(tmp_path):
     program = tmp_path / "engine.exe"
     program.write_bytes(b"MZ\0\0no program here")
     program.chmod(0o755)
-    with pytest.raises(ValueError, match="does not start: Exec format error"):
+    with pytest.raises(ValueError, match="Exec format error"):
         ask_engine(str(program))
 
 

@@ -11,9 +11,9 @@ from experiments.jobs.protocol import Stopped
 from experiments.zero.search import search_together
 from search.puct.engine import PuctEngine, Settings, even_network
 from search.puct.leaves import Leaves
-from search.puct.memory import Tree
 from search.puct.planes import LABELS, PLANES1
 from search.puct.tree import PROVED_WIN, UNPROVED
+from search.puct.tree_memory import Tree
 from search.rules.sfen import move_to_usi, position_from_sfen
 
 SETTINGS = Settings(batch_size=1, leaf_mate_nodes=0)
@@ -36,7 +36,7 @@ def guess(input1: np.ndarray, input2: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def search_of(sfen: str, megabytes: int = 4) -> SimpleNamespace:
     tree = Tree(megabytes)
     SETTINGS.write(tree.record)
-    tree.record["draw_worth"] = 0.5
+    tree.record["draw_value"] = 0.5
     tree.allow(set())
     return SimpleNamespace(tree=tree, position=position_from_sfen(sfen))
 

@@ -25,10 +25,10 @@ from experiments.resnet.network import ResnetConfig
 from experiments.resnet.policy_target import policy_target
 from experiments.resnet.train import ResnetTraining, train_resnet
 from experiments.zero.exploration import Exploration
-from experiments.zero.game import Game
 from experiments.zero.network import network_bytes
+from experiments.zero.puct_game import Game
+from experiments.zero.puct_selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
 from experiments.zero.search import search_together
-from experiments.zero.selfplay import ZeroSelfPlay, ZeroTask, zero_self_play
 from lite.records.formats import candidate_dtype, game_dtype, move_dtype
 from lite.records.reader import read_all
 from search.puct.engine import Settings, even_network

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lite.datasets.provenance import describe_data, digest_of
+from lite.datasets.description import describe_data
+from lite.datasets.provenance import digest_of
 from lite.records.formats import RecordError
 
 

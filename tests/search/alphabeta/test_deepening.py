@@ -1,4 +1,4 @@
-"""Depth after depth, from wherever a thread begins."""
+"""Iterative deepening: one depth after another, from any starting depth of a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine as Python uses it: limits, lines, MultiPV, threads, and ends of games."""
+"""The engine's Python interface: limits, lines, MultiPV, threads, and ends of games."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import liteshogi
-from search.alphabeta.engine import TOLD_NODES, AlphaBetaEngine
+from search.alphabeta.engine import REPORTED_NODES, AlphaBetaEngine
 from search.alphabeta.thread import HISTORIES
 from search.alphabeta.transposition import probe
 from search.clock import Budget
@@ -25,6 +25,7 @@ from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi, move_to_usi, position_from_sfen
 from search.rules.shogi import BLACK, WHITE
 from search.score import draw_value, is_mate, mate_plies
+from search.system.options import OptionError
 
 MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3NL w Bb 28"
 MATE_IN_ONE = "8k/9/8G/9/9/9/9/9/K8 b G 1"
@@ -48,7 +49,7 @@ def as_it_was(engine):
 
 
 def replay(sfen: str, line: tuple[str, ...]) -> np.void:
-    """The position at the end of a line of legal moves."""
+    """Return the position at the end of a line of legal moves."""
     pos = position_from_sfen(sfen)
     for usi in line:
         assert is_legal(pos, np.int64(move_from_usi(usi))), (usi, line)
@@ -97,7 +98,7 @@ def test_nodes_are_a_limit(engine):
 @pytest.mark.parametrize("limit", ["nodes", "depth"])
 @pytest.mark.parametrize("number", [0, -1, 10**30])
 def test_a_limit_that_nobody_counts_to_is_refused(engine, limit, number):
-    with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
+    with pytest.raises(OptionError, match=f"`{limit}` {number}"):
         engine.analyse(MIDDLE, **{limit: number})
 
 
@@ -122,7 +123,7 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
     engine.ready(budget)
     engine.search(Limits(depth=12), told.append)
     assert [line.depth for line in told] == list(range(1, 13))
-    assert told[2].nodes < TOLD_NODES < told[-2].nodes  # some were told together, some alone
+    assert told[2].nodes < REPORTED_NODES < told[-2].nodes  # some depths were reported together, some alone
     for line in told:
         engine.new_game()
         alone = engine.analyse(MIDDLE, depth=line.depth)
@@ -132,7 +133,7 @@ def test_each_depth_is_told_as_if_it_were_the_last(engine, budget):
 
 
 def cut_searches(engine, position, counts):
-    """What searches of so many nodes have come to, each from nothing, and what each told last."""
+    """Search with each of these numbers of nodes and an empty table; return the results and the last reports."""
     for nodes in counts:
         told: list[Analysis] = []
         engine.new_game()
@@ -159,7 +160,7 @@ def test_a_better_move_that_a_depth_found_before_it_was_cut_has_its_own_score(en
 
 
 def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
-    """Also where its first window failed and the next one had no time."""
+    """Also if its first window failed and there was no time for the next one."""
     engine = AlphaBetaEngine("default", hash_mb=2)
     for nodes in range(860, 1000):
         engine.new_game()
@@ -167,7 +168,7 @@ def test_however_a_depth_is_cut_it_has_looked_a_ply_ahead():
 
 
 def test_the_times_of_depths_that_are_told_together_are_those_of_their_nodes(engine, monkeypatch):
-    monkeypatch.setattr("search.alphabeta.engine.TOLD_NODES", 10**9)
+    monkeypatch.setattr("search.alphabeta.engine.REPORTED_NODES", 10**9)
     monkeypatch.setattr("search.alphabeta.engine._since", lambda begun: 10_000)
     told: list[Analysis] = []
     found = engine.analyse(MIDDLE, nodes=300_000, on_info=told.append)
@@ -187,7 +188,7 @@ def test_the_best_lines_are_those_told_last(engine):
     engine.new_game()
     best = engine.analyse(MIDDLE, depth=6)
     assert (alone.pv, alone.score, alone.nodes) == (best.pv, best.score, best.nodes)
-    with pytest.raises(ValueError, match="multipv is 0"):
+    with pytest.raises(ValueError, match="`multipv` 0"):
         engine.analyse(MIDDLE, multipv=0)
 
 
@@ -195,7 +196,7 @@ def test_a_second_search_of_an_engine_is_refused(engine):
     refused: list[Analysis] = []
 
     def search_again(found: Analysis) -> None:
-        with pytest.raises(RuntimeError, match="this engine is searching"):
+        with pytest.raises(RuntimeError, match="already searching"):
             engine.analyse("startpos", nodes=10)
         refused.append(found)
 
@@ -215,7 +216,7 @@ def test_however_short_the_search_its_lines_are_different_legal_moves_in_order(e
         replay(MIDDLE, line.pv)
         assert line.best_move == line.pv[0]
     deep = [line for line in lines if line.depth == lines[0].depth]
-    assert lines[: len(deep)] == deep  # behind them those of the depth before
+    assert lines[: len(deep)] == deep  # followed by those of the depth before
     assert [line.score for line in deep] == sorted((line.score for line in deep), reverse=True)
 
 
@@ -233,7 +234,7 @@ def test_time_is_a_limit(engine):
 @pytest.mark.parametrize("limit", ["nodes", "depth", "time_ms"])
 @pytest.mark.parametrize("number", [0, -5, 1 << 63])
 def test_what_is_no_limit_is_refused_in_words(engine, limit, number):
-    with pytest.raises(ValueError, match=f"{limit} is {number}, but a limit is at least 1"):
+    with pytest.raises(OptionError, match=f"`{limit}` {number}"):
         engine.analyse("startpos", **{limit: number})
 
 
@@ -249,7 +250,7 @@ def test_a_stop_before_the_search_begins_still_gives_a_move(engine):
     engine.set_position(MIDDLE)
     engine.ready()
     engine.stop()
-    found = engine.search()
+    found = engine.search()[0]
     replay(MIDDLE, (found.best_move or "",))
 
 
@@ -258,7 +259,7 @@ def test_the_search_ends_in_time_without_a_timer(engine, monkeypatch):
     monkeypatch.setattr("search.clock.started", lambda thread: None)
     engine.set_position("startpos")
     engine.ready(Budget(300, 300))
-    found = engine.search(Limits(nodes=10**10))
+    found = engine.search(Limits(nodes=10**10))[0]
     assert engine.clock.overdue() is not None
     assert found.depth > 1
 
@@ -272,7 +273,7 @@ def test_however_short_the_time_a_move_is_looked_at(engine):
         if limit == "stop":
             engine.stop()
         lines: list[Analysis] = []
-        found = engine.search(Limits(nodes=1 if limit == "nodes" else None), lines.append)
+        found = engine.search(Limits(nodes=1 if limit == "nodes" else None), lines.append)[0]
         assert found.best_move in ("5h5d", "5h5d+"), limit
         assert lines
         assert found.score > 0
@@ -283,17 +284,17 @@ def test_a_budget_may_come_late_and_does_not_touch_the_next_search(engine):
     engine.ready()
     timer = threading.Timer(0.05, lambda: engine.limit(Budget(10, 10)))
     timer.start()
-    assert engine.search().depth >= 1
+    assert engine.search()[0].depth >= 1
     engine.ready(Budget(50, 100))
     engine.stop()
     engine.search()
     engine.ready()
     time.sleep(0.15)
-    assert engine.search(Limits(depth=5)).depth == 5
+    assert engine.search(Limits(depth=5))[0].depth == 5
 
 
 def test_a_timer_that_is_left_does_not_stop_the_next_search(engine, monkeypatch):
-    """That of a `ponderhit` that came when the search was over, though it rings while the next one is made ready."""
+    """A `ponderhit` after the end of a search leaves a timer, which may ring while the next search is prepared."""
     engine.limit(Budget(600_000, 600_000))
     left = engine.clock._timer
 
@@ -310,7 +311,7 @@ def test_a_timer_that_is_left_does_not_stop_the_next_search(engine, monkeypatch)
 def test_one_legal_move_takes_no_time(engine):
     engine.set_position("7r1/9/9/9/9/8k/9/8p/8K b - 1")
     engine.ready(Budget(600_000, 600_000))
-    found = engine.search()
+    found = engine.search()[0]
     assert found.best_move == "1i1h"
     assert found.depth < 10
 
@@ -318,7 +319,7 @@ def test_one_legal_move_takes_no_time(engine):
 def test_one_legal_move_takes_the_least_time_all_the_same(engine):
     engine.set_position("k8/1G7/9/9/9/9/9/9/K8 w - 2")
     engine.ready(Budget(100, 600_000, minimum=300))
-    assert engine.search().milliseconds > 250  # of 300, from a little before
+    assert engine.search()[0].milliseconds > 250  # of 300, from a little before
 
 
 def test_mate_and_being_mated(engine):
@@ -343,7 +344,7 @@ def test_the_root_s_moves_are_judged_by_all_four_occurrences(engine, drawn_at_on
 
 
 def test_by_the_try_rule_no_mate_is_told_that_a_try_answers(engine):
-    """White's king may go to 5i amid the checks, which wins."""
+    """White's king may step to 5i between the checks, which wins."""
     engine.rules = Rules(declaration=TRY_RULE)
     start = "9/9/9/9/1+BK6/3+Rs2B1/5S3/1G3g3/2k6 b S 1"
     for depth in range(1, 9):
@@ -358,9 +359,9 @@ def test_by_the_try_rule_no_mate_is_told_that_a_try_answers(engine):
 def test_moves_that_are_asked_for_go_before_a_declaration(engine):
     engine.set_position(DECLARED)
     engine.ready()
-    assert engine.search(Limits(depth=2, moves=("3a3b",))).best_move == "3a3b"
+    assert engine.search(Limits(depth=2, moves=("3a3b",)))[0].best_move == "3a3b"
     engine.ready()
-    assert engine.search(Limits(depth=2)).best_move == "win"
+    assert engine.search(Limits(depth=2))[0].best_move == "win"
 
 
 def test_declaration(engine):
@@ -400,7 +401,7 @@ def test_the_value_of_a_draw_has_two_sides(engine):
 
 
 def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
-    """Whenever black's worth or the root's colour changes it, a search is that of a fresh engine, to the node."""
+    """If the value of a draw or the root's colour changes, a search takes exactly the nodes of a fresh engine."""
     net = random_network("piece_square", 32, (8,), 1, ("value", "draw"))
     engine = AlphaBetaEngine(net, hash_mb=1)
     found = []
@@ -408,12 +409,12 @@ def test_the_worth_of_a_draw_tells_what_the_table_is_good_for():
         engine.rules, fresh = Rules(draw_value=worth), AlphaBetaEngine(net, hash_mb=1)
         fresh.rules = engine.rules
         for name, value in HISTORIES.items():
-            if name != "correction":  # the others know nothing of draws
+            if name != "correction":  # the others do not depend on draws
                 engine._threads[0].record[name] = value
         again, once = engine.analyse(MIDDLE, depth=6), fresh.analyse(MIDDLE, depth=6)
         assert (again.nodes, again.score) == (once.nodes, once.score)
         found.append((once.nodes, once.score))
-    assert found[0] == found[2] != found[1]  # a draw at 0.7 is to white what one at 0.3 is to black
+    assert found[0] == found[2] != found[1]  # a draw at 0.7 is to white as one at 0.3 is to black
     assert engine.analyse(MIDDLE, depth=6).nodes < again.nodes
 
 
@@ -421,13 +422,13 @@ def test_only_the_moves_asked_for(engine):
     engine.set_position("startpos")
     for wanted in (("1g1f",), ("9g9f", "1g1f")):
         engine.ready()
-        assert engine.search(Limits(depth=5, moves=wanted)).best_move in wanted
+        assert engine.search(Limits(depth=5, moves=wanted))[0].best_move in wanted
     engine.ready()
-    assert engine.search(Limits(depth=3, moves=("5e5d",))).best_move  # none is legal: all others are searched
+    assert engine.search(Limits(depth=3, moves=("5e5d",)))[0].best_move  # none is legal: all others are searched
 
 
 def test_the_best_of_a_few_moves_is_not_the_positions_score(engine):
-    """Not for a search of a position before it, which would find it in the table."""
+    """A search of an earlier position would find such a score in the table."""
 
     def known() -> int:
         return int(probe(engine.table.record, engine.position["key"]))
@@ -445,7 +446,7 @@ def test_moves_that_the_search_passes_over_are_played_when_asked_for(engine):
     sfen = "4k4/9/9/4P4/9/9/9/9/4K4 b - 1"
     engine.set_position(sfen, ("5d5c", "5a6a"))
     engine.ready()
-    assert engine.search(Limits(depth=3, moves=("5c5b",))).best_move == "5c5b"
+    assert engine.search(Limits(depth=3, moves=("5c5b",)))[0].best_move == "5c5b"
 
 
 def test_a_position_is_given_as_people_write_it(engine):

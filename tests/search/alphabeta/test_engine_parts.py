@@ -1,4 +1,4 @@
-"""What an engine is given, a table, threads and a network: what cannot be had leaves it as it was."""
+"""Replacing the engine's table, threads and network: what cannot be had leaves the engine unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def engine() -> AlphaBetaEngine:
 
 @pytest.mark.parametrize(("megabytes", "threads"), [(1, 0), (1, 100_000), (-5, 1), (0, 1), (10**30, 1)])
 def test_threads_and_tables_beyond_reason_are_refused(megabytes, threads):
-    with pytest.raises(ValueError, match=r"^(threads are|a table of) \S+( MB)?: choose 1 to (64|1048576)$"):
+    with pytest.raises(ValueError, match=r"^(threads|a table of) \S+( MB)?: choose 1 to (64|1048576)$"):
         AlphaBetaEngine(material_network(), megabytes, threads)
 
 
@@ -34,7 +34,7 @@ def test_another_table_begins_with_nothing_learnt(engine):
 
 
 def test_an_empty_table_is_not_cleared(monkeypatch):
-    """That would write to each page of it, within the first move's time."""
+    """Clearing would write to each page of the table during the first move."""
     cleared = []
     monkeypatch.setattr(TranspositionTable, "clear", lambda table: cleared.append(table))
     engine = AlphaBetaEngine(material_network(), hash_mb=1)

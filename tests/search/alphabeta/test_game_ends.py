@@ -34,7 +34,7 @@ from search.rules.shogi import EMPTY, KINDS, KING, SQUARES
 TWO_KINGS_AND_A_ROOK = "4k4/9/9/9/9/9/9/4R4/K8 w - 1"
 A_PAWN_GIVEN = "4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1"
 A_PAWN_TAKEN = "4e4f 2h4f P*4e"
-"""Black may go back with a pawn more, where white mates by a gold on 5h; or take the pawn that mates with it."""
+"""Black may go back with a pawn more, where white mates by a gold on 5h, or capture the pawn that gives that mate."""
 
 
 def play(pos: np.void, moves: str) -> None:
@@ -58,7 +58,7 @@ def test_who_checks_all_the_way_round_loses():
         play(pos, "5a4a 5h4h 4a5a 4h5h")
     assert fourfold(pos) == WIN  # white, to move, has been checked throughout
     play(pos, "5a4a")
-    assert fourfold(pos) == LOSS  # one ply on it is the checking side that moves
+    assert fourfold(pos) == LOSS  # one ply later the checking side is to move
 
 
 def test_one_quiet_move_in_the_cycle_makes_it_a_draw():
@@ -106,25 +106,25 @@ def test_who_is_lost_is_not_saved_by_a_position_of_the_game_in_an_analysis(analy
     engine = AlphaBetaEngine(material_network(), 1)
     engine.set_position("4k4/9/9/9/9/9/9/1R7/4K4 w - 1", ["5a4a", "5i4i", "4a5a", "4i5i"])
     engine.ready()
-    found = engine.search(Limits(nodes=2000, analysis=analysis))
+    found = engine.search(Limits(nodes=2000, analysis=analysis))[0]
     assert (found.score == 0) == drawn, found.score
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_occurrences_agree_with_rsshogi(seed):
-    """Random shuffling of two kings and a rook: rsshogi counts the same fourth occurrences."""
+    """rsshogi finds the same fourth occurrences in random moves of two kings and a rook."""
     generator, pos, board = random.Random(seed), position_from_sfen(TWO_KINGS_AND_A_ROOK), Board(TWO_KINGS_AND_A_ROOK)
     found = False
     for _ in range(150):
         moves = list_moves(pos)
         if not moves:
             break
-        # Few choices, so that positions recur.
+        # Few choices make positions repeat.
         move = sorted(moves)[generator.randrange(min(2, len(moves)))]
         board.apply_usi(move_to_usi(move))
         do_move(pos, np.int64(move))
         found = fourfold(pos) != NO_REPETITION
-        assert found == board.is_repetition(3), get_sfen(pos)  # it counts the recurrences
+        assert found == board.is_repetition(3), get_sfen(pos)  # rsshogi counts the repetitions
         if found:
             break
 
@@ -156,7 +156,7 @@ def entered_positions(count: int, seed: int):
 
 
 def counted_by_hand(pos: np.void) -> tuple[int, int, bool]:
-    """(points, pieces in the camp, king entered) by the wording of the rule."""
+    """Return (points, pieces in the camp, king entered), counted by the wording of the rule."""
     turn, points, pieces, entered = int(pos["turn"]), 0, 0, False
     for square in range(SQUARES):
         piece = int(pos["board"][square])
@@ -174,7 +174,7 @@ def counted_by_hand(pos: np.void) -> tuple[int, int, bool]:
 
 
 def worth(kind: int) -> int:
-    """Points of a piece, the king's one included."""
+    """Points of a piece; the king counts one."""
     return 5 if kind in (4, 5, 12, 13) else 1
 
 
@@ -230,7 +230,7 @@ def test_nobody_declares_in_check(rank):
         ("9/9/9/9/9/9/9/4k4/K8 w - 1", "5h5i"),
         ("9/3K5/9/9/9/9/9/9/k8 b - 1", "6b5a"),
         ("9/3K5/9/9/9/9/9/9/k3r4 b - 1", None),  # the square is attacked
-        ("4G4/4K4/9/9/9/9/9/9/k8 b - 1", None),  # an own piece stands there
+        ("4G4/4K4/9/9/9/9/9/9/k8 b - 1", None),  # a piece of its own is there
         ("9/9/4K4/9/9/9/9/9/k8 b - 1", None),
     ],
 )

@@ -1,4 +1,4 @@
-"""What the search learns: statistics keep their limits, bonuses order moves, corrections go toward what was found."""
+"""Learnt statistics: they keep their limits, bonuses order moves, and corrections approach the error found."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_statistic_stays_within_its_limit_and_moves_the_way_of_the_bonus(value
     for bonus in bonuses:
         after = int(reward(np.int16(value), np.int64(bonus), np.int64(limit)))
         assert abs(after) <= limit
-        # Where it stands at the limit already, or the bonus is lost in rounding, it may stay.
+        # At the limit, or if the bonus is lost in rounding, the value may stay.
         assert after == value or (after > value) == (bonus > 0)
         value = after
 
@@ -104,7 +104,7 @@ def test_positions_that_have_nothing_in_common_share_no_correction(thread):
     at_home = int(correct(pos, record, PLY, np.int64(0)))
     assert at_home > 0
     move = np.int64(move_from_usi("7g7f"))
-    do_move(pos, move)  # the other colour's errors are its own
+    do_move(pos, move)  # each colour has errors of its own
     assert abs(int(correct(pos, record, PLY, np.int64(0)))) < at_home
     undo_move(pos, move)
     assert int(correct(pos, record, PLY, np.int64(0))) == at_home

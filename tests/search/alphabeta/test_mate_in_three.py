@@ -1,4 +1,4 @@
-"""Mate in three: whatever is found is one by cshogi's reckoning, and short lists of checks hide none."""
+"""Mate in three: every mate found is confirmed by cshogi, and nodes with few checks miss none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLY = np.int64(5)
 
 
 def _positions(count: int, seed: int) -> list[str]:
-    """Positions of random games late enough for kings to be in the open."""
+    """Return positions of random games, late enough for exposed kings."""
     generator, found = random.Random(seed), []
     while len(found) < count:
         board = cshogi.Board()
@@ -59,5 +59,5 @@ def test_it_finds_what_cshogi_finds():
         assert board.is_check()
         assert not list(board.legal_moves)
     assert found >= 20
-    # Nodes with many checks or answers are left to the search, and those where the king has many squares.
+    # Nodes with many checks or answers are left to the search, as are positions where the king has many squares.
     assert missed <= found, (missed, found)

@@ -1,4 +1,4 @@
-"""Backing a table's memory changes nothing in it; a table begins small and grows as searches fill it."""
+"""Backing a table's memory does not change its content; a table begins small and grows as searches fill it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from search.alphabeta.transposition import TranspositionTable
 from search.evaluation.material import material_network
 
 MEGABYTE = 1 << 14
-"""Clusters."""
+"""A megabyte in clusters."""
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def in_use(table: TranspositionTable) -> int:
 
 
 def until_grown(table: TranspositionTable, clusters: int) -> None:
-    """Grow a table until so many clusters are in use, as far as its memory is backed."""
+    """Grow a table until so many clusters are in use, if its memory is backed."""
     end = time.monotonic() + 60
     while in_use(table) < clusters:
         assert time.monotonic() < end
@@ -76,7 +76,7 @@ def test_a_table_grows_between_searches(monkeypatch, always_full):
     engine.use_table(table)
     assert engine.analyse("startpos", nodes=2000).best_move
     until_grown(table, table.clusters)
-    assert engine.analyse("startpos", nodes=2000).best_move  # the threads are told of it
+    assert engine.analyse("startpos", nodes=2000).best_move  # the threads use the larger table
 
 
 def test_a_table_that_is_not_filled_stays_small():
@@ -139,7 +139,7 @@ def test_systems_that_cannot_do_it(monkeypatch):
 
 @pytest.mark.slow
 def test_the_first_search_with_many_gigabytes_is_no_slower():
-    """Not a matter of percents: it used to see a hundred nodes a second."""
+    """Without backing, the first second had a hundred nodes."""
     engine = AlphaBetaEngine(material_network(), 1)
     try:
         engine.set_hash(6144)

@@ -1,4 +1,4 @@
-"""How much less deeply late moves are searched."""
+"""Depth reductions of late moves."""
 
 from __future__ import annotations
 

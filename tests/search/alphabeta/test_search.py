@@ -1,4 +1,4 @@
-"""The search: one compiled form, mates found and counted right, legal lines, repetition, and plain minimax agreeing."""
+"""The search: compiled once, correct mate lengths, legal lines, repetition, and agreement with plain minimax."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_lines_are_legal_and_the_position_comes_back_whole(thread, play_random, 
 
 
 def test_a_repetition_scores_as_the_draw_value(thread):
-    """Back at a position of the game the search sees the recurrence at once, and the value the draw was given."""
+    """The search sees a repetition of a game's position at once and scores it as the draw value."""
     shuffle = ("5i5h", "5a5b", "5h5i", "5b5a")
     sfen = "4k4/9/9/9/9/9/9/1R7/4K4 w - 1"
     worth = round(600 * math.log(0.3 / 0.7))
@@ -115,7 +115,7 @@ def test_a_repetition_scores_as_the_draw_value(thread):
         for move in moves:
             do_move(thread.position, np.int64(move_from_usi(move)))
         assert path_score(thread.position, thread.record, np.int64(1)) == expected
-        thread.record["analysis"] = 1  # to which the fourth occurrence alone is one, wherever in the tree
+        thread.record["analysis"] = 1  # in an analysis only the fourth occurrence is a draw, anywhere in the tree
         assert path_score(thread.position, thread.record, np.int64(3)) == PATH_SCORE_FREE
         for move in moves * 2:
             do_move(thread.position, np.int64(move_from_usi(move)))
@@ -138,7 +138,7 @@ def test_the_stop_flag_and_the_node_limit_end_the_search(thread):
 
 
 def test_every_recursive_function_is_compiled_once(thread):
-    """A bare literal argument would compile another form, which Numba's cache cannot load (numba issue 6061)."""
+    """A bare literal argument would compile a second version, which Numba's cache cannot load (numba issue 6061)."""
     run(thread, "startpos", 4)
     assert len(search_root.overloads) == 1
     for function in (search_node, quiesce, search_root):

@@ -1,4 +1,4 @@
-"""Static exchange evaluation against exchanges worked out by hand and a plain recursive reference."""
+"""Static exchange evaluation compared with exchanges worked out by hand and a plain recursive reference."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CASES = [
     # the same with a lance's support behind: rook lost for pawn and gold
     ("4k4/9/4g4/4p4/9/9/9/4R4/3KL4 b - 1", "5h5d", 90 - 990 + 540, True),
     ("4k4/9/4g4/4p4/9/9/9/4R4/3KL4 b - 1", "5h5d", 90 - 990 + 541, False),
-    # a drop on an attacked square loses the piece, on a guarded one against a dearer piece it does not
+    # a drop on an attacked square loses the piece; on a guarded square against a more valuable piece it does not
     ("4k4/9/4p4/9/9/9/9/9/4K4 b G 1", "G*5d", 0, False),
     ("4k4/9/4r4/9/9/4L4/9/9/3K5 b P 1", "P*5d", -90, True),
-    # the king does not take what is guarded
+    # the king does not capture a guarded piece
     ("9/9/4k4/4p4/4P4/9/9/4L4/3K5 b - 1", "5e5d", 90, True),
 ]
 

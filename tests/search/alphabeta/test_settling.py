@@ -1,4 +1,4 @@
-"""What a move deserves of its time: each sign of wavering adds to it, and the engine obeys."""
+"""Share of its time that a move deserves: each sign of change adds to it, and the engine obeys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BEST, OTHER = 3, 8
 
 
 def searched(moves: list[int], scores: list[int], share: float = 0.6) -> np.void:
-    """A thread whose depths found these best moves and scores; the last best move took this share of the nodes."""
+    """Return a thread whose depths found these moves and scores; the last move took this share of the nodes."""
     thread = np.zeros((), thread_dtype)[()]
     thread["depth"] = len(moves)
     for depth, (move, score) in enumerate(zip(moves, scores, strict=True), 1):
@@ -70,7 +70,7 @@ def test_the_first_depth_says_nothing_of_changes():
     [
         (0.0, Budget(60_000, 120_000), 1),
         (math.inf, Budget(60_000, 120_000), 5),
-        (0.0, Budget(120_000, 120_000), 5),  # byoyomi: what is not used is lost
+        (0.0, Budget(120_000, 120_000), 5),  # byoyomi: unused time is lost
     ],
 )
 def test_the_engine_begins_no_depth_beyond_it(factor, budget, depth, monkeypatch):
@@ -78,4 +78,4 @@ def test_the_engine_begins_no_depth_beyond_it(factor, budget, depth, monkeypatch
     engine = AlphaBetaEngine(material_network(), hash_mb=4)
     engine.set_position("startpos")
     engine.ready(budget)
-    assert engine.search(Limits(depth=5)).depth == depth
+    assert engine.search(Limits(depth=5))[0].depth == depth

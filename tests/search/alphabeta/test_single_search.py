@@ -1,4 +1,4 @@
-"""A search for games and labels: its move is one of the root's, however soon it was cut."""
+"""A search for games and labels returns a root move however early it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from search.rules.sfen import move_to_usi, set_sfen
 
 BEFORE = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 CHECKED = "+P8/3+L4s/1+b2p1+bl1/p7p/1p3N3/P4P1PP/1k+p1+nr2s/8K/8L b R2G2SNL5P2gn3p 133"
-"""One move, whose quiescence may take more nodes than a first iteration has."""
+"""A position with one move, whose quiescence may take more nodes than a first iteration has."""
 
 
 def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_searchs() -> None:
@@ -31,7 +31,7 @@ def test_a_search_cut_before_its_first_move_does_not_answer_with_the_last_search
 
 
 def test_what_was_forgotten_does_not_count_in_the_next_search() -> None:
-    """The table counts its searches, and an entry of one is told from none by that, too."""
+    """The table numbers its searches, and that number also distinguishes entries from empty ones."""
     thread, fresh = (share_search(SearchThread(material_network(), TranspositionTable(1))) for _ in range(2))
     record, sums = thread.record, thread.accumulators
     set_sfen(thread.position, BEFORE)

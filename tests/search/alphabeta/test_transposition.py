@@ -1,4 +1,4 @@
-"""The table: what goes in comes out, torn entries do not, and a size that does not fit is refused in words."""
+"""The transposition table: stored results are found, torn entries are not, and a size that does not fit is refused."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_is_stored_is_found(table, key, move, score, evaluation, depth, bou
     assert tt.data_move(data) == move
     expected = score
     if abs(score + ply) > MATE_BOUND and abs(score) <= MATE_BOUND:
-        expected = tt.data_score(data, np.int64(ply))  # a score beside the mate range is not a mate
+        expected = tt.data_score(data, np.int64(ply))  # a score just outside the mate range is not a mate
     assert tt.data_score(data, np.int64(ply)) == expected
     assert tt.data_evaluation(data) == evaluation
     assert tt.data_depth(data) == depth
@@ -54,7 +54,7 @@ def keep(table, key, depth, bound=EXACT, move=7):
 
 
 def depth_of(table, key):
-    """The depth that a key's result is kept with; None if there is none."""
+    """Return the depth of a key's stored result, None if there is none."""
     data = np.uint64(probe(table.record, np.uint64(key)))
     return int(tt.data_depth(data)) if data else None
 

@@ -1,4 +1,4 @@
-"""Which thread is believed: that of the majority, a mate before all, and in doubt the first."""
+"""The vote of threads: a mate wins, then the majority, and in doubt the first thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_iteration_that_was_cut_counts():
     thread["pv_length"][0] = 1
     assert best_move(thread) == 8
     thread["line_length"] = 0
-    assert best_move(thread) == 0  # of a first iteration that was cut there is no score
+    assert best_move(thread) == 0  # an interrupted first iteration has no score
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_an_iteration_that_was_cut_counts():
     [
         ([(7, 50), (7, 90), (8, 900)], 0),
         ([(7, 50), (8, 10), (8, -90)], 1),
-        ([(7, 50), (8, 900)], 0),  # as many votes: the first thread's move
+        ([(7, 50), (8, 900)], 0),  # equal votes: the first thread's move
         ([(7, 50), (8, 10), (9, 20), (8, 0), (9, 5)], 2),
         ([(7, 50), (0, 0), (8, 10), (8, 10)], 2),
         ([(7, 50), (0, 900)], 0),  # it has not finished a depth
@@ -79,7 +79,7 @@ def test_the_believed_thread_s_line_is_told(monkeypatch):
     monkeypatch.setattr(engine_module, "believed", second)
     engine.set_position("startpos")
     engine.ready()
-    found = engine.search(Limits(nodes=200_000))
+    found = engine.search(Limits(nodes=200_000))[0]
     record = engine._threads[2].record
     assert asked == [3]
     assert found.score == record["pv_score" if cut_found_better(record) else "score"]
@@ -87,4 +87,4 @@ def test_the_believed_thread_s_line_is_told(monkeypatch):
     assert is_legal(engine.position, np.int64(move_from_usi(found.pv[0])))
     engine.ready()
     engine.search(Limits(depth=4))
-    assert asked == [3]  # to a depth the first thread alone is asked
+    assert asked == [3]  # a search to a depth asks the first thread only

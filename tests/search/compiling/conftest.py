@@ -1,4 +1,4 @@
-"""Whom a cache may belong to, and what the user is told of it."""
+"""Fixtures for tests of the cache: users, and messages to the user."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, re
 
 
 @pytest.fixture
-def said(monkeypatch) -> list[str]:
-    """What the user was told."""
-    heard: list[str] = []
-    monkeypatch.setattr(cache_directory, "say", heard.append)
-    monkeypatch.setattr(cache_directory, "_said", set())
-    return heard
+def reported(monkeypatch) -> list[str]:
+    """The messages that were sent to the user."""
+    messages: list[str] = []
+    monkeypatch.setattr(cache_directory, "_listeners", [messages.append])
+    monkeypatch.setattr(cache_directory, "_reported", set())
+    return messages

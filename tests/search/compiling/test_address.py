@@ -1,4 +1,4 @@
-"""A program that is called by its address: what it does and raises reaches the caller, who holds no copy of it."""
+"""A program called by its address: its results and errors reach the caller, which contains no copy of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ except ValueError as error:
 """
 
 
-def test_results_and_errors_come_back_also_where_both_are_loaded(tmp_path):
+def test_results_and_errors_return_when_both_are_loaded(tmp_path):
     (tmp_path / "called.py").write_text(CALLED)
     paths = os.pathsep.join((str(tmp_path), str(CHECKOUT)))
     environment = {**os.environ, "PYTHONPATH": paths, "LITESHOGI_CACHE": str(tmp_path / "cache")}
@@ -62,7 +62,7 @@ def test_results_and_errors_come_back_also_where_both_are_loaded(tmp_path):
     assert [lines[0] for lines in told] == ["below zero 20 15"] * 2
 
 
-def test_games_hold_no_copy_of_the_search():
+def test_games_contain_no_copy_of_the_search():
     player = Player(material_network(), nodes=30)
     assert len(Duel(player, plies=2).play("startpos").moves) == 2
     names = [overload.fndesc.llvm_func_name for overload in deepen.overloads.values()]

@@ -1,4 +1,4 @@
-"""Each system's word for the dot product of 64-bit ARM, and that what is compiled for it may use it."""
+"""Each system's report of the dot product of 64-bit ARM, and its use in compiled code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SYSTEMS = ("linux", "darwin", "win32")
 
 @pytest.fixture(params=SYSTEMS)
 def answer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """A 64-bit ARM under each system, which answers `has` where it is asked as its documents say."""
+    """Simulate 64-bit ARM under each system, whose documented call returns `has`."""
     told = {"has": 1}
 
     def getauxval(kind: ctypes.c_ulong) -> int:
@@ -49,7 +49,7 @@ def test_each_system_is_asked_in_its_own_way(answer: dict[str, int]) -> None:
     assert "dotprod" not in cpu_flags()
 
 
-def test_other_cpus_and_systems_that_do_not_tell_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_cpus_and_silent_systems_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "freebsd")
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
     for machine in ("x86_64", "aarch64"):
@@ -57,7 +57,7 @@ def test_other_cpus_and_systems_that_do_not_tell_have_none(monkeypatch: pytest.M
         assert not arm.has_dot_product()
 
 
-def test_a_system_of_which_llvm_knows_nothing_has_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_unknown_to_llvm_has_no_features(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError
 

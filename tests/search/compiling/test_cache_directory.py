@@ -1,4 +1,4 @@
-"""Where compiled code lies: in the first place that is the user's own and that nobody else may write to."""
+"""The directory of compiled code: the first candidate that belongs to the user and that nobody else can write to."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from tests.search.compiling.conftest import NOBODY, as_root, posix
 
 
 @pytest.fixture
-def homeless(monkeypatch, tmp_path, said):
-    """No cache but LITESHOGI_CACHE=tmp_path/place and a home in tmp_path."""
+def homeless(monkeypatch, tmp_path, reported):
+    """Have no cache but LITESHOGI_CACHE=tmp_path/place and a home in tmp_path."""
     monkeypatch.setenv("LITESHOGI_CACHE", str(tmp_path / "place"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     return tmp_path / "place"
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="caches lie elsewhere there")
-def test_a_relative_place_for_caches_is_ignored(monkeypatch, tmp_path, said):
+def test_a_relative_place_for_caches_is_ignored(monkeypatch, tmp_path, reported):
     monkeypatch.setenv("LITESHOGI_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_directory.choose_directory() == tmp_path / ".cache" / "liteshogi"
-    assert not said
+    assert not reported
 
 
 @posix
 @pytest.mark.parametrize("mode", [0o770, 0o777, 0o1777, 0o702])
-def test_a_directory_that_others_may_write_to_is_refused(homeless, said, mode):
+def test_a_directory_that_others_may_write_to_is_refused(homeless, reported, mode):
     homeless.mkdir()
     homeless.chmod(mode)
     assert cache_directory.choose_directory() == homeless.parent / "home" / "liteshogi"
-    assert len(said) == 1
-    assert str(homeless) in said[0]
+    assert len(reported) == 1
+    assert str(homeless) in reported[0]
     homeless.chmod(0o755)
     assert cache_directory.choose_directory() == homeless
 
 
 @posix
 @as_root
-def test_a_directory_or_a_link_of_others_is_refused(homeless, said, monkeypatch):
+def test_a_directory_or_a_link_of_others_is_refused(homeless, reported, monkeypatch):
     theirs = homeless.parent / "theirs"
     theirs.mkdir()
     os.chown(theirs, NOBODY, -1)
@@ -53,12 +53,12 @@ def test_a_directory_or_a_link_of_others_is_refused(homeless, said, monkeypatch)
     assert cache_directory.choose_directory() == theirs, "a link of one's own to a directory of one's own"
     os.lchown(homeless, NOBODY, -1)
     assert cache_directory.choose_directory() == fallback
-    assert "belongs to another user" in said[0]
+    assert "belongs to another user" in reported[0]
 
 
-def test_where_no_directory_is_to_be_had_nothing_is_kept(homeless, said, monkeypatch):
+def test_without_any_directory_nothing_is_stored(homeless, reported, monkeypatch):
     for path in (homeless, homeless.parent / "home", homeless.parent / "temporary"):
         path.touch()
     monkeypatch.setattr("tempfile.tempdir", str(homeless.parent / "temporary"))
     assert cache_directory.choose_directory() == cache_directory.NOWHERE
-    assert len(said) == 1
+    assert len(reported) == 1

@@ -1,4 +1,4 @@
-"""Compiled code is never stale, never foreign, and whatever happens to it never keeps a function from running."""
+"""Compiled code is never stale and never foreign, and no damage to it keeps a function from running."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def eightfold(number):
 """
 MISSES = "sum(sum(function.stats.cache_misses.values()) for function in (tiny.double, tiny.eightfold))"
 SHOW = f"import tiny; print(tiny.eightfold(5), {MISSES})"
-# The interpreter may lie in root's home: what it may come to load is loaded before it is somebody else's.
+# The interpreter may be in root's home, so its modules are loaded before the user changes.
 AS_NOBODY = (
     "import os, tempfile, numba; numba.njit(lambda number: 2 * number)(1); import multiprocessing.util\n"
     f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
@@ -47,9 +47,9 @@ AS_NOBODY = (
 
 @pytest.fixture
 def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
-    """Load the tiny module as a process that starts would, its code kept in tmp_path/cache."""
+    """Load the tiny module as a new process would, with its code stored in tmp_path/cache."""
     (tmp_path / "tiny.py").write_text(TINY)
-    # Python takes bytecode for that of a source of the same second and size.
+    # Python does not see that a source has changed if second and size are the same.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def fresh(cache: str = "cache") -> ModuleType:
@@ -67,7 +67,7 @@ def load(tmp_path, monkeypatch) -> Callable[..., ModuleType]:
 
 
 def compiled(module: ModuleType) -> int:
-    """How many functions were compiled, not loaded."""
+    """Return how many functions were compiled and not loaded."""
     return sum(sum(function.stats.cache_misses.values()) for function in (module.double, module.eightfold))
 
 
@@ -76,13 +76,13 @@ def code_files(tmp_path: Path) -> list[Path]:
 
 
 def run(code: str, *roots: Path, **environment: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run Python code with the packages of the first root that holds them; variables are set, or unset by ''."""
+    """Run Python code with the packages of the first root that holds them; variables are set, or unset by ""."""
     every = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots)), **environment}
     kept = {name: str(value) for name, value in every.items() if value}
     return subprocess.run([sys.executable, "-c", code], env=kept, cwd="/", capture_output=True, text=True, timeout=120)
 
 
-def test_a_second_start_compiles_nothing(load, tmp_path, said):
+def test_a_second_start_compiles_nothing(load, tmp_path, reported):
     first = load()
     assert first.eightfold(5) == 40
     assert compiled(first) == 2
@@ -90,12 +90,12 @@ def test_a_second_start_compiles_nothing(load, tmp_path, said):
     assert second.eightfold(5) == 40
     assert compiled(second) == 0
     assert len(code_files(tmp_path)) == 2
-    assert said == []
+    assert reported == []
 
 
 @pytest.fixture
 def released(load, tmp_path, monkeypatch) -> list[Path]:
-    """The files of the tiny module's code as a package brings them along, where others may write to them."""
+    """Return the files of the tiny module's code as part of a package, where others can write to them."""
     monkeypatch.setattr(compile_cache, "RELEASED", tmp_path / "package")
     load("package").eightfold(5)
     (tmp_path / "package" / "environment" / "lock").unlink()
@@ -104,10 +104,10 @@ def released(load, tmp_path, monkeypatch) -> list[Path]:
     return code_files(tmp_path)
 
 
-def test_a_release_s_code_is_used_and_nothing_is_written(load, released, tmp_path, said):
+def test_a_release_s_code_is_used_and_nothing_is_written(load, released, tmp_path, reported):
     module = load()
     assert (module.eightfold(5), compiled(module)) == (40, 0)
-    assert (code_files(tmp_path), list((tmp_path / "cache").iterdir()), said) == (released, [], [])
+    assert (code_files(tmp_path), list((tmp_path / "cache").iterdir()), reported) == (released, [], [])
 
 
 def test_a_release_s_code_of_other_sources_is_not_used(load, released, tmp_path):
@@ -116,20 +116,20 @@ def test_a_release_s_code_of_other_sources_is_not_used(load, released, tmp_path)
     assert (module.eightfold(5), compiled(module)) == (135, 2)
 
 
-def test_damage_to_a_release_s_code_is_mended_in_the_cache(load, released, tmp_path, said):
+def test_damaged_code_of_a_release_is_replaced_in_the_cache(load, released, tmp_path, reported):
     for file in released:
         file.write_bytes(_flip(file.read_bytes()))
     module = load()
     assert (module.eightfold(5), compiled(module)) == (40, 2)
-    assert len(said) == 1
-    assert str(tmp_path / "package") in said[0]
-    cache_directory._said.clear()
+    assert len(reported) == 1
+    assert str(tmp_path / "package") in reported[0]
+    cache_directory._reported.clear()
     after = load()
-    assert (after.eightfold(5), compiled(after), len(said)) == (40, 0, 1)
+    assert (after.eightfold(5), compiled(after), len(reported)) == (40, 0, 1)
 
 
 @posix
-def test_what_is_made_is_for_the_user_alone(load, tmp_path):
+def test_stored_code_is_for_the_user_only(load, tmp_path):
     load().eightfold(5)
     made = list((tmp_path / "cache" / "environment").rglob("*"))
     assert {file.name for file in code_files(tmp_path)} < {path.name for path in made}
@@ -151,24 +151,24 @@ def _flip(content: bytes) -> bytes:
     [lambda content: b"", lambda content: content[:20], lambda content: content[:-1], _noise, _flip],
     ids=["empty", "without a sum", "truncated", "random", "a bit"],
 )
-def test_a_damaged_file_is_compiled_anew_once(load, tmp_path, said, damage):
+def test_a_damaged_file_is_compiled_again_once(load, tmp_path, reported, damage):
     load().eightfold(5)
     double, eightfold = code_files(tmp_path)
     for file in (double, eightfold):
         file.write_bytes(damage(file.read_bytes()))
-        said.clear()
-        cache_directory._said.clear()
+        reported.clear()
+        cache_directory._reported.clear()
         module = load()
         assert module.eightfold(5) == 40
         assert module.double(5) == 10
         assert compiled(module) == 1
-        assert len(said) == 1
-        assert str(tmp_path / "cache") in said[0]
+        assert len(reported) == 1
+        assert str(tmp_path / "cache") in reported[0]
         after = load()
         assert (after.double(5), after.eightfold(5), compiled(after)) == (10, 40, 0)
 
 
-def test_a_file_in_another_ones_place_is_damage(load, tmp_path, said):
+def test_a_file_in_the_place_of_another_is_damage(load, tmp_path, reported):
     load().eightfold(5)
     double, eightfold = code_files(tmp_path)
     shutil.copy(double, eightfold)
@@ -177,15 +177,15 @@ def test_a_file_in_another_ones_place_is_damage(load, tmp_path, said):
     assert compiled(module) == 1
 
 
-def test_code_that_cannot_be_loaded_is_damage(load, tmp_path, said, monkeypatch):
+def test_code_that_cannot_be_loaded_is_damage(load, tmp_path, reported, monkeypatch):
     load().eightfold(5)
     module = load()
     monkeypatch.setattr("numba.core.compiler.CompileResult._rebuild", lambda *_: 1 / 0)
     assert module.eightfold(5) == 40
-    assert len(said) == 1
+    assert len(reported) == 1
 
 
-def test_a_full_disk_is_said_once(load, tmp_path, said, monkeypatch):
+def test_a_full_disk_is_reported_once(load, tmp_path, reported, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -193,26 +193,26 @@ def test_a_full_disk_is_said_once(load, tmp_path, said, monkeypatch):
     module = load()
     assert module.eightfold(5) == 40
     assert module.double(2.0) == 4
-    assert len(said) == 1
-    assert "No space left on device" in said[0]
+    assert len(reported) == 1
+    assert "No space left on device" in reported[0]
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["tiny.py", "lock"]
 
 
-def test_a_cache_that_is_no_directory_keeps_nothing(load, tmp_path, said):
+def test_a_cache_that_is_not_a_directory_stores_nothing(load, tmp_path, reported):
     (tmp_path / "file").touch()
     module = load("file")
     assert module.eightfold(5) == 40
-    assert len(said) == 1
+    assert len(reported) == 1
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_start(load, tmp_path):
+def test_the_next_start_removes_the_file_of_a_killed_writer(load, tmp_path):
     load().double(5)
     (tmp_path / "cache" / "environment" / "lock.partial").write_bytes(b"half")
     load().double(5.0)
     assert not list(tmp_path.rglob("*.partial"))
 
 
-def test_a_failed_compile_gives_the_lock_back(load, tmp_path):
+def test_a_failed_compilation_releases_the_lock(load, tmp_path):
     from numba.core.errors import TypingError
 
     with pytest.raises(TypingError):
@@ -221,7 +221,7 @@ def test_a_failed_compile_gives_the_lock_back(load, tmp_path):
 
 
 def test_ctrl_c_loses_no_object(load, monkeypatch):
-    """LLVM hands it over in a callback, where an exception would be lost, and the object with it."""
+    """LLVM passes it to a callback, where an exception would be lost, and the object with it."""
     made, finalise = [], JITCodeLibrary._finalize_specific
 
     def pressed(library: JITCodeLibrary) -> None:
@@ -240,7 +240,7 @@ def test_ctrl_c_loses_no_object(load, monkeypatch):
 
 
 @posix
-def test_who_compiles_waits_and_who_loads_does_not(load, tmp_path):
+def test_compiling_waits_and_loading_does_not(load, tmp_path):
     import fcntl
 
     load().double(5)
@@ -305,7 +305,7 @@ print(result_byte(record[0]), sum(result_byte.stats.cache_misses.values()))
 """
 
 
-def test_an_edit_compiles_anew_what_could_see_it_and_nothing_else(tmp_path):
+def test_an_edit_compiles_exactly_the_modules_that_see_it(tmp_path):
     for name in ("one", "two"):
         for package in ("search", "lite"):
             ignored = shutil.ignore_patterns("networks", "__pycache__")
@@ -333,7 +333,7 @@ def test_an_edit_compiles_anew_what_could_see_it_and_nothing_else(tmp_path):
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
-    """A directory that every user may enter, which pytest's own are not."""
+    """Return a directory that every user may enter, unlike pytest's own."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o755)
@@ -357,7 +357,7 @@ def test_without_a_home_there_is_a_directory_of_the_user_s_own(open_path):
     place.mkdir(mode=0o777)  # root's own, so trusted and not writable: then nothing is kept
     done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
-    assert "not kept" in done.stderr
+    assert "not stored" in done.stderr
     os.chown(place, 12345, -1)
     done = run(AS_NOBODY + SHOW, open_path, CHECKOUT, **nowhere)
     assert done.stdout.split() == ["40", "2"]
@@ -380,7 +380,7 @@ def test_a_cache_that_can_only_be_read_is_read(open_path):
     missing = run(AS_NOBODY + SHOW, open_path, CHECKOUT, LITESHOGI_CACHE=cache)
     assert missing.stdout.split() == ["40", "1"], missing.stderr
     assert len(missing.stderr.splitlines()) == 1
-    assert "not kept" in missing.stderr
+    assert "not stored" in missing.stderr
     assert sorted(cache.rglob("*")) == before
 
 
@@ -396,7 +396,7 @@ class Planted:
 
 @pytest.mark.parametrize("place", ["environment", "module"])
 @posix
-def test_a_planted_pickle_is_not_run(load, tmp_path, said, place):
+def test_a_planted_pickle_is_not_run(load, tmp_path, reported, place):
     load().eightfold(5)
     for file in code_files(tmp_path):
         content = pickle.dumps(Planted(tmp_path / "harm"))
@@ -405,12 +405,12 @@ def test_a_planted_pickle_is_not_run(load, tmp_path, said, place):
     compile_cache._code_files.cache_clear()
     module = load()
     assert (module.eightfold(5), compiled(module)) == (40, 2)
-    assert "others may write to" in said[0]
+    assert "others may write to" in reported[0]
     assert not (tmp_path / "harm").exists()
 
 
 def start_verb(cache: Path, *words: str) -> subprocess.Popen[str]:
-    """A verb of the command, with a cache of its own."""
+    """Start a verb of the command with a cache of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "liteshogi", *words],
         env={**os.environ, "LITESHOGI_CACHE": str(cache)},
@@ -433,7 +433,7 @@ PLAY = "isready\nposition startpos\ngo depth 3\nquit\n"
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_the_engine_survives_what_happens_to_its_cache(tmp_path):
+def test_the_engine_survives_damage_to_its_cache(tmp_path):
     cache = tmp_path / "cache"
     first = start_verb(cache, "warmup")
     while not code_files(tmp_path):

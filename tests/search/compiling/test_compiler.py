@@ -1,4 +1,4 @@
-"""A program owns what it calls, and takes nothing from whoever else calls that."""
+"""A program owns the functions that it calls, and changes nothing for other callers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from search.mate.solver import MateSolver
 
 CHECKOUT = Path(__file__).parents[3]
 LINES = "\n".join(f"    total = total * 31 + (number >> {shift % 60}) % {shift + 3}" for shift in range(200))
-# `mix` is too long for its callers to take it in whole.
+# `mix` is too long to be inlined in its callers.
 SHARED = f"""
 from search.compiling.jit import jit, program
 
@@ -42,14 +42,14 @@ CALLS = ("second(4)", "first(3)", "beside(5)", "mix(2)")
 
 
 def in_python(call: str) -> int:
-    """What a call gives without a compiler, in 64 bits."""
+    """Return the result of a call in 64 bits without a compiler."""
     names: dict[str, object] = {}
     exec("def jit(function): return function\nprogram = jit\n" + SHARED.replace("from", "#", 1), names)
     value = int(eval(call, names))
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def test_every_function_stays_itself_whatever_is_loaded_before_it(tmp_path):
+def test_functions_do_not_depend_on_what_is_loaded_before(tmp_path):
     (tmp_path / "shared.py").write_text(SHARED)
     environment = {
         **os.environ,
@@ -71,7 +71,7 @@ ACCESS = re.compile(r"(?:load|store) .*<.*ptr (%[^,\s]+), align (\d+)")
 
 
 def misaligned(module: str) -> list[str]:
-    """The vectors of a module that are read from, or written to, an array on the stack that has less alignment."""
+    """Return a module's loads and stores of vectors on stack arrays with less alignment."""
     arrays: dict[str, int] = {}
     found = []
     for line in module.splitlines():
@@ -84,8 +84,8 @@ def misaligned(module: str) -> list[str]:
     return found
 
 
-def test_what_callers_link_is_a_program_still():
-    """And not what LLVM has left of one when it had made machine code of it."""
+def test_callers_link_valid_code():
+    """Machine code generation leaves code that is not valid any more."""
     AlphaBetaEngine(material_network(), 1).analyse("startpos", nodes=10)
     MateSolver(1).solve("startpos", nodes=10)
     modules = [

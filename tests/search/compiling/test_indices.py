@@ -1,4 +1,4 @@
-"""Indices that jitted code computes are taken as they are; what is not below zero reads and writes what Python does."""
+"""Computed indices of jitted code are used as they are; those not below zero mean what they do in Python."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for touch in (lambda: read(np.zeros(4, np.uint8), -1), lambda: write(np.zeros((4
 
 @jit
 def touch(cube, one, two, three):
-    """The sum of what every kind of access reads, after a write."""
+    """Return the sum of the values that every kind of access reads, after a write."""
     cube[one, two, three] += 100
     line = cube[one, two]
     cube[one][two][three] += 1000
@@ -51,7 +51,7 @@ def touch(cube, one, two, three):
 
 @jit
 def touch_record(pair, row, column):
-    """As `touch`, of an array in a record."""
+    """Return what `touch` does, for an array in a record."""
     pair.counts[row, column] += 5
     return pair.counts[row, column] + 3 * pair.counts[row][column] + 7 * pair.counts[row, -1]
 
@@ -79,7 +79,7 @@ def test_an_index_may_be_of_any_integer(integer):
     assert touch(CUBE.copy(), integer(1), integer(2), three) == touch.py_func(CUBE.copy(), 1, 2, 3)
 
 
-def test_the_compiler_asks_of_no_sign():
+def test_no_code_tests_the_sign():
     """Numba's own code compares a computed index with zero."""
 
     def read(array, index):
@@ -88,7 +88,7 @@ def test_the_compiler_asks_of_no_sign():
     for compiled, asked in ((numba.njit(read), True), (jit(read), False)):
         compiled(CUBE[0, 0], 3)
         (overload,) = compiled.overloads.values()
-        # What callers link: of code that was loaded Numba shows nothing else.
+        # The module that callers link: Numba shows nothing else of loaded code.
         module = str(overload.library._get_module_for_linking())
         assert "getelementptr" in module
         assert ("icmp slt i64" in module) is asked

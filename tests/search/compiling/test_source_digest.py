@@ -1,4 +1,4 @@
-"""Which sources a module reaches, by the looks of its import statements."""
+"""The sources that a module reaches, found by the text of its import statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).parents[3]
 
 @pytest.fixture
 def sources(tmp_path, monkeypatch):
-    """A directory on the path with modules `one` to `five` and a package `house` with `room` and `garden`."""
+    """Make a directory on the path with modules `one` to `five` and a package `house` with `room` and `garden`."""
     monkeypatch.syspath_prepend(str(tmp_path))
     for name in ("one", "two", "three", "four", "five", "house/__init__", "house/room", "house/garden/__init__"):
         path = tmp_path / f"{name}.py"
@@ -83,8 +83,8 @@ def test_a_name_changes_with_what_is_reached_when_a_module_is_loaded_again(sourc
     assert code_name(main, third) != name
 
 
-def test_whatever_the_packages_have_loaded_is_in_their_reach():
-    """The scan against the interpreter: modules that an import loads were found by their looks."""
+def test_all_loaded_modules_are_reached():
+    """The scan against the interpreter: modules that an import loads were found."""
     loaded = "[module.__file__ for name, module in sys.modules.items() if name.startswith('search')]"
     code = f"import sys, search.alphabeta.root; print(*{loaded})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, timeout=60)
@@ -93,7 +93,7 @@ def test_whatever_the_packages_have_loaded_is_in_their_reach():
     assert files <= reach(str(CHECKOUT / "search" / "alphabeta" / "root.py"))
 
 
-def test_what_nothing_jitted_imports_is_in_no_reach():
+def test_modules_that_nothing_jitted_imports_are_not_reached():
     usi = str(CHECKOUT / "search" / "usi" / "session.py")
     assert usi not in reach(str(CHECKOUT / "search" / "alphabeta" / "search.py"))
     assert usi not in reach(str(CHECKOUT / "lite" / "records" / "decode.py"))

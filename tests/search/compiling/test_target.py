@@ -1,5 +1,4 @@
-"""What code is compiled for: the kernel and a release's target by what a CPU has, as LLVM spells it, and by what the
-user asks for."""
+"""The target of compiled code: kernel and release target by the CPU's features (LLVM names) and the user's settings."""
 
 from __future__ import annotations
 
@@ -32,10 +31,10 @@ def test_the_widest_kernel_is_chosen(flags: frozenset[str], kernel: str, monkeyp
     assert choose_kernel(flags) == kernel
 
 
-def test_a_narrower_kernel_can_be_had_and_a_wider_one_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrower_kernel_is_allowed_and_a_wider_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITESHOGI_KERNEL", "avxvnni")
     assert choose_kernel(CASCADE_LAKE) == "avxvnni"
-    with pytest.raises(ValueError, match="LITESHOGI_KERNEL=avxvnni: this CPU cannot run it; unset it, or use avx2"):
+    with pytest.raises(ValueError, match=r"LITESHOGI_KERNEL=avxvnni: .* avx2$"):
         choose_kernel(HASWELL)
     for flags, kernel, best in (
         (HASWELL, "neon", "avx2"),
@@ -43,7 +42,7 @@ def test_a_narrower_kernel_can_be_had_and_a_wider_one_not(monkeypatch: pytest.Mo
         (frozenset(), "neon", "plain"),
     ):
         monkeypatch.setenv("LITESHOGI_KERNEL", kernel)
-        with pytest.raises(ValueError, match=f"this CPU cannot run it; unset it, or use {best}"):
+        with pytest.raises(ValueError, match=rf"LITESHOGI_KERNEL=.* {best}$"):
             choose_kernel(flags)
     monkeypatch.setenv("LITESHOGI_KERNEL", "sse9")
     with pytest.raises(ValueError, match="use one of vnni, avxvnni, avx2, neon, plain"):
@@ -55,7 +54,7 @@ VNNI, AVX2 = TARGETS
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package that carries code for both targets, and nobody who wishes for another."""
+    """Make a package with code for both targets, and leave the user's settings at their defaults."""
     monkeypatch.setattr(target, "RELEASED", tmp_path)
     for name in ("CPU_NAME", "CPU_FEATURES"):
         monkeypatch.setattr(target.NUMBA_CONFIG, name, None)
@@ -90,7 +89,7 @@ def test_a_release_s_code_is_for_these_versions(package: Path, monkeypatch: pyte
     assert released_target(VNNI.needed) is VNNI
 
 
-def test_who_asks_for_something_else_gets_it(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_s_settings_take_precedence(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITESHOGI_KERNEL", "avx2")
     assert released_target(VNNI.needed) is AVX2
     monkeypatch.setenv("LITESHOGI_KERNEL", "plain")
@@ -106,7 +105,7 @@ def test_who_asks_for_something_else_gets_it(package: Path, monkeypatch: pytest.
     assert released_target(VNNI.needed) is None
 
 
-def test_numba_that_was_told_not_to_compile_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numba_set_not_to_compile_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target.NUMBA_CONFIG, "DISABLE_JIT", 1)
-    with pytest.raises(ValueError, match="NUMBA_DISABLE_JIT is set"):
+    with pytest.raises(ValueError, match="NUMBA_DISABLE_JIT"):
         jit._choose()

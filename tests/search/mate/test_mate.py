@@ -1,4 +1,4 @@
-"""The mate solver against cshogi: what it proves is so, what it refutes is not, and it knows when to stop."""
+"""The mate solver against cshogi: its proofs and refutations are right, and it stops when it is asked to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from liteshogi.commands.mate import Command as Mate
 from search.engine import Analysis
 from search.mate.problems import read_problems, set_problem
-from search.mate.root import RootMate, with_mate
+from search.mate.root_mate import RootMate, with_mate
 from search.mate.solver import MateSolver, MateStatus, StopFlag
 from search.mate.table import MateTable
 from search.rules.movegen import is_legal, list_moves
@@ -26,7 +26,7 @@ from search.score import MATE
 
 MATE_IN_ELEVEN = "1B2G4/1+N2s3+P/l4+Ps1p/5L3/pp2p4/PP3Rr1P/S1P2Sg1G/3PBkp1L/LNK1P1PNG b 4Pn 167"
 PAWN_DROP_ONLY = "7nk/8l/7S1/9/9/9/9/9/4K4 b P 1"
-"""A pawn before the king would mate, which the rules forbid."""
+"""A pawn drop in front of the king would mate, which the rules forbid."""
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +79,13 @@ def test_it_agrees_with_cshogi_on_positions_of_random_games(solver):
 
 
 class Exhaustive:
-    """Every check and every answer, by cshogi's moves."""
+    """Tries every check and every reply with cshogi's moves."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], bool] = {}
 
     def mates(self, board: cshogi.Board, plies: int) -> bool:
-        """Whether the side to move mates within so many plies (odd)."""
+        """Return whether the side to move mates within `plies` (odd)."""
         if plies < 1:
             return False
         key = board.zobrist_hash(), plies
@@ -109,7 +109,8 @@ class Exhaustive:
         return mated
 
     def assert_shortest(self, sfen: str, moves: tuple[str, ...]) -> None:
-        """Both sides play their best: before each of the attacker's moves the mate takes all that is left."""
+        """Check that both sides play their best: before each of the attacker's moves the mate takes all plies that
+        are left."""
         _assert_mates(sfen, moves)
         board = cshogi.Board(sfen)
         for number, usi in enumerate(moves):
@@ -120,9 +121,9 @@ class Exhaustive:
             board.push(board.move_from_usi(usi))
 
 
-# Long mates where the attacker knows a longer way first, and a defence that falls for it looks short.
+# Long mates in which the attacker finds a longer way first, so that a bad defence looks short.
 def test_a_pawn_is_dropped_on_no_file_that_has_two():
-    """Problems may have two pawns on a file, which no game has. One of them may be all that shields a king."""
+    """Problems may have two pawns on a file, which no game has. One of them may be the only shield of a king."""
     shielded = "9/9/6P2/9/4k1P1R/9/9/9/9 b P 1"
     for sfen in ("k8/9/9/9/9/9/6P2/9/6P1K b P 1", "4k4/9/4P4/9/4P4/9/2P6/2P6/4K4 b P 1", shielded):
         pos = new_position()
@@ -175,7 +176,7 @@ def test_the_shortest_mates_of_the_problems_are_the_shortest(solver):
             Exhaustive().assert_shortest(problem.sfen, result.moves)
 
 
-def test_the_shortest_is_found_and_said(solver):
+def test_the_shortest_mate_is_found_and_marked(solver):
     result = solver.solve(MATE_IN_ELEVEN)
     assert result.status is MateStatus.MATE
     assert result.plies == 11
@@ -188,7 +189,7 @@ def test_a_pawn_drop_does_not_mate(solver):
     assert solver.solve("8k/9/7GG/9/9/9/9/9/4K4 b P 1").status is MateStatus.MATE
 
 
-def test_a_full_table_costs_no_truth():
+def test_results_with_a_full_table_are_right():
     small = MateSolver(1)
     for sfen in _positions(150, 9, (120, 250)):
         result = small.solve(sfen, nodes=50_000)
@@ -198,12 +199,12 @@ def test_a_full_table_costs_no_truth():
 
 
 @pytest.mark.parametrize(("megabytes", "entries"), [(64, 1 << 21), (131_071, 131_071 << 15), (131_072, (1 << 32) - 1)])
-def test_a_large_table_is_used_as_far_as_its_indices_reach(monkeypatch, megabytes, entries):
+def test_a_table_has_at_most_as_many_entries_as_indices(monkeypatch, megabytes, entries):
     monkeypatch.setattr("search.mate.table.aligned_zeros", lambda count, dtype: np.zeros(1, dtype))
     assert int(MateTable(megabytes).record["entries"]) == entries
 
 
-def test_it_stops_when_it_is_told():
+def test_it_stops_when_it_is_asked_to():
     flag = StopFlag()
     flag.set()
     assert MateSolver(1).solve(MATE_IN_ELEVEN, stop=flag).status is MateStatus.UNKNOWN
@@ -214,15 +215,15 @@ def test_no_nodes_are_no_limit(solver):
     assert solver.solve(MATE_IN_ELEVEN, nodes=0).plies == 11
 
 
-def test_a_system_without_threads_to_give_gets_its_mates(monkeypatch, solver):
-    """Without a timer a search that has a clock ends before it could be late."""
+def test_mates_are_found_without_threads(monkeypatch, solver):
+    """Without a timer a search that has a time limit ends at once."""
     solver.prepare()
     monkeypatch.setattr("search.mate.solver.started", lambda thread: None)
     assert solver.solve(MATE_IN_ELEVEN).plies == 11
     assert MateSolver(1).solve(MATE_IN_ELEVEN, milliseconds=1000).status is MateStatus.UNKNOWN
 
 
-def test_what_is_no_position_is_refused_in_words(solver, tmp_path):
+def test_invalid_positions_are_refused(solver, tmp_path):
     with pytest.raises(ValueError, match="SFEN"):
         solver.solve("nonsense")
     file = tmp_path / "problems.txt"
@@ -244,7 +245,7 @@ def test_a_position_may_have_moves(solver, capsys):
     assert "mate in 1: G*5b" in capsys.readouterr().out
 
 
-def test_moves_before_a_problem_are_no_repetition():
+def test_moves_before_a_problem_do_not_count_as_repetition():
     there_and_back = "5i5h 5a5b 5h5i 5b5a"
     pos = new_position()
     set_problem(pos, f"startpos moves {there_and_back} {there_and_back}")

@@ -1,4 +1,4 @@
-"""A network made up here, an engine with it, and what holds of every tree."""
+"""A network for tests, an engine with it, and a check of trees."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from search.puct.engine import PuctEngine, Settings
-from search.puct.memory import Tree
 from search.puct.planes import LABELS
 from search.puct.tree import EXPANDED, PROVED_LOSS, PROVED_WIN, UNPROVED
+from search.puct.tree_memory import Tree
 
 MIDDLE_GAME = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 NO_MATES = Settings(leaf_mate_nodes=0)
@@ -16,7 +16,7 @@ Outputs = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 
 
 class Guess:
-    """A network whose outputs are noise that the position alone decides."""
+    """A network whose outputs are noise that depends on the position only."""
 
     def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
         policy = np.empty((len(input1), LABELS), np.float32)
@@ -35,7 +35,7 @@ def engine() -> PuctEngine:
 
 
 def check_tree(tree: Tree, collapsed: bool = False) -> int:
-    """What holds of every node when no playout is under way; the number of expanded nodes."""
+    """Check every node when no playout is in flight; return the number of expanded nodes."""
     nodes, edges, record = tree.nodes, tree.edges, tree.record
     assert not nodes["in_flight"][: record["nodes_used"]].any()
     expanded, waiting = 0, [int(record["root"])]

@@ -1,4 +1,4 @@
-"""dlshogi's planes and labels, held against cshogi's."""
+"""dlshogi's planes and labels against cshogi's."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_rare_positions_equal_cshogi(name: str) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "one"), [(np.uint8, 1), (np.uint16, 0x3F80), (np.float32, 1.0)])
-def test_every_number_type_says_the_same(games: Batch, dtype: type, one: float) -> None:
+def test_every_number_type_has_the_same_planes(games: Batch, dtype: type, one: float) -> None:
     part = slice(0, 50)
     out1, out2 = np.full(50 * PLANES1 * 81 + 1, 7, dtype), np.full(50 * PLANES2 * 81 + 1, 7, dtype)
     write_planes(games.pieces[part], games.hands[part], games.in_check[part], out1[:-1], out2[:-1])
@@ -85,7 +85,7 @@ def test_every_number_type_says_the_same(games: Batch, dtype: type, one: float) 
 
 
 def test_labels_by_hand() -> None:
-    """Up is 0, knights 8 and 9, promotion adds 10, drops begin at 20; white's board is turned."""
+    """Up is 0, knights 8 and 9, promotion adds 10, drops begin at 20; for white the board is rotated."""
     moves = ["7g7f", "3c3d", "8i7g", "2i3g", "7g6e+", "P*5e", "G*1a", "8b8g+"]
     turns = [0, 1, 0, 0, 0, 0, 1, 1]
     directions, targets = [0, 0, 9, 8, 19, 20, 26, 10], ["7f", "7f", "7g", "3g", "6e", "5e", "9i", "2c"]
@@ -104,6 +104,6 @@ def test_the_bench_compares_and_measures() -> None:
         bench_planes((SAMPLE,), 3)
 
 
-def test_a_clock_too_coarse_for_the_bench_is_told_as_0(monkeypatch) -> None:
+def test_a_clock_too_coarse_for_the_bench_gives_0(monkeypatch) -> None:
     monkeypatch.setattr("experiments.resnet.bench_planes.time.thread_time", lambda: 0.0)
     assert {"float32_us": 0.0, "ratio": 0.0}.items() <= bench_planes((SAMPLE,), 64).items()

@@ -1,4 +1,4 @@
-"""The PUCT player with networks made up here: its tree's bookkeeping, mates, draws, and when it stops."""
+"""The PUCT engine with networks for tests: the tree's sums, mates, draws, and the end of a search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.search.puct.conftest import MIDDLE_GAME, NO_MATES, Guess, Outputs, ch
 
 
 def play(sfen: str, moves: Sequence[str]) -> np.void:
-    """The position after legal moves."""
+    """Return the position after legal moves."""
     pos = position_from_sfen(sfen)
     for usi in moves:
         move = np.int64(move_from_usi(usi))
@@ -100,7 +100,7 @@ def test_other_priors_at_the_root_leave_the_tree_whole(engine: PuctEngine) -> No
     assert sum(visits.values()) == 459
 
 
-def test_the_tree_goes_on_with_the_game(engine: PuctEngine) -> None:
+def test_the_tree_is_reused_in_the_game(engine: PuctEngine) -> None:
     engine.analyse("startpos", ("7g7f",), nodes=300)
     line = [engine.root_moves()[0].move]
     child = next(
@@ -128,7 +128,7 @@ def test_the_tree_goes_on_with_the_game(engine: PuctEngine) -> None:
 
 
 def _mates(plies: int, count: int, seed: int) -> list[str]:
-    """Positions of random games with a mate of so many plies and none that is shorter."""
+    """Return positions of random games with a mate in `plies` and no shorter one."""
     chosen, found = np.random.default_rng(seed), []
     while len(found) < count:
         board = cshogi.Board()
@@ -145,7 +145,7 @@ def _mates(plies: int, count: int, seed: int) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["tree", "leaf", "root"])
-def test_mates_are_found_and_told_to_their_end(way: str) -> None:
+def test_mates_are_found_with_their_complete_lines(way: str) -> None:
     chosen = {
         "tree": NO_MATES,
         "leaf": Settings(leaf_mate_nodes=2000),
@@ -162,7 +162,7 @@ def test_mates_are_found_and_told_to_their_end(way: str) -> None:
         assert found.win_rate == 1
 
 
-def test_being_mated_is_seen_and_put_off(engine: PuctEngine) -> None:
+def test_being_mated_is_seen_and_delayed(engine: PuctEngine) -> None:
     engine.use_settings(Settings())
     for sfen in _mates(3, 3, 8):
         mate = engine.analyse(sfen, nodes=30_000)
@@ -173,36 +173,36 @@ def test_being_mated_is_seen_and_put_off(engine: PuctEngine) -> None:
 
 
 REPEATING = ("5i4h", "5a4b", "4h5i")
-"""White's 4b5a now repeats the start."""
+"""White's 4b5a repeats the starting position."""
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_a_draw_is_worth_decides_on_repetition(threads: int) -> None:
+def test_the_value_of_a_draw_decides_on_repetition(threads: int) -> None:
     visits = {}
-    for worth in (-20_000, 20_000):
+    for draw_value in (-20_000, 20_000):
         engine = PuctEngine(even_network, 16, threads, NO_MATES)
-        engine.rules = Rules(draw_value=(-worth, worth))
+        engine.rules = Rules(draw_value=(-draw_value, draw_value))
         found = engine.analyse("startpos", REPEATING, nodes=800)
         assert isinstance(found, PuctAnalysis)
         repeating = next(one for one in engine.root_moves() if one.move == "4b5a")
-        visits[worth] = repeating.visits
-        assert (found.best_move == "4b5a") == (worth > 0)
+        visits[draw_value] = repeating.visits
+        assert (found.best_move == "4b5a") == (draw_value > 0)
         assert repeating.draw_rate == 1
         assert repeating.win_rate == 0.5
-        assert repeating.value == pytest.approx(1 if worth > 0 else 0)
-        assert found.draw_rate == (1 if worth > 0 else pytest.approx(0, abs=0.2))
+        assert repeating.value == pytest.approx(1 if draw_value > 0 else 0)
+        assert found.draw_rate == (1 if draw_value > 0 else pytest.approx(0, abs=0.2))
     assert visits[20_000] > 400
     assert visits[-20_000] < 20
 
 
-def test_a_pawn_won_by_going_back_to_a_position_of_the_game_is_no_win() -> None:
+def test_winning_a_pawn_by_returning_to_a_position_of_the_game_is_not_a_win() -> None:
     engine = PuctEngine(even_network, 16, settings=NO_MATES)
     engine.analyse("4k4/9/9/9/5p3/9/4+p4/7B1/4K4 w g2p 1", ["4e4f", "2h4f", "P*4e"], nodes=200)
     assert next(one for one in engine.root_moves() if one.move == "4f2h").win_rate < 0.9
 
 
 @pytest.mark.parametrize("analysis", [False, True])
-def test_to_an_analysis_a_position_of_the_game_is_no_draw(analysis: bool) -> None:
+def test_in_an_analysis_a_position_of_the_game_is_not_a_draw(analysis: bool) -> None:
     engine = PuctEngine(even_network, 16, settings=NO_MATES)
     engine.set_position("startpos", REPEATING)
     engine.ready()
@@ -220,23 +220,23 @@ def test_the_root_s_moves_are_judged_by_all_four_occurrences(drawn_at_once: tupl
 
 
 def drawn_by_a_pawn(input1: np.ndarray, input2: np.ndarray) -> Outputs:
-    """A network that sees a draw wherever black has moved its pawn to 7f, and even chances everywhere."""
+    """A network that predicts a draw wherever black has moved its pawn to 7f, and even chances everywhere."""
     policy, wins, _ = even_network(input1, input2)
     square = move_from_usi("7g7f") & 127
     flat = input1.reshape(len(input1), 62, 81)
     return policy, wins, np.maximum(flat[:, 0, square] * (flat[:, 31, square] == 0), flat[:, 31, 80 - square]) * 0.9
 
 
-@pytest.mark.parametrize(("worth", "liked"), [(1200, True), (-1200, False)])
-def test_draws_that_are_foretold_are_sought_or_shunned(worth: int, liked: bool) -> None:
+@pytest.mark.parametrize(("draw_value", "liked"), [(1200, True), (-1200, False)])
+def test_predicted_draws_are_sought_or_avoided(draw_value: int, liked: bool) -> None:
     engine = PuctEngine(drawn_by_a_pawn, 16, settings=NO_MATES)
-    engine.rules = Rules(draw_value=(worth, -worth))
+    engine.rules = Rules(draw_value=(draw_value, -draw_value))
     engine.analyse("startpos", nodes=2000)
     moves = {one.move: one for one in engine.root_moves()}
     assert moves["7g7f"].draw_rate > 0.8
     assert (moves["7g7f"].visits > 3 * moves["2g2f"].visits) == liked
     assert (3 * moves["7g7f"].visits < moves["2g2f"].visits) == (not liked)
-    check_tree(engine.tree)  # what a draw is worth is not in the tree
+    check_tree(engine.tree)  # the value of a draw is not in the tree
 
 
 def test_games_end_at_the_move_limit_in_the_tree(engine: PuctEngine) -> None:
@@ -265,15 +265,15 @@ def test_a_declaration_is_a_win() -> None:
     assert engine.analyse(entered.format("b"), nodes=10).best_move != "win"
 
 
-def test_only_the_moves_that_are_asked_for(engine: PuctEngine) -> None:
+def test_only_the_given_moves_are_searched(engine: PuctEngine) -> None:
     engine.set_position("startpos")
     for wanted in (("9g9f", "1g1f"), ("5g5f",), ("1i1h",)):
         engine.ready()
-        found = engine.search(Limits(nodes=100, moves=wanted))
+        found = engine.search(Limits(nodes=100, moves=wanted))[0]
         assert found.best_move in wanted
         assert {one.move for one in engine.root_moves() if one.visits} >= {found.best_move}
     engine.ready()
-    assert engine.search(Limits(nodes=2000)).best_move not in (None, "1i1h")
+    assert engine.search(Limits(nodes=2000))[0].best_move not in (None, "1i1h")
 
 
 def test_several_lines(engine: PuctEngine) -> None:
@@ -294,7 +294,7 @@ def test_several_lines(engine: PuctEngine) -> None:
 
 def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
     def one_move(input1: np.ndarray, input2: np.ndarray) -> Outputs:
-        """Even chances, and hardly a doubt about the move."""
+        """Even chances, and one move with nearly all of the policy."""
         policy, wins, draws = Guess()(input1, input2)
         return 100 * policy, np.full_like(wins, 0.5), draws
 
@@ -303,7 +303,7 @@ def test_a_depth_that_the_line_cannot_reach_ends_the_search() -> None:
         engine.rules = Rules(max_moves=max_moves)
         engine.set_position("startpos")
         engine.ready(Budget(60_000, 60_000))
-        found = engine.search(Limits(depth=depth))
+        found = engine.search(Limits(depth=depth))[0]
         assert found.milliseconds < 30_000
         return found
 
@@ -330,7 +330,7 @@ def test_stop_ends_a_search_without_limits(threads: int) -> None:
     engine.set_position("startpos")
     engine.ready()
     found: list = []
-    thread = threading.Thread(target=lambda: found.append(engine.search()))
+    thread = threading.Thread(target=lambda: found.append(engine.search()[0]))
     thread.start()
     time.sleep(0.2)
     engine.stop()
@@ -343,7 +343,7 @@ def test_a_search_that_is_stopped_before_it_begins_has_a_move(engine: PuctEngine
     engine.set_position("startpos")
     engine.ready()
     engine.stop()
-    assert engine.search().best_move
+    assert engine.search()[0].best_move
     assert engine.tree.root["visits"] == 1
 
 
@@ -353,7 +353,7 @@ def test_the_search_ends_in_time_without_a_timer(threads: int, monkeypatch: pyte
     engine.warm_up()
     monkeypatch.setattr("search.clock.started", lambda thread: None)
     engine.ready(Budget(200, 200))
-    found = engine.search(Limits(nodes=10**10))
+    found = engine.search(Limits(nodes=10**10))[0]
     assert found.nodes > 10
     assert not engine._stopped.is_set()
 
@@ -369,11 +369,11 @@ def test_it_stops_where_no_other_move_can_catch_up(monkeypatch: pytest.MonkeyPat
     budget = Budget(600_000, 1_200_000)
     engine.ready(budget)
     monkeypatch.setattr(engine.clock, "read", lambda: (budget, 599_999))  # for ever, a millisecond before the optimum
-    assert engine.search().best_move == "2g2f"
+    assert engine.search()[0].best_move == "2g2f"
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_network_that_fails_leaves_a_tree_that_can_go_on(threads: int) -> None:
+def test_a_failing_network_leaves_a_usable_tree(threads: int) -> None:
     class Failing(Guess):
         calls = 0
 
@@ -391,7 +391,7 @@ def test_a_network_that_fails_leaves_a_tree_that_can_go_on(threads: int) -> None
     check_tree(engine.tree)
 
 
-def test_outputs_that_are_no_numbers_do_no_harm() -> None:
+def test_outputs_that_are_not_numbers_do_no_harm() -> None:
     class Broken(Guess):
         def __call__(self, input1: np.ndarray, input2: np.ndarray) -> Outputs:
             policy, wins, draws = super().__call__(input1, input2)

@@ -1,4 +1,4 @@
-"""Bitboards and their tables, beside what walking from square to square finds."""
+"""Bitboards and their tables against walking from square to square."""
 
 from __future__ import annotations
 

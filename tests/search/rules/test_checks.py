@@ -15,7 +15,7 @@ from search.rules.shogi import DROP_ORIGIN, KINDS, PROMOTE, PROMOTION
 
 
 def tried(pos: np.void) -> tuple[set[str], set[str]]:
-    """(checking moves, mating moves) found by playing every legal move."""
+    """Return (checking moves, mating moves) found by playing every legal move."""
     checks, mates = set(), set()
     for move in list_moves(pos):
         do_move(pos, np.int64(move))
@@ -29,7 +29,7 @@ def tried(pos: np.void) -> tuple[set[str], set[str]]:
     return checks, mates
 
 
-def test_the_mates_that_a_glance_passes_over_are_few(play_random, roots):
+def test_the_quick_search_misses_few_mates(play_random, roots):
     buffer = np.zeros(MAX_MOVES, np.uint16)
     positions = asked = mates = found = 0
     for seed in range(8):
@@ -37,7 +37,7 @@ def test_the_mates_that_a_glance_passes_over_are_few(play_random, roots):
             for pos, _ in play_random(root, seed + 300, 60):
                 move, checks = find_likely_mate(pos, buffer)
                 mate, every_check = find_mate(pos, np.zeros(MAX_MOVES, np.uint16))
-                # It has the whole answer or none.
+                # It returns the complete answer or none.
                 assert (move, checks) in ((mate, every_check), (0, 0)), get_sfen(pos)
                 positions, asked = positions + 1, asked + (checks > 0)
                 mates, found = mates + (mate != 0), found + (move != 0)
@@ -47,7 +47,7 @@ def test_the_mates_that_a_glance_passes_over_are_few(play_random, roots):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_checks_and_mates_in_one_are_those_that_trying_finds(play_random, roots, seed):
+def test_checks_and_mates_in_one_equal_those_found_by_playing(play_random, roots, seed):
     buffer = np.zeros(MAX_MOVES, np.uint16)
     for root in roots:
         for pos, _ in play_random(root, seed + 300, 60):

@@ -1,4 +1,4 @@
-"""`d` against what YaneuraOu 9.70 printed of the same positions."""
+"""Diagrams against those of YaneuraOu 9.70."""
 
 from __future__ import annotations
 

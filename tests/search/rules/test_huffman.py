@@ -1,4 +1,4 @@
-"""hcp and psv codes: equal to cshogi's both ways, handicaps included, and deaf to noise."""
+"""hcp and psv codes: equal to cshogi's both ways, handicaps included; invalid codes are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HANDICAPS = sorted(sfen for sfen in KIF.Parser.HANDYCAP_SFENS.values() if sfen)
 
 
 def of_cshogi(board: cshogi.Board) -> tuple[np.ndarray, np.ndarray, int]:
-    """A cshogi board in this project's numbers; cshogi's hands are in the order P L N S G B R."""
+    """Return a cshogi board in this project's numbers; cshogi's hands are in the order P L N S G B R."""
     pieces = [EMPTY if p == 0 else (p - 1 if p < 16 else p - 17 + KINDS) for p in board.pieces]
     hands = np.array(board.pieces_in_hand, np.uint8)[:, [0, 1, 2, 3, 5, 6, 4]]
     return np.array(pieces, np.uint8), hands, board.turn
@@ -54,7 +54,7 @@ def test_codes_are_those_of_cshogi(dialect: int) -> None:
 
 @st.composite
 def placements(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
-    """Any pieces anywhere, as far as a set goes: on squares, in hands, in the box."""
+    """Draw any pieces of a set anywhere: on squares, in hands, in the box."""
     board, hands = np.full(SQUARES, EMPTY, np.uint8), np.zeros((2, HAND_KINDS), np.uint8)
     free = draw(st.permutations(range(SQUARES)))
     kings, free = free[:2], free[2:]
@@ -100,7 +100,7 @@ def test_a_damaged_code_is_refused_or_a_position() -> None:
             board, hands, turn = decode(bytes(code), dialect)
         except ValueError:
             return
-        # What is accepted must be a position that the rules accept too, but for check, and must survive the way back.
+        # An accepted position must also be accepted by the rules, except for checks, and must survive the way back.
         assert set_board(new_position(), board, hands, turn, 1) in (BOARD_OK, OPPONENT_IN_CHECK)
         again = decode(encode(board, hands, turn, dialect), dialect)
         assert np.array_equal(again[0], board)
@@ -113,7 +113,7 @@ def test_a_damaged_code_is_refused_or_a_position() -> None:
 
 @settings(max_examples=100)
 @given(st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES), st.sampled_from([HCP, PSV]))
-def test_noise_is_refused_in_words(code: bytes, dialect: int) -> None:
+def test_noise_is_refused_with_a_message(code: bytes, dialect: int) -> None:
     with pytest.raises(ValueError, match=r"\w+ \w+"):
         decode(code, dialect)
 
@@ -123,7 +123,7 @@ def start() -> tuple[np.ndarray, np.ndarray]:
     return board, hands
 
 
-def test_each_impossible_thing_has_its_words() -> None:
+def test_each_kind_of_impossible_position_is_named() -> None:
     board, hands = start()
     board[40] = GOLD
     with pytest.raises(ValueError, match="more pieces"):
@@ -148,5 +148,5 @@ def test_each_impossible_thing_has_its_words() -> None:
         decode(bytes(code))
     with pytest.raises(ValueError, match="32 bytes"):
         decode(b"\0" * 31)
-    with pytest.raises(ValueError, match=r"256 bits|no piece"):
+    with pytest.raises(ValueError, match=r"256 bits|not encode a piece"):
         decode(encode(*start(), 0)[:16] + b"\xff" * 16)

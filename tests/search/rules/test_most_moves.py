@@ -1,4 +1,4 @@
-"""No position has more legal moves than a buffer of MAX_MOVES holds: by arithmetic, and by crowding boards."""
+"""No position has more legal moves than MAX_MOVES: by arithmetic, and by search among crowded boards."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _DEAD_RANKS = {0: 1, 1: 1, 2: 2}
 
 
 def count_moves(pos: np.void) -> int:
-    """The number of legal moves, written where there is room for many more."""
+    """Return the number of legal moves, written to a buffer with room for many more."""
     buffer = np.zeros(4 * MAX_MOVES, np.uint16)
     return int(generate(pos, buffer, np.int64(0), np.int64(EVERY)))
 
 
 def most_alone(kind: int, square: int) -> int:
-    """Moves of black's piece on an empty board, with and without promotion."""
+    """Return the number of moves of black's piece on an empty board, with and without promotion."""
     file, rank = divmod(square, 9)
     targets = [(file + f, rank + r) for f, r in _STEPS[kind]]
     targets += [(file + n * f, rank + n * r) for f, r in _RAYS.get(kind, []) for n in range(1, 9)]
@@ -46,8 +46,10 @@ def most_alone(kind: int, square: int) -> int:
 
 
 def test_the_arithmetic_bound_is_reached():
-    """A piece on the board makes as many moves at most as it would alone, and takes its square from every kind that
-    is in hand. Nothing else can make more: with the best square for each piece, for every set of kinds in hand."""
+    """Every piece on the board has at most as many moves as it would have alone, and its square is lost to drops.
+
+    Nothing else can have more: with the best square for each piece, for every set of kinds in hand.
+    """
     alone = np.array([[most_alone(kind, square) for square in range(SQUARES)] for kind in range(KINDS)])
     may_drop = np.array([[s % 9 >= _DEAD_RANKS.get(k, 0) for s in range(SQUARES)] for k in range(HAND_KINDS)])
     bounds = []
@@ -68,7 +70,7 @@ def test_the_arithmetic_bound_is_reached():
 
 @st.composite
 def crowded(draw):
-    """A position near the one with the most moves: pieces moved, some gone from the board and from the hand."""
+    """Draw a position near the one with the most moves: pieces moved, some removed from board and hand."""
     pos = position_from_sfen(draw(st.sampled_from((MOST_WITH_KINGS, MOST, MOST_WITHOUT_KINGS))))
     board, hands = pos["board"].copy(), pos["hands"].copy()
     for _ in range(draw(st.integers(0, 4))):

@@ -1,4 +1,4 @@
-"""Positions written as a start and moves: read like cshogi reads them, and never more than a record holds."""
+"""Positions as a start and moves: read as cshogi reads them, and never longer than a record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from search.rules.shogi import START_SFEN
         (START_SFEN, START_SFEN, ()),
     ],
 )
-def test_the_start_and_the_moves_are_told_apart(text, start, moves):
+def test_start_and_moves_are_split(text, start, moves):
     assert split_moves(text) == (start, moves)
 
 
@@ -46,7 +46,7 @@ def test_a_long_game_keeps_its_last_moves():
         assert get_sfen(pos).split()[:3] == START_SFEN.split()[:3]
 
 
-def test_what_is_written_of_a_game_can_be_read():
+def test_written_games_can_be_read():
     pos, again = new_position(), new_position()
     set_game(pos, "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 999999", ("7g7f", "3c3d"))
     assert get_sfen(pos).endswith(" b - 999999")
@@ -62,7 +62,7 @@ def test_the_first_move_that_is_not_legal_is_named():
         set_game(pos, "startpos", ("P*5z",))
 
 
-def test_what_is_no_move_is_told_only_where_the_game_comes_to_it():
+def test_an_invalid_move_is_named_only_if_it_is_reached():
     pos = new_position()
     for moves, words in (
         (("7g7f", "3c3d", "nonsense", "7g7f"), "'nonsense' is not a USI move"),

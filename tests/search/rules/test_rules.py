@@ -1,4 +1,4 @@
-"""The rules against cshogi, and against themselves: what undo must restore, what a key must not depend on."""
+"""The rules against cshogi, and against themselves: undo, and keys that do not depend on the path."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ PER_PLY += ("removed", "added", "part_keys")
 
 
 def snapshot(pos: np.void) -> list[bytes]:
-    """Every field of the record, the per-ply arrays up to the current ply."""
+    """Return every field of the record, the per-ply arrays up to the current ply."""
     upto = int(pos["ply"]) + 1
     names = position_dtype.names or ()
     return [np.asarray(pos[name][:upto] if name in PER_PLY else pos[name]).tobytes() for name in names]
 
 
 def compare_with_cshogi(pos: np.void, board: cshogi.Board) -> None:
-    """One position: legal moves, check, repetition verdict, declaration, SFEN and hcp."""
+    """Compare one position: legal moves, check, repetition verdict, declaration, SFEN and hcp."""
     assert {move_to_usi(move) for move in list_moves(pos)} == {cshogi.move_to_usi(move) for move in board.legal_moves}
     assert in_check(pos) == board.is_check()
     assert VERDICTS[repetition(pos, np.int64(1 << 20), np.int64(1 << 20))] == board.is_draw()
@@ -94,7 +94,7 @@ def test_the_key_after_a_move_is_known_before_it(play_random, roots, seed):
 
 
 def shuffling_game(seed: int, plies: int, root: str):
-    """Random games that prefer to go back where they came from, so that repetitions of every kind appear."""
+    """Play random games that prefer to move back, so that repetitions of every kind occur."""
     pos, board, generator = position_from_sfen(root), cshogi.Board(root), random.Random(seed)
     for _ in range(plies):
         moves = list_moves(pos)
@@ -149,7 +149,7 @@ def test_undo_restores_the_whole_record(play_random, roots, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_played_record_equals_one_set_up_afresh(play_random, roots, seed):
+def test_a_played_record_equals_one_that_is_set_up(play_random, roots, seed):
     """Keys, bitboards, checkers do not depend on the path."""
     for root in roots:
         for pos, _ in play_random(root, seed + 100, 80):
@@ -166,7 +166,7 @@ def test_a_played_record_equals_one_set_up_afresh(play_random, roots, seed):
 
 @jit
 def accepted_moves(pos, accepted):
-    """Of all 15-bit moves those that `is_legal` takes; their number."""
+    """Write the 15-bit moves that `is_legal` accepts; return their number."""
     count = np.int64(0)
     for move in range(1 << 15):
         if is_legal(pos, np.int64(move)):
@@ -266,7 +266,7 @@ def test_move_notation_round_trips(move):
 
 @st.composite
 def edited_sfens(draw):
-    """A position's SFEN, one to three characters of it changed."""
+    """Draw a position's SFEN with one to three characters changed."""
     text = list("4k4/9/2n3p2/9/9/2P6/9/1B5R1/LNSGKGSNL b 2p 1")
     for _ in range(draw(st.integers(1, 3))):
         text[draw(st.integers(0, len(text) - 1))] = draw(st.sampled_from("lnsgkrbpLNSGKRBP+123456789/ bw-"))
@@ -304,13 +304,13 @@ def test_any_text_is_a_position_or_a_value_error():
         ("9/9/9/9/9/9/9/9/3KK4 b - 1", "two kings"),
     ],
 )
-def test_impossible_positions_are_refused_in_words(sfen, words):
+def test_impossible_positions_are_refused(sfen, words):
     with pytest.raises(ValueError, match=words):
         position_from_sfen(sfen)
 
 
 def follow(board: cshogi.Board, line: list[int], played: int) -> int:
-    """Bring cshogi's board up to a line of which it has played so many moves; returns how many it has then."""
+    """Bring cshogi's board up to a line of which it has played `played` moves; return how many it has then."""
     for move in line[played:]:
         board.push_usi(move_to_usi(move))
     return len(line)
@@ -332,7 +332,7 @@ def test_two_hundred_thousand_positions_agree_with_cshogi(play_random, roots):
 
 @pytest.mark.slow
 def test_recorded_games_agree_with_cshogi():
-    """Every position of the recorded games of LITESHOGI_DATA, where that folder is at hand."""
+    """Compare every position of the recorded games in LITESHOGI_DATA, if that folder is set."""
     path = Path(os.environ.get("LITESHOGI_DATA", "../shared/data")) / "games" / "games.jsonl.xz"
     if not path.is_file():
         pytest.skip(f"{path} is not there")

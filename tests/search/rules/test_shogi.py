@@ -1,4 +1,4 @@
-"""The tables of squares and pieces: each is its own inverse, or fits the letters."""
+"""The tables of squares and pieces: each is its own inverse, or agrees with the letters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from search.rules.shogi import EMPTY, KIND_LETTERS, KINDS, MIRRORED_SQUARE, OTHER_COLOUR, PROMOTION, UNPROMOTED
 
 
-def test_the_mirror_changes_files_alone() -> None:
+def test_the_mirror_changes_files_only() -> None:
     assert MIRRORED_SQUARE[0] == 72  # 11 and 91
     assert (MIRRORED_SQUARE[MIRRORED_SQUARE] == np.arange(81)).all()
     assert (np.arange(81) % 9 == MIRRORED_SQUARE % 9).all()

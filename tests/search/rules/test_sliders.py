@@ -1,4 +1,4 @@
-"""The sliders' attacks: whichever way they are found, the same."""
+"""The sliders' attacks: every method gives the same."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CHECKOUT = Path(__file__).parents[3]
 
 
 def assert_equal_attacks(bishop, rook) -> None:
-    """To those by ray, on boards with few and with many pieces."""
+    """Compare attacks with those by ray, on boards with few and with many pieces."""
     generator = random.Random(3)
     for _ in range(100):
         full = generator.random()

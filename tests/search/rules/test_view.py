@@ -9,7 +9,7 @@ from search.rules.shogi import EMPTY, KINDS, PAWN
 from search.rules.view import view_position
 
 HANDS = [0, 1, 2, 3, 5, 6, 4]
-"""By kind: its place in cshogi's hands, which are P L N S G B R."""
+"""The index of each kind in cshogi's hands, which are P L N S G B R."""
 
 
 def test_the_view_is_the_movers(play_random) -> None:

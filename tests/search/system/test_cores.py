@@ -1,4 +1,4 @@
-"""Cores that a container or a batch job leaves to a process."""
+"""The number of cores that a container or a batch job leaves to a process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_work_is_shared_among_the_cores_that_the_process_may_run_on(monkeypatch:
     from experiments.jobs.workforce import Workforce
     from experiments.judge.judge import Judging
     from experiments.loop.options import Loop
-    from experiments.matches.counted import CountedGames
+    from experiments.matches.counted_games import CountedGames
 
     monkeypatch.setattr(os, "cpu_count", lambda: 128)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5}, raising=False)

@@ -1,4 +1,4 @@
-"""Whole files: all or nothing, and every complaint names the file that the user named."""
+"""Files are written completely or not at all, and every error names the file that the caller named."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from search.system.files import (
     require_file,
     write_atomically,
 )
+from search.system.options import OptionError
 
 
 @contextlib.contextmanager
 def few_bytes() -> Iterator[None]:
-    """No file may grow past 1,000 bytes, pytest's own output neither: the system's own way to run out of room."""
+    """Limit files to 1,000 bytes, pytest's own output too: the system's own way to run out of space."""
     resource = pytest.importorskip("resource", reason="limits of files are POSIX's")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
@@ -53,7 +54,7 @@ def _umask() -> int:
     return mask
 
 
-def test_an_error_in_the_block_is_not_reworded_and_leaves_what_was_there(tmp_path: Path) -> None:
+def test_an_error_in_the_block_is_unchanged_and_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
     with pytest.raises(FileNotFoundError, match="elsewhere"), WholeFile(path):
@@ -64,7 +65,7 @@ def test_an_error_in_the_block_is_not_reworded_and_leaves_what_was_there(tmp_pat
 
 @pytest.mark.parametrize("size", [2000, 200_000])
 def test_a_file_that_grows_too_large_is_named(tmp_path: Path, size: int) -> None:
-    """2,000 bytes wait in the buffer until the end, 200,000 do not."""
+    """2,000 bytes stay in the buffer until the end, 200,000 do not."""
     path = tmp_path / "a.bin"
     path.write_bytes(b"old")
     with few_bytes(), pytest.raises(OSError, match="File too large") as caught:
@@ -130,11 +131,11 @@ def test_links_and_long_names(tmp_path: Path) -> None:
     assert caught.value.errno == errno.ENAMETOOLONG
 
 
-def test_an_output_is_looked_at_before_the_work(tmp_path):
-    with pytest.raises(ValueError, match=r"net\.png: what is written here ends in \.kif or \.kifu; call it net\.kif"):
+def test_an_output_is_checked_before_the_work(tmp_path):
+    with pytest.raises(ValueError, match=r"net\.png: .* \.kif or \.kifu; name it net\.kif"):
         check_output(tmp_path / "net.png", (".kif", ".kifu"))
     (tmp_path / "net.kif").write_text("mine")
-    with pytest.raises(ValueError, match=r"net\.kif: is there already; add --overwrite"):
+    with pytest.raises(OptionError, match=r"net\.kif: already exists; set `overwrite`"):
         check_output(tmp_path / "net.kif", (".kif", ".kifu"))
     check_output(tmp_path / "net.kif", (".kif", ".kifu"), overwrite=True)
     check_output(tmp_path / "NEW.KIF", (".kif", ".kifu"))

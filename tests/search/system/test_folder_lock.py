@@ -1,4 +1,4 @@
-"""A lock on a directory: one holder at a time, and nothing left behind by a run that was refused."""
+"""Locks of folders: one holder at a time, and no lock file after a run that was refused."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def test_one_at_a_time(tmp_path):
         pass
 
 
-def test_a_file_in_the_place_of_a_directory_is_called_so(tmp_path):
-    """ "File exists" would be no complaint of a directory that one goes on with."""
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path):
+    """The error is not "File exists", which would not say what is wrong."""
     (tmp_path / "run").touch()
     for place in (tmp_path / "run", tmp_path / "run" / "below"):
         with pytest.raises(OSError, match="Not a directory"):
@@ -24,12 +24,12 @@ def test_a_file_in_the_place_of_a_directory_is_called_so(tmp_path):
 
 def test_a_holder_that_wrote_no_number_is_not_named(tmp_path):
     (tmp_path / "run.lock").write_bytes(b"\xe5\x8d\x83\xff\n")
-    with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; wait"):
+    with hold(tmp_path / "run.lock", "wait"), pytest.raises(ValueError, match="another run is at work here; "):
         FolderLock(tmp_path).take()
 
 
 @pytest.mark.parametrize(("made", "left"), [([], []), (["log.jsonl"], ["log.jsonl", "run.lock"])])
-def test_a_run_that_is_refused_leaves_no_lock_where_it_made_nothing(tmp_path, made, left):
+def test_a_run_that_fails_before_it_writes_leaves_no_lock_file(tmp_path, made, left):
     def run() -> None:
         with FolderLock(tmp_path):
             for name in made:

@@ -1,4 +1,4 @@
-"""How many heaps the C library has after threads have asked for memory at once, told by itself."""
+"""The number of the C library's heaps after threads have allocated at the same time, as the library reports it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ libc.fclose(file)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library has no such heaps")
 @pytest.mark.parametrize("how", ["shared", "each its own"])
-def test_threads_share_one_heap_where_they_are_told_to(tmp_path: Path, how: str) -> None:
+def test_threads_share_one_heap_if_set(tmp_path: Path, how: str) -> None:
     told = tmp_path / "told.xml"
     subprocess.run([sys.executable, "-c", _PROGRAM, how, str(told)], check=True)
     heaps = told.read_text().count("<heap nr=")

@@ -1,4 +1,4 @@
-"""Ctrl-C: a search that it cuts has ended before KeyboardInterrupt is raised, and soon."""
+"""Ctrl-C: a search that it interrupts ends soon, and before KeyboardInterrupt is raised."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MIDDLE = "ln1g3nl/1r3kg2/p2pppsp1/3s2p1p/1pp4P1/P1P1SP2P/1PSPP1P2/2G2G1R1/LN1K3N
 
 @pytest.fixture
 def pressed():
-    """pressed(seconds): Ctrl-C is pressed after so long."""
+    """`pressed(seconds)` sends Ctrl-C after that time."""
     timers = []
 
     def begin(seconds: float) -> None:
@@ -57,12 +57,12 @@ def test_a_search_ends_in_the_midst_of_a_depth(pressed, threads, multipv):
             engine.analyse(MIDDLE, depth=100, multipv=multipv)
         return bool(record["depth"] < record["root_depth"])
 
-    # Now and then it is pressed just between two depths.
+    # Sometimes it is pressed just between two depths.
     assert any(ends_in_a_depth() for _ in range(5))
     assert engine.analyse(MIDDLE, depth=2).depth == 2
 
 
-def test_whoever_has_a_handler_hears_ctrl_c_alone(pressed):
+def test_a_handler_of_the_caller_stays_in_force(pressed):
     heard: list[int] = []
 
     def until_heard() -> None:
@@ -94,8 +94,8 @@ def test_a_second_one_is_raised_at_once():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_what_no_stop_ends_is_interrupted_at_once():
-    """As compiling, which takes half a minute; what comes behind it is stopped as ever."""
+def test_work_that_stop_does_not_end_is_interrupted_at_once():
+    """For example compiling, which takes half a minute; later work is stopped as usual."""
     stopped: list[int] = []
 
     def press_within() -> None:
@@ -129,14 +129,17 @@ def test_work_has_ended_when_an_exception_leaves(pressed):
     assert ended == [1]
 
 
-def test_what_the_work_raises_is_raised():
+def test_exceptions_of_the_work_are_raised():
     with pytest.raises(ZeroDivisionError):
         run_beside(lambda: 1 // 0, pytest.fail)
 
 
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
-    """It is told of twice, by the system and by a shell, and each word to it is an error; `nohup` goes on."""
+    """SIGHUP comes twice, from the system and from a shell, and each write to the terminal is an error.
+
+    With `nohup` the work continues.
+    """
     terminal, side = os.openpty()
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
     try:
@@ -158,8 +161,8 @@ def test_a_closed_terminal_ends_work_in_good_order(tmp_path, ignored):
     assert (tmp_path / "saved").exists() != ignored
 
 
-def test_what_a_script_left_behind_can_end_what_it_starts():
-    """A shell has programs in its background ignore SIGINT, `nohup` SIGHUP; programs that they start inherit both."""
+def test_a_background_process_can_end_its_children():
+    """A shell makes background programs ignore SIGINT, `nohup` SIGHUP; their children inherit both."""
     ask = [sys.executable, "-c", "import signal; print([signal.getsignal(n) == signal.SIG_IGN for n in (2, 1)])"]
     before = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGHUP)]
     try:

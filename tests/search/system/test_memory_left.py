@@ -1,4 +1,4 @@
-"""Memory that a container or a batch job leaves to a process."""
+"""The memory that a container or a batch job leaves to a process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STAT = "anon 1000\ninactive_file 300000\nactive_file 200000\n"
         ),
     ],
 )
-def test_what_the_machine_and_the_groups_leave(
+def test_memory_left_by_machine_and_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, membership: str, files: dict[str, str], left: int | None
 ) -> None:
     for name, text in ({"meminfo": MACHINE, "membership": membership} | files).items():

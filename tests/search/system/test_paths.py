@@ -1,4 +1,4 @@
-"""Files named from Python."""
+"""File names from Python callers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from search.system.paths import as_paths, take_paths
 
 
 class Entry:
-    """What `os.scandir` gives is such a thing: no Path, yet it stands for one."""
+    """A path-like object that is no Path, as `os.scandir` returns it."""
 
     def __fspath__(self) -> str:
         return "a.psv"
 
 
 @pytest.mark.parametrize("named", ["a.psv", Path("a.psv"), PurePosixPath("a.psv"), Entry()])
-def test_a_file_is_named_by_whatever_stands_for_a_path(named):
+def test_every_path_like_object_names_a_file(named):
     assert as_paths(named) == as_paths([named]) == as_paths((named,)) == (Path("a.psv"),)
 
 
@@ -46,7 +46,7 @@ def test_fields_that_are_paths_become_paths_and_others_stay():
     assert More((), "b").also is None
 
 
-def test_what_is_no_path_is_a_type_error():
+def test_other_types_are_type_errors():
     with pytest.raises(TypeError):
         Options((), 7)
     with pytest.raises(TypeError):

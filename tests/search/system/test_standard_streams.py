@@ -1,4 +1,4 @@
-"""The pipe that a process is spoken to by is its listener's alone."""
+"""Standard streams: one reader of standard input, and output that never ends the work."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ print(ascii((os.read(0, 9), stream.readline(), stream.read())))
 """
 
 
-def test_who_asks_about_standard_input_finds_an_empty_file():
-    """While a thread waits in a read of a pipe, Windows answers nobody who asks about it."""
+def test_other_threads_see_an_empty_standard_input():
+    """While a thread waits in a read of a pipe, Windows blocks all other calls about it."""
     said = "usi 手\r\nquit".encode() + b"\xff"
     found = subprocess.run([sys.executable, "-c", LISTEN], input=said, capture_output=True, check=True)
     assert found.stdout.decode().strip() == ascii((b"", "usi 手\n", "quit\udcff"))
@@ -39,14 +39,14 @@ def test_there_may_be_no_standard_input():
         ("utf-8:surrogateescape", "甲 ".encode() + b"\xff"),  # of LC_ALL=C: a file's name is written as it is
     ],
 )
-def test_standard_output_takes_whatever_text_there_is(encoding, written):
+def test_standard_output_accepts_any_text(encoding, written):
     code = "from search.system.standard_streams import complete_streams; complete_streams(); print('\\u7532 \\udcff')"
     env = os.environ | {"PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=env)
     assert done.stdout.strip() == written
 
 
-def test_work_does_not_end_where_standard_error_is_heard_no_more():
+def test_work_continues_after_standard_error_has_no_reader():
     code = """
 import os, sys
 from search.system.standard_streams import complete_streams
@@ -75,8 +75,8 @@ print("done")
         ("nt", OSError(errno.ENOSPC, "No space left on device"), False),
     ],
 )
-def test_a_pipe_without_a_reader_is_known(system, error, unread, monkeypatch):
-    """On Windows by what CPython 3.11 raises there."""
+def test_a_pipe_without_a_reader_is_recognised(system, error, unread, monkeypatch):
+    """On Windows by the exception that CPython 3.11 raises there."""
     with monkeypatch.context() as patch:
         patch.setattr(os, "name", system)
         found = has_no_reader(error)

@@ -1,4 +1,4 @@
-"""A session in this process, ready to play."""
+"""A USI session in this process, ready to play."""
 
 from __future__ import annotations
 

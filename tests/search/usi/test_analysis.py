@@ -1,9 +1,9 @@
-"""`go infinite`, by which GUIs analyse."""
+"""`go infinite`, which GUIs use for analysis."""
 
 from __future__ import annotations
 
 LOST = "position sfen 4k4/9/9/9/9/9/9/1R7/4K4 w - 1 moves 5a4a 5i4i 4a5a 4i5i"
-"""White has no rook, and was here before."""
+"""White has no rook, and this position occurred before."""
 
 
 def test_a_lost_position_is_lost_though_it_was_there_before(session):

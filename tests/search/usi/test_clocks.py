@@ -1,4 +1,4 @@
-"""When a search ends: stop, pondering, clocks, the end of a game."""
+"""Ends of a search: stop, pondering, clocks, the end of a game."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_clock_that_no_game_uses_up(session, clocks):
 
 
 def test_a_first_move_behind_an_opening_has_no_increment_yet(session, monkeypatch):
-    """A clock gets its increment when a move is done; one that holds less then has it added when a move begins."""
+    """A clock gets its increment after a move; if it holds less than that, it gets it when the move begins."""
     budgets = []
 
     def planned(*asked):

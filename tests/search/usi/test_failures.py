@@ -1,4 +1,4 @@
-"""What goes wrong beside the search: said once, and no game is lost by it."""
+"""Failures besides the search: reported once, and no game is lost by them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from search.evaluation.material import material_network
 from search.evaluation.network_file import save_network
 from search.rules.movegen import is_legal
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.rules.shogi import START_SFEN
 from search.usi.alphabeta import AlphaBetaAdapter
 from tests.usi_session import InProcess
 
@@ -48,14 +49,14 @@ def test_what_fails_beside_the_search_is_said_once_and_the_search_plays(session,
         raise IndexError("out of the blue")
 
     if broken == "book":
-        (tmp_path / "a.db").write_text("#YANEURAOU-DB2016 1.00\n")
+        (tmp_path / "a.db").write_text(f"#YANEURAOU-DB2016 1.00\nsfen {START_SFEN}\n7g7f\n")
         session.send(f"setoption name BookDir value {tmp_path}", "setoption name BookFile value a.db")
-        monkeypatch.setattr("search.usi.book_choice.choose", fail)
+        monkeypatch.setattr("search.book.choice.choose", fail)
     elif broken == "mate solver":
         session.send("setoption name Mate_Root_Search value 1000", "isready").until("readyok")
-        monkeypatch.setattr("search.mate.root.RootMate.begin", fail)
+        monkeypatch.setattr("search.mate.root_mate.RootMate.begin", fail)
     else:
-        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._one_line", fail)
+        monkeypatch.setattr("search.alphabeta.engine.AlphaBetaEngine._find_one_line", fail)
     said = []
     for _ in range(3):
         lines = session.send("position startpos", "go depth 2").until("bestmove")
@@ -70,8 +71,8 @@ def no_thread(*_):
 
 @pytest.mark.parametrize("ready", [False, True])
 def test_a_system_without_threads_to_give_gets_its_moves(monkeypatch, tmp_path, ready):
-    """Another program's may be all that there are, from the start or in the midst of a game."""
-    # As at the first start of all, when what the search never calls is compiled, too.
+    """Other programs may use all threads, from the start or later."""
+    # As at a first start, where functions that the search never calls are compiled, too.
     monkeypatch.setattr("search.warmup.CACHE_DIRECTORY", tmp_path)
     monkeypatch.setattr("search.warmup._start_second", lambda: None)
     session = InProcess()
@@ -126,7 +127,7 @@ def test_the_network_in_force_is_read_again_where_its_file_was_refused(session, 
     content, mended = path.read_bytes(), f"info string EvalFile {path}: "
     assert mended in session.send(f"setoption name EvalFile value {path}").words()
     path.write_bytes(content[:1000])
-    assert f"going on with {path}" in session.send(f"setoption name EvalFile value {path}").words()
+    assert f"keeping {path}" in session.send(f"setoption name EvalFile value {path}").words()
     path.write_bytes(content)
     assert mended in "\n".join(session.send("isready").until("readyok"))
     assert mended not in "\n".join(session.send("isready").until("readyok"))

@@ -1,4 +1,4 @@
-"""The process of a USI engine, as far as it can be tried without one."""
+"""Parts of the USI process that can be tested without starting one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`liteshogi puct`: the USI session of the PUCT player with a network in an ONNX file."""
+"""The USI session of the PUCT player with a network in an ONNX file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from search.puct.onnx_network import OnnxNetwork
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import move_from_usi, position_from_sfen
+from search.usi.book_options import OPTIONS as BOOK_OPTIONS
 from search.usi.options import SESSION_OPTIONS
 from search.usi.puct import OPTIONS, PuctAdapter
 from tests.usi_session import PATIENCE, InProcess
+
+DECLARED = OPTIONS + SESSION_OPTIONS + BOOK_OPTIONS[1]
 
 
 def session_with(model: Path) -> InProcess:
@@ -48,7 +51,7 @@ def test_options_are_declared_as_guis_read_them(tiny_onnx: Path) -> None:
     lines = session.send("usi").until("usiok")
     assert lines[0] == "id name LiteShogi PUCT"
     names = [line.split()[2] for line in lines if line.startswith("option name")]
-    assert len({name.lower() for name in names}) == len(names) == len({one.name for one in OPTIONS + SESSION_OPTIONS})
+    assert len({name.lower() for name in names}) == len(names) == len({one.name for one in DECLARED})
     assert {"DNN_Model", "DNN_Batch_Size", "C_init", "Softmax_Temperature", "Draw_Value_Black", "MultiPV"} <= set(names)
     assert not {"EvalFile", "FV_SCALE"} & set(names)
     for line in lines[2:-1]:
@@ -113,7 +116,7 @@ def test_stop_ponder_and_ponderhit(session: InProcess) -> None:
     time.sleep(0.3)
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
     assert legal_after(f"7g7f {best[1]} {best[3]}", session.send("ponderhit").until("bestmove")[-1].split()[1])
-    # A mate that is found while pondering is kept until it is asked for.
+    # A mate found while pondering is held until it is requested.
     session.send("position sfen 8k/9/8G/9/9/9/9/9/K8 b G 1", "go ponder byoyomi 100")
     time.sleep(0.3)
     assert not [line for line in session.waiting() if line.startswith("bestmove")]
@@ -155,7 +158,7 @@ def test_eval_tells_of_the_position_and_the_network_alone(session: InProcess) ->
     assert policies()
     said = session.send("eval").settle()[:-1]
     session.send("go nodes 300").bestmove()
-    assert session.send("eval").settle()[:-1] == said  # not what the search has found
+    assert session.send("eval").settle()[:-1] == said  # the evaluation does not use the search's result
     session.send("position sfen 8k/8G/8G/9/9/9/9/9/K8 w - 1")
     assert not policies()
 
@@ -189,7 +192,7 @@ def test_mates_and_ends(session: InProcess) -> None:
 
 def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess, tmp_path: Path) -> None:
     session.send(f"setoption name DNN_Model value {tmp_path / 'none.onnx'}")
-    assert "there is no such file; going on with the model of the command line" in session.until("info string")[-1]
+    assert "there is no such file; keeping the model of the command line" in session.until("info string")[-1]
     (tmp_path / "text.onnx").write_text("this is no network")
     session.send(f"setoption name DNN_Model value {tmp_path / 'text.onnx'}")
     assert "not an ONNX file" in session.until("info string")[-1]
@@ -197,7 +200,7 @@ def test_what_cannot_be_done_is_said_and_the_engine_lives_on(session: InProcess,
     assert "outside 1 to 256" in session.until("info string")[-1]
     session.send("setoption name USI_Hash value 1048576")
     if lines := [line for line in session.waiting() if "does not fit" in line]:
-        assert "going on with 8 MB" in lines[0]
+        assert "keeping 8 MB" in lines[0]
     session.send("setoption name USI_Hash value 8", "setoption name Threads value 2", "position startpos")
     assert session.send("go nodes 100").until("bestmove")
 
@@ -206,19 +209,19 @@ def test_a_model_that_was_refused_is_read_again_when_it_is_asked_to_be_ready(
     session: InProcess, tiny_onnx: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "late.onnx"
-    refused = "late.onnx: there is no such file; going on with the model of the command line"
+    refused = "late.onnx: there is no such file; keeping the model of the command line"
     assert refused in session.send(f"setoption name DNN_Model value {path}").words()
     assert refused in "\n".join(session.send("isready").until("readyok"))
     path.write_bytes(tiny_onnx.read_bytes())
     assert refused not in "\n".join(session.send("isready").until("readyok"))
     path.unlink()
-    assert f"going on with {path}" in session.send(f"setoption name DNN_Model value {path}").words()
+    assert f"keeping {path}" in session.send(f"setoption name DNN_Model value {path}").words()
     session.send("setoption name DNN_Model value given")
     assert "DNN_Model" not in "\n".join(session.send("isready").until("readyok"))
 
 
 def _foreign(path: Path, value: str = "output_value") -> None:
-    """A network of dlshogi's format that torch did not make: pooled planes through one layer."""
+    """Make a network of dlshogi's format that torch did not export: pooled planes through one layer."""
     generator = np.random.default_rng(5)
     weights = {
         "policy": generator.normal(0, 1, (119, 2187)).astype(np.float32),
@@ -353,4 +356,4 @@ def test_no_move_oversteps_its_time(tiny_onnx: Path, milliseconds: int) -> None:
             break
         moves.append(move)
     session.usi.close()
-    assert late < 0.02  # a busy machine's
+    assert late < 0.02  # tolerance for a busy machine

@@ -1,4 +1,4 @@
-"""The lines of a session, in whatever encoding they come."""
+"""Lines of a session in any encoding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def heard(sent: bytes) -> list[str]:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
 def test_a_path_arrives_as_it_was_meant(encoding: str) -> None:
-    """MyShogi speaks Shift_JIS, cshogi the system's encoding, ShogiHome UTF-8."""
+    """MyShogi writes Shift_JIS, cshogi the system's encoding, ShogiHome UTF-8."""
     line = "setoption name EvalFile value /将棋 ソフト/能力表.safetensors\n"
     assert heard(f"usi\n{line}isready\n".encode(encoding)) == ["usi\n", line, "isready\n"]
 

@@ -1,0 +1,118 @@
+"""Matches in process: two players of this engine play pairs of games from balanced openings, on all cores or on Ray.
+
+Matches by the clock and with other engines are played by `experiments.arena.engine_match`, more than two players by
+`experiments.league`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from experiments.elo.sprt import Sprt
+from experiments.jobs.produce import produce
+from experiments.matches.counted_games import CountedGames
+from experiments.matches.named_player import NamedPlayer, read_player
+from experiments.matches.standing import Standing, StandingReport
+from lite.datasets.plan import plan_run
+from lite.run_folder import RunPlan
+from search.system.bounds import check_numbers
+
+VERB = "match"
+
+
+@dataclass(frozen=True)
+class CountedMatch(CountedGames):
+    """Options of a match in process."""
+
+    first: str
+    """The first player's network: a file, or the name of a shipped one."""
+    second: str
+    """The second player's network: a file, or the name of a shipped one."""
+    second_nodes: int | None = None
+    """Nodes per move of the second player; without it, the first player's limits hold."""
+    second_depth: int | None = None
+    """Depth per move of the second player; without it, the first player's limits hold."""
+    first_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the first player."""
+    second_option: tuple[str, ...] = ()
+    """NAME=VALUE options of the second player."""
+    labels: tuple[str, str] = ("", "")
+    """Names of the players for readers; where empty, their networks and options."""
+    sprt: Sprt | None = None
+    """Test that may end the match before all games are played."""
+
+    def limits(self) -> tuple[tuple[int, int], ...]:
+        """Return (nodes, depth) of both players."""
+        first = (self.nodes, self.depth)
+        if self.second_nodes is None and self.second_depth is None:
+            return first, first
+        return first, (self.second_nodes or 0, self.second_depth or 0)
+
+    def check(self) -> None:
+        """Raise OptionError for options that cannot be used."""
+        check_numbers(self, "second_nodes", "second_depth", least=0)
+        super().check()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchReport(StandingReport):
+    """Figures of a match in process."""
+
+    first: str
+    """Name of the first player for readers."""
+    second: str
+    """Name of the second player for readers."""
+    positions_per_hour: int
+    """Positions per hour at `nodes_per_second` on `parallel` free cores."""
+    parallel: int
+    folder: Path
+
+
+def play_counted_match(match: CountedMatch) -> MatchReport:
+    """Play the remaining games of a match; returns the report of all. Raises as `produce` does."""
+    match.check()
+    limits, second_limits = match.limits()
+    first = read_player(match.first, match.first_option, *limits, "first_option")
+    second = read_player(match.second, match.second_option, *second_limits, "second_option")
+    lines = match.lines()
+    standing = Standing(match.games // 2, match.sprt)
+    task = match.task(first, second, lines)
+    jobs = ((number, number) for number in range(match.games // 2))
+    produce(match.place(), _plan(match, first, second, lines), task, jobs, referee=standing)
+    report = standing.report()
+    an_hour = report.nodes_per_second / max(report.nodes_a_move, 1e-9) * 3600 * match.parallel
+    if first.name(True) == second.name(True):
+        same = "both players are the same, so each pair is one game played twice"
+        report = replace(report, remarks=(*report.remarks, same))
+    names = _names(match, first, second)
+    return MatchReport(
+        **vars(report),
+        first=names["first"],
+        second=names["second"],
+        positions_per_hour=round(an_hour),
+        parallel=match.parallel,
+        folder=match.output,
+    )
+
+
+def _names(match: CountedMatch, first: NamedPlayer, second: NamedPlayer) -> dict[str, str]:
+    """Return {first, second}: labels, or networks, by no more of their paths than differs, and options."""
+    whole = first.name(False) == second.name(False)
+    names = {"first": first.name(whole), "second": second.name(whole)}
+    if first.name(True) == second.name(True):
+        names = {side: f"{side} {name}" for side, name in names.items()}
+    return {side: label or name for label, (side, name) in zip(match.labels, names.items(), strict=True)}
+
+
+def _plan(match: CountedMatch, first: NamedPlayer, second: NamedPlayer, lines: tuple[str, ...]) -> RunPlan:
+    limits = dict(zip(("second_nodes", "second_depth"), match.limits()[1], strict=True))
+    players = {**limits, "first_option": first.chosen, "second_option": second.chosen}
+    test = None if match.sprt is None else asdict(match.sprt)
+    return plan_run(
+        VERB,
+        match.deciding(lines, players),
+        goal={"games": match.games, "sprt": test, "players": list(_names(match, first, second).values())},
+        nets={"first": first.net, "second": second.net},
+        conditions=first.conditions,
+    )

@@ -1,0 +1,163 @@
+"""A player of this engine as a match names it: its network, and options by their USI names."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.games.player import Player, PuctPlayer
+from experiments.network_kinds import as_player
+from lite.records.formats import MOST_VISITS
+from search.alphabeta.bench import search_signature
+from search.alphabeta.parameters import EVERY_STEP, PARAMETERS, SHORT, STEPS
+from search.evaluation.network_file import load_network
+from search.evaluation.nnue_file import is_nnue
+from search.evaluation.shipped import network_file
+from search.system.bounds import MOST_MEGABYTES
+from search.system.options import OptionError
+from search.system.paths import PathLike
+from search.usi.alphabeta import DEFAULT_FV_SCALE
+from search.usi.options import Check, FileName, Option, OptionValues, Spin
+
+NETWORKS = (".safetensors", ".bin", ".onnx")
+HASH_MB = 16
+"""Default size of a player's table: clearing a larger one takes as long as a short game."""
+_PARAMETERS = tuple(Spin(one.name, one.default, one.low, one.high) for one in PARAMETERS)
+_STEPS = tuple(Check(re.sub(r"\W", "_", f"skip_{name}"), False) for name in STEPS)
+OPTIONS: tuple[Option, ...] = (
+    Spin("USI_Hash", HASH_MB, 1, MOST_MEGABYTES),
+    FileName("EvalFile", "default"),
+    Spin("FV_SCALE", DEFAULT_FV_SCALE, 1, 128),
+    Spin("Draw_Value_Black", 500, 0, 1000),
+    Spin("Draw_Value_White", 500, 0, 1000),
+    *_PARAMETERS,
+    *_STEPS,
+)
+
+
+@dataclass(frozen=True)
+class NamedPlayer:
+    """A player with its network's path and its options."""
+
+    player: Player | PuctPlayer
+    net: str
+    """Path of its network, or the name of a shipped one."""
+    chosen: dict[str, str]
+    """Options that differ from their defaults, without its network."""
+
+    @property
+    def by_alphabeta(self) -> Player:
+        """The player of the alpha-beta search. Raises ValueError for a network that PUCT plays."""
+        if isinstance(self.player, PuctPlayer):
+            raise ValueError(f"{self.net}: is played by PUCT; give a network that alpha-beta plays")
+        return self.player
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """Conditions of the player's runs: the signature of the alpha-beta search; PUCT has none."""
+        return {} if isinstance(self.player, PuctPlayer) else {"signature": search_signature()}
+
+    def name(self, whole: bool) -> str:
+        """Return the name for readers, with the file name of its network or its `whole` path."""
+        limits = {what: getattr(self.player, what, 0) for what in ("nodes", "depth")}
+        return player_name(self.net if whole else Path(self.net).name, limits, self.chosen)
+
+
+def player_name(net: str, limits: Mapping[str, int], chosen: Mapping[str, str]) -> str:
+    """Return a player's name for readers, from its network, its nodes and depth per move, and its options."""
+    words = [f"{most} {what}" for what, most in limits.items() if most]
+    return f"{net} ({', '.join([*words, *(f'{option}={value}' for option, value in chosen.items())])})"
+
+
+def plays_in_process(command: str) -> bool:
+    """Return whether `read_player` takes a command, or reports what is wrong with it: a network, or this engine."""
+    program, _ = as_player(command)
+    if program.startswith("liteshogi puct"):
+        return program != command  # a command of this form starts another process
+    is_missing_network = Path(program).suffix in NETWORKS and not Path(program).is_file()
+    return program == "liteshogi" or is_missing_network
+
+
+def read_player(command: PathLike, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
+    """Return the player of a network's path, a shipped network's name, or `liteshogi`, with NAME=VALUE options.
+
+    `field`: the field that holds these options; empty where they stand behind the player. Raises OSError, or ValueError
+    (OptionError where a field is at fault), also for another engine."""
+    command = os.fspath(command)
+    program, settings = as_player(command)
+    if program.startswith("liteshogi puct") and Path(command).is_file():
+        return _puct_player(Path(command), options, nodes, depth, field)
+    if program != "liteshogi":
+        kind = "PUCT" if program.startswith("liteshogi puct") else "another engine"
+        if kind != "PUCT" and Path(program).suffix in NETWORKS:
+            raise FileNotFoundError(f"{program}: there is no such network")
+        raise OptionError(
+            f"{command}: `nodes` and `depth` are for networks, named by their files, and this is {kind}; "
+            "a match plays it by the clock with `byoyomi` MILLISECONDS",
+            "nodes",
+            "depth",
+            "byoyomi",
+        )
+    values, given = OptionValues(OPTIONS), set()
+    for setting in (*settings, *options):
+        try:
+            given.add(_set(values, setting))
+        except ValueError as error:
+            raise _option_error(field, f"{setting}: {error}") from None
+    scale, net = values.number("FV_SCALE"), values.text("EvalFile")
+    if scale != DEFAULT_FV_SCALE and not is_nnue(network_file(net)):
+        raise _option_error(field, f"FV_SCALE={scale}: {net} is no nn.bin and has a scale of its own")
+    skipped = sum(1 << bit for bit, step in enumerate(_STEPS) if values.flag(step.name))
+    player = Player(
+        load_network(net, None if scale == DEFAULT_FV_SCALE else scale),
+        nodes,
+        depth,
+        # A parameter that is given at its default overrides the other default of short searches.
+        {one.name: values.number(one.name) for one in _PARAMETERS if one.name in given},
+        EVERY_STEP & ~skipped,
+        values.number("USI_Hash"),
+        (values.number("Draw_Value_Black") / 1000, values.number("Draw_Value_White") / 1000),
+    )
+    chosen = {
+        option.name: values.text(option.name)
+        for option in OPTIONS
+        if option.name in given - {"EvalFile"}
+        and (option.name in SHORT or values.text(option.name) != str(option.default))
+    }
+    return NamedPlayer(player, net, chosen)
+
+
+def _puct_player(net: Path, options: Sequence[str], nodes: int, depth: int, field: str) -> NamedPlayer:
+    if depth or not 2 <= nodes <= MOST_VISITS:
+        raise OptionError(
+            f"{net}: is played by PUCT, which is limited by `nodes`, 2 to {MOST_VISITS:,} as records have room for, "
+            "and not by `depth`",
+            "nodes",
+            "depth",
+        )
+    if options:
+        raise _option_error(field, f"{options[0]}: a PUCT player in this process has no options")
+    return NamedPlayer(PuctPlayer(net.read_bytes(), nodes), str(net), {})
+
+
+def _option_error(field: str, words: str) -> ValueError:
+    return OptionError(f"`{field}` {words}", field) if field else ValueError(words)
+
+
+def _set(values: OptionValues, setting: str) -> str:
+    """Set an option; returns its name."""
+    name, equals, text = setting.partition("=")
+    if not equals:
+        raise ValueError("write NAME=VALUE")
+    known = {option.name.lower(): option.name for option in OPTIONS}
+    if name.lower() not in known:
+        close = difflib.get_close_matches(name.lower(), known, 1)
+        hint = f"did you mean {known[close[0]]}?" if close else f"it has {', '.join(known.values())}"
+        raise ValueError(f"a player in this process has no such option; {hint}")
+    values.set(name, text)
+    return known[name.lower()]

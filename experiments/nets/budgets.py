@@ -1,0 +1,122 @@
+"""Which network is best if an evaluation may cost so many nanoseconds, as far as games or d1-RMSE decide it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.drawing.markdown import markdown_table
+from experiments.nets.columns import D1, Row, elo_in_words
+from experiments.nets.games import of_most_positions
+from experiments.nets.results import Standing
+
+BUDGETS = (25, 50, 100, 200)
+"""Nanoseconds per evaluation."""
+UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best of some networks of one machine that cost no more than a budget."""
+
+    budget: int
+    of: str
+    """Which networks these are."""
+    machine: str
+    cheapest: float
+    """Nanoseconds of the cheapest of all."""
+    fitting: tuple[Row, ...]
+    """Networks within the budget."""
+
+    @property
+    def by_games(self) -> Row | None:
+        """The network whose Elo at equal time an interval separates from that of all others that played; None:
+        undecided."""
+        played = [row for row in self.fitting if "time" in row.games]
+        best = max(played, key=lambda row: _low(row.games["time"]), default=None)
+        others = [row.games["time"] for row in played if row is not best]
+        if best is None or best.games["time"].elo_low is None or (not others and len(self.fitting) > 1):
+            return None
+        return best if all(_high(other) < _low(best.games["time"]) for other in others) else None
+
+    @property
+    def by_d1(self) -> Row | None:
+        """The network of the lowest d1-RMSE; None if no network fits."""
+        return min(self.fitting, key=_d1, default=None)
+
+    @property
+    def tied(self) -> tuple[Row, ...]:
+        """Other networks whose d1-RMSE is within two standard errors of the difference to the lowest."""
+        lowest = self.by_d1
+        return () if lowest is None else tuple(row for row in self.fitting if row is not lowest and _near(row, lowest))
+
+
+def best_within(rows: Sequence[Row]) -> Iterator[Best]:
+    """Yield the best for each budget: of the plan's own networks that learnt from the most positions, and of those made
+    elsewhere. Nanoseconds of different machines do not compare."""
+    timed = [row for row in rows if row.net.timed and row.net.size.features != "planes"]
+    own = {net.key for net in of_most_positions([row.net for row in timed])}
+    groups = (
+        ("this plan", [row for row in timed if row.net.key in own]),
+        ("elsewhere", [row for row in timed if not row.net.options]),
+    )
+    for machine in dict.fromkeys(row.net.machine for row in timed):
+        for of, group in groups:
+            if here := [row for row in group if row.net.machine == machine]:
+                cheapest = min(map(_cost, here))
+                for budget in BUDGETS:
+                    yield Best(budget, of, machine, cheapest, tuple(row for row in here if _cost(row) <= budget))
+
+
+def budgets_as_markdown(rows: Sequence[Row]) -> str:
+    """Return a table with a line per budget."""
+    return markdown_table(list(best_within(rows)), COLUMNS)
+
+
+def _cost(row: Row) -> float:
+    return row.net.timed.evaluation_ns if row.net.timed else math.inf
+
+
+def _d1(row: Row) -> float:
+    return math.inf if row.net.tested.d1_rmse is None else row.net.tested.d1_rmse
+
+
+def _near(row: Row, lowest: Row) -> bool:
+    errors = math.hypot(row.net.tested.d1_rmse_error or 0.0, lowest.net.tested.d1_rmse_error or 0.0)
+    return _d1(row) - _d1(lowest) <= 2 * errors
+
+
+def _low(standing: Standing) -> float:
+    return -math.inf if standing.elo_low is None else standing.elo_low
+
+
+def _high(standing: Standing) -> float:
+    return math.inf if standing.elo_high is None else standing.elo_high
+
+
+def _by_games(best: Best) -> str:
+    if not best.fitting:
+        return f"none: the cheapest costs {best.cheapest:.0f} ns"
+    if not any("time" in row.games for row in best.fitting):
+        return "not played"
+    return best.by_games.title if best.by_games else UNDECIDED
+
+
+def _tied(best: Best) -> str:
+    if best.by_d1 is None:
+        return ""
+    return ", ".join(row.title for row in best.tied) if len(best.tied) <= 3 else f"{len(best.tied)} others"
+
+
+COLUMNS = [
+    ("ns at most", lambda best: str(best.budget)),
+    ("made in", lambda best: best.of),
+    ("best by Elo at equal time", _by_games),
+    ("Elo at equal time", lambda best: elo_in_words(best.by_games.games["time"]) if best.by_games else ""),
+    ("lowest d1-RMSE", lambda best: best.by_d1.title if best.by_d1 else ""),
+    ("d1-RMSE", lambda best: D1[1](best.by_d1) if best.by_d1 else ""),
+    ("tied with", _tied),
+    ("ns", lambda best: f"{_cost(best.by_d1):.0f}" if best.by_d1 else ""),
+    ("machine", lambda best: best.machine),
+]

@@ -1,0 +1,200 @@
+"""Figures of networks as tables show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from experiments.drawing.markdown import markdown_table
+from experiments.elo.strength import in_words
+from experiments.nets.plan import Plan, Point
+from experiments.nets.results import EVEN, Failed, Games, NetResult, Results, Standing, StepTimes
+
+Column = tuple[str, Callable[["Row"], str]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A network that is done, its games, and its point."""
+
+    net: NetResult
+    point: Point | None
+    """None: the plan does not name it, as where a sampler chose it."""
+    games: dict[str, Standing]
+    """By the way that they were played."""
+    step_us: float | None = None
+    """CPU microseconds per position of a training step."""
+
+    @property
+    def title(self) -> str:
+        """Its name in tables and charts."""
+        label = self.point.label if self.point else self.net.label
+        return label + (f", seed {self.net.seed}" if self.net.seed else "")
+
+    @property
+    def elo(self) -> float | None:
+        """Elo at equal nodes; None without games, or where it is infinite."""
+        return self.games["nodes"].elo if "nodes" in self.games else None
+
+    @property
+    def elo_error(self) -> float | None:
+        """Half of the 95 % interval of `elo`; of an interval with one end, the distance to it."""
+        standing = self.games.get("nodes")
+        if standing is None or standing.elo is None:
+            return None
+        ends = [end for end in (standing.elo_low, standing.elo_high) if end is not None]
+        return sum(abs(end - standing.elo) for end in ends) / len(ends) if ends else None
+
+    @property
+    def million_positions(self) -> float:
+        """Millions of positions in what it learnt from; 0 if it was made elsewhere."""
+        trained = self.net.trained
+        return trained.samples / trained.epochs / 1e6 if trained else 0.0
+
+    @property
+    def result_share(self) -> float:
+        """Percentage of the game's result in what it learnt, the rest being the score."""
+        return 100 - 100 * float(self.net.options.get("lambda", 0.7))
+
+
+def rows_of(plan: Plan, results: Results) -> list[Row]:
+    """Return the networks that are done in the order of the plan, those that it does not name last."""
+    points = {point.key: point for point in plan.known_points()}
+    opponents = {str(games.play.get("opponent")) for games in results.all(Games)}
+    steps = results.find(StepTimes, "steps")
+    rows = []
+    for net in results.all(NetResult):
+        ways = ("nodes", "time", "clock")
+        found = {by: games.standing for by in ways if (games := results.games(net, by))}
+        if net.net in opponents:
+            found |= {"nodes": EVEN, "time": EVEN}
+        step = steps.microseconds.get(net.name) if steps and net.seed == _first_seed(plan) else None
+        rows.append(Row(net, points.get(net.key), found, step))
+    order = {key: number for number, key in enumerate(points)}
+    return sorted(rows, key=lambda row: order.get(row.net.key, len(order)))
+
+
+def _first_seed(plan: Plan) -> int:
+    return plan.seeds[0]
+
+
+def failures(results: Results) -> list[Failed]:
+    """Return what failed and has not been done since."""
+    return [
+        one
+        for one in results.all(Failed)
+        if results.find(NetResult, *one.key) is None and results.find(Games, *one.key) is None
+    ]
+
+
+def by_cost(rows: list[Row]) -> list[Row]:
+    """Return rows with the cheapest evaluation first."""
+
+    def cost(row: Row) -> tuple[float, float]:
+        timed, error = row.net.timed, row.net.tested.d1_rmse
+        return timed.evaluation_ns if timed else float("inf"), float("inf") if error is None else error
+
+    return sorted(rows, key=cost)
+
+
+def nets_as_markdown(rows: list[Row], columns: list[Column]) -> str:
+    """Return a table with a line per network."""
+    return markdown_table(rows, columns) if rows else ""
+
+
+def elo_in_words(standing: Standing | None) -> str:
+    """Return an Elo with its interval; nothing where there are no games."""
+    if standing is None:
+        return ""
+    if standing is EVEN:
+        return "0, the opponent"
+    return in_words(standing.elo, standing.elo_low, standing.elo_high).removeprefix("Elo ")
+
+
+def with_error(value: float | None, error: float | None) -> str:
+    """Return `0.1234 +- 0.0012`; nothing where there is no value."""
+    if value is None:
+        return ""
+    return f"{value:.4f}" + (f" +- {error:.4f}" if error is not None else "")
+
+
+def percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.2f} %"
+
+
+def accuracy(row: Row) -> str:
+    tested = row.net.tested
+    error = f" +- {100 * tested.accuracy_error:.2f}" if tested.accuracy_error is not None else ""
+    return "" if tested.accuracy is None else f"{100 * tested.accuracy:.2f}{error} %"
+
+
+def _timed(show: Callable[[Row], str]) -> Callable[[Row], str]:
+    return lambda row: show(row) if row.net.timed else ""
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _trained(row: Row, form: str, name: str, unit: float = 1.0) -> str:
+    return format(getattr(row.net.trained, name) / unit, form) if row.net.trained else ""
+
+
+def _reference(row: Row) -> str:
+    timed = row.net.timed
+    return f"{timed.evaluation_ns / timed.reference_ns:.2f}" if timed and timed.reference_ns else ""
+
+
+def _shape(row: Row) -> str:
+    return f"{row.net.size.features} {'-'.join(map(str, row.net.size.shape))}"
+
+
+def _spread(row: Row, name: str) -> str:
+    return f"{100 * getattr(row.net.timed, name):.0f} %"
+
+
+NAME: Column = ("network", lambda row: row.title)
+D1: Column = ("d1-RMSE", lambda row: with_error(row.net.tested.d1_rmse, row.net.tested.d1_rmse_error))
+RESIDUAL: Column = ("residual", lambda row: _number(row.net.tested.residual, ".4f"))
+ACCURACY: Column = ("accuracy", accuracy)
+LOG_LOSS: Column = ("log loss", lambda row: _number(row.net.tested.log_loss, ".4f"))
+ELO_NODES: Column = ("Elo at equal nodes", lambda row: elo_in_words(row.games.get("nodes")))
+ELO_TIME: Column = ("Elo at equal time", lambda row: elo_in_words(row.games.get("time")))
+ELO_CLOCK: Column = ("Elo by the clock", lambda row: elo_in_words(row.games.get("clock")))
+SAMPLES: Column = ("million samples", lambda row: _trained(row, ".1f", "samples", 1e6))
+SECONDS: Column = ("CPU seconds", lambda row: _trained(row, ".0f", "cpu_seconds"))
+BYTES: Column = ("KB", lambda row: f"{row.net.size.bytes / 1000:,.0f}")
+NANOSECONDS: Column = ("ns per evaluation", _timed(lambda row: f"{row.net.timed.evaluation_ns:.0f}"))  # type: ignore[union-attr]
+ALL: list[Column] = [
+    NAME,
+    ("shape", _shape),
+    NANOSECONDS,
+    ("spread", _timed(lambda row: _spread(row, "evaluation_spread"))),
+    ("of HalfKP's", _reference),
+    ("nodes/s", _timed(lambda row: f"{row.net.timed.nps:,}")),  # type: ignore[union-attr]
+    ("spread of nodes/s", _timed(lambda row: _spread(row, "nps_spread"))),
+    ("load", _timed(lambda row: _number(row.net.timed.load, ".1f"))),  # type: ignore[union-attr]
+    ("multiply-adds", lambda row: f"{row.net.size.multiply_adds:,}"),
+    BYTES,
+    D1,
+    RESIDUAL,
+    ACCURACY,
+    LOG_LOSS,
+    ("rounding, logits", lambda row: f"{row.net.folded.rounding:.3f}" if row.net.folded else ""),
+    ELO_NODES,
+    ELO_TIME,
+    ELO_CLOCK,
+    SAMPLES,
+    SECONDS,
+    ("machine", lambda row: row.net.machine),
+]
+
+
+def table_columns(kinds: dict[str, str]) -> list[Column]:
+    """Return the columns of a table that a plan asks for: residuals by `kinds`, or else the work of training."""
+
+    def of(kind: str) -> Column:
+        return f"on {kind}", lambda row: _number(row.net.tested.residual_by_kind.get(kind), ".4f")
+
+    figures = [NAME, RESIDUAL, D1, ACCURACY, ELO_NODES, ELO_TIME, ELO_CLOCK]
+    return [*figures, *(map(of, kinds) if kinds else (SAMPLES, SECONDS))]

@@ -1,0 +1,109 @@
+"""The effect of one option: networks of a plan beside those that are like them in all but that option."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from experiments.drawing.markdown import markdown_table
+from experiments.nets.results import NetResult
+from experiments.nets.space import in_brief
+from experiments.nets.training import default_options
+
+CURVE = "positions"
+"""The option that a curve is drawn over, in place of differences."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two networks that differ in one option, both with a d1-RMSE."""
+
+    option: str
+    base: NetResult
+    """The one with the default; if none has it, with the value that most networks have."""
+    changed: NetResult
+    before: Any
+    after: Any
+
+    @property
+    def words(self) -> str:
+        """The option, its value in `base` and in `changed`."""
+        return f"{self.option} {in_brief(self.before)} to {in_brief(self.after)}"
+
+    @property
+    def d1(self) -> float:
+        """Difference of d1-RMSE: below 0 the change is for the better."""
+        return (self.changed.tested.d1_rmse or 0.0) - (self.base.tested.d1_rmse or 0.0)
+
+    @property
+    def error(self) -> float:
+        """Standard error of `d1` with the networks taken as independent, which makes it too wide."""
+        errors = (self.changed.tested.d1_rmse_error or 0.0, self.base.tested.d1_rmse_error or 0.0)
+        return float(sum(error**2 for error in errors) ** 0.5)
+
+    @property
+    def cost(self) -> float | None:
+        """Nanoseconds that the change adds to an evaluation; None if different machines timed the two."""
+        before, after = self.base.timed, self.changed.timed
+        if before is None or after is None or self.changed.machine != self.base.machine:
+            return None
+        return after.evaluation_ns - before.evaluation_ns
+
+
+def pairs_of(nets: Sequence[NetResult]) -> list[Pair]:
+    """Return all pairs among a plan's own networks: option by option, change by change."""
+    whole = [
+        (default_options(net.options["kind"]) | dict(net.options), net)
+        for net in nets
+        if net.options and net.tested.d1_rmse is not None
+    ]
+    options = dict.fromkeys(name for given, _ in whole for name in given if name != CURVE)
+    return [
+        pair for option in options for pair in sorted(_of_option(option, whole), key=lambda pair: _in_order(pair.after))
+    ]
+
+
+def _of_option(option: str, nets: Sequence[tuple[dict[str, Any], NetResult]]) -> Iterator[Pair]:
+    groups: dict[str, list[tuple[Any, NetResult]]] = defaultdict(list)
+    common = Counter(json.dumps(given[option]) for given, _ in nets if option in given)
+    for given, net in nets:
+        if option in given:
+            rest = {name: value for name, value in given.items() if name != option}
+            groups[json.dumps(rest, sort_keys=True)].append((given[option], net))
+    for group in groups.values():
+        default = default_options(group[0][1].options["kind"]).get(option)
+        group.sort(key=lambda one: (one[0] != default, -common[json.dumps(one[0])], _in_order(one[0])))
+        (value, base), *others = group
+        for other, net in others:
+            if other != value:  # a default, left out in one and given in the other
+                yield Pair(option, base, net, value, other)
+
+
+def _in_order(value: Any) -> tuple[str, str]:
+    return type(value).__name__, f"{value:020.9f}" if isinstance(value, int | float) else json.dumps(value)
+
+
+def effects_as_markdown(pairs: Sequence[Pair]) -> str:
+    """Return a table with a line per change: its mean over the pairs that differ in it."""
+    groups: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        groups[pair.words].append(pair)
+    return markdown_table(list(groups.values()), COLUMNS)
+
+
+def _cost_of(pairs: list[Pair]) -> str:
+    """Return the mean cost of the pairs that one machine has timed."""
+    costs = [pair.cost for pair in pairs if pair.cost is not None]
+    return f"{fmean(costs):+.0f}" if costs else ""
+
+
+COLUMNS: list[tuple[str, Callable[[list[Pair]], str]]] = [
+    ("change", lambda pairs: pairs[0].words),
+    ("pairs", lambda pairs: str(len(pairs))),
+    ("d1-RMSE", lambda pairs: f"{fmean(pair.d1 for pair in pairs):+.4f} +- {fmean(pair.error for pair in pairs):.4f}"),
+    ("ns", _cost_of),
+]

@@ -1,0 +1,247 @@
+"""Games of a plan's networks against a common opponent: at equal nodes, at equal time, or by the clock.
+
+Equal time is counted in nodes: each network searches as many as its measured speed allows in the time that the opponent
+takes for its own. So a busy machine does not matter, and equal plans play equal games. Playouts of a residual network
+do not compare with nodes; its opponent has a fixed depth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from experiments.arena.engine_match import EngineMatchReport, Match, play_match
+from experiments.matches.counted_match import CountedMatch, MatchReport, play_counted_match
+from experiments.nets.isolated import Isolated
+from experiments.nets.plan import Plan, Play
+from experiments.nets.results import Failed, Games, NetResult, Results, Standing
+from experiments.nets.timing import ALIKE, machine_cores, speed_ratio
+from experiments.network_kinds import Kind, as_player, kind_of
+from lite.datasets.provenance import sha256_of
+from search.evaluation.network_file import load_network
+from search.evaluation.shipped import network_file
+
+MATCHES = "matches"
+"""Folder of the games in that of the plan."""
+PATIENCE = 60_000
+"""Milliseconds per move of games that are counted in playouts: more than either player takes."""
+OPPONENT_NODES = 200_000
+"""Nodes per move at most of an opponent of a fixed depth: ten times what depth 9 takes, but where one side is all but
+mated its extensions may have no end."""
+_UNDECIDING = ("who", "by", "near")
+"""Options of Play that decide who plays, not which games."""
+
+
+def near_front(nets: Sequence[NetResult], near: float) -> list[NetResult]:
+    """Return networks whose d1-RMSE is at most `near` above the best of all that cost no more, the cheapest first."""
+    found: list[NetResult] = []
+    best = float("inf")
+    for cost, error, net in sorted(((*_worth(net), net) for net in nets), key=lambda one: one[:2]):
+        best = min(best, error)
+        if error <= best + near and cost < float("inf"):
+            found.append(net)
+    return found
+
+
+def players_of(plan: Plan, play: Play, nets: Sequence[NetResult]) -> list[NetResult]:
+    """Return the networks that play."""
+    firsts: dict[str, NetResult] = {}
+    for net in sorted(nets, key=lambda net: net.seed):
+        firsts.setdefault(net.name, net)
+    if play.who != "front":
+        named = {point.name for point in plan.listed if point.plays}
+        return [net for net in firsts.values() if play.who == "all" or net.name in named]
+    # Networks that have seen more, or a curve over positions fewer, say nothing of what options are worth.
+    # Nanoseconds of different machines do not compare, so each machine has a front of its own.
+    machines: dict[str, list[NetResult]] = defaultdict(list)
+    for net in of_most_positions(nets):
+        machines[net.machine].append(net)
+    front = [net for group in machines.values() for net in near_front(group, play.near)]
+    return [*front, *(net for net in nets if not net.options)]
+
+
+def of_most_positions(nets: Sequence[NetResult]) -> list[NetResult]:
+    """Return the plan's own networks that compare: those that learnt from as many positions as any of them."""
+    own = [net for net in nets if net.options]
+    most = max(map(_positions, own), default=0.0)
+    return [net for net in own if _positions(net) == most]
+
+
+def _positions(net: NetResult) -> float:
+    """Return the number of training positions; infinite means all data."""
+    return float(net.options.get("positions") or "inf")
+
+
+def _worth(net: NetResult) -> tuple[float, float]:
+    """Return nanoseconds of an evaluation and d1-RMSE, infinite where not measured."""
+    cost = net.timed.evaluation_ns if net.timed else float("inf")
+    error = net.tested.d1_rmse
+    return cost, float("inf") if error is None else error
+
+
+def check_play(play: Play, place: str, folder: Path) -> None:
+    """Raise OSError, or ValueError that begins with `place`, if no match could be played so, before any training."""
+    match = _counted(play.opponent, play, play.nodes, folder / MATCHES)
+    try:
+        load_network(play.opponent)
+        match.check()
+        match.lines()
+        if not play.by or len(set(play.by)) < len(play.by):
+            raise ValueError("by: name at least one way, and none twice")
+    except ValueError as error:
+        raise ValueError(f"{place}: play: {error}") from None
+
+
+def refuse_other_play(results: Results, play: Play, folder: Path) -> None:
+    """Raise ValueError where games of the folder were played with other options, opponents or openings."""
+    given, digests = deciding(play), digests_of(play)
+    for games in results.all(Games):
+        for name, value in games.play.items():
+            if value != given.get(name):
+                raise ValueError(
+                    f"{folder}: its games were played with {name} = {value!r}, not {given.get(name)!r}; restore that, "
+                    "or choose another `output`"
+                )
+        for name, digest in games.digests.items():
+            if digest != digests.get(name):
+                raise ValueError(
+                    f"{given[name]}: has changed since games of {folder} were played with it; restore it, or choose "
+                    "another `output`"
+                )
+
+
+def deciding(play: Play) -> dict[str, Any]:
+    """Return the options that decide which games a network plays, if it does."""
+    return {name: value for name, value in asdict(play).items() if name not in _UNDECIDING}
+
+
+def digests_of(play: Play) -> dict[str, str]:
+    """Return the digests of the files that games depend on."""
+    openings = {"openings": sha256_of(Path(play.openings))} if play.openings else {}
+    return {"opponent": sha256_of(network_file(play.opponent)), **openings}
+
+
+@dataclass
+class Tournament:
+    """The games of a plan's networks."""
+
+    plan: Plan
+    play: Play
+    results: Results
+    folder: Path
+    ray: str | None = None
+
+    def left(self) -> list[tuple[NetResult, str]]:
+        """Return networks and ways of games that have not been played."""
+        nets = players_of(self.plan, self.play, self.results.all(NetResult))
+        return [
+            (net, by)
+            for net in nets
+            if net.net != self.play.opponent
+            for by in self.play.by
+            if self.results.games(net, by) is None and not (by == "time" and _is_residual(net))
+        ]
+
+    def play_all(self) -> Iterator[Games | Failed]:
+        """Play what has not been played; keep and yield each result. Raises OSError, KeyboardInterrupt."""
+        for net, by in self.left():
+            found: Games | Failed
+            try:
+                found = self._played(net, by)
+            except ValueError as error:
+                found = Failed(f"{net.name}: {by}", net.seed, label=f"{net.title}, games by {by}", why=str(error))
+            self.results.add(found)
+            yield found
+
+    def _played(self, net: NetResult, by: str) -> Games:
+        play, place = self.play, self.folder / MATCHES / f"{net.name}-{net.seed}-{by}"
+        begun, cpu = time.monotonic(), time.process_time()
+        nodes, ratio = play.nodes, None
+        if by == "time":
+            speed = speed_ratio(net.net, play.opponent, Isolated(machine_cores()[1]))
+            if not speed.agrees:
+                raise ValueError(
+                    f"the ratio of speeds is not known to {ALIKE:.0%} ({speed.ratio:.3f} +- {speed.error:.3f}), so "
+                    "games at equal time would depend on chance; try again when the machine is less busy"
+                )
+            ratio = round(speed.ratio, 4)
+            nodes = max(1, round(play.nodes * speed.ratio))
+        report: MatchReport | EngineMatchReport
+        if by == "clock":
+            report = play_match(self._by_clock(net, place, play.byoyomi))
+        elif _is_residual(net):
+            nodes = play.playouts
+            report = play_match(self._by_playouts(net, place))
+        else:
+            report = play_counted_match(_counted(net.net, play, nodes, place, self.ray))
+        return Games(
+            f"{net.name}: {by}",
+            net.seed,
+            label=f"{net.title}, games by {by}",
+            by=by,
+            standing=standing_of(report),
+            nodes=nodes,
+            play=deciding(play),
+            digests=digests_of(play),
+            speed_ratio=ratio,
+            seconds=round(time.monotonic() - begun, 1),
+            cpu_seconds=round(time.process_time() - cpu, 1),
+        )
+
+    def _by_clock(self, net: NetResult, place: Path, byoyomi: int) -> Match:
+        (first, first_option), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
+        return Match(
+            first,
+            second,
+            games=self.play.games,
+            byoyomi=byoyomi,
+            openings=_openings(self.play),
+            first_option=first_option,
+            second_option=second_option,
+            output=place,
+        )
+
+    def _by_playouts(self, net: NetResult, place: Path) -> Match:
+        (first, _), (second, second_option) = as_player(net.net), as_player(self.play.opponent)
+        limits = (f"DepthLimit={self.play.opponent_depth}", f"NodesLimit={OPPONENT_NODES}")
+        return Match(
+            first,
+            second,
+            games=self.play.games,
+            byoyomi=PATIENCE,
+            openings=_openings(self.play),
+            first_option=(f"NodesLimit={self.play.playouts}", "Mate_Root_Search=0"),
+            second_option=(*limits, *second_option),
+            output=place,
+        )
+
+
+def standing_of(report: MatchReport | EngineMatchReport) -> Standing:
+    """Return the first player's standing of a match's report."""
+    return Standing(*(getattr(report, one.name) for one in fields(Standing)))
+
+
+def _is_residual(net: NetResult) -> bool:
+    return kind_of(net.net) is Kind.POLICY_VALUE_ONNX
+
+
+def _openings(play: Play) -> Path | None:
+    return Path(play.openings) if play.openings else None
+
+
+def _counted(net: str, play: Play, nodes: int, place: Path, ray: str | None = None) -> CountedMatch:
+    return CountedMatch(
+        first=net,
+        second=play.opponent,
+        nodes=nodes,
+        second_nodes=play.nodes,
+        games=play.games,
+        openings=_openings(play),
+        win_score=play.win_score,
+        ray=ray,
+        output=place,
+    )

@@ -1,0 +1,173 @@
+"""Results of a plan: the typed lines of its run folder, by what they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from experiments.nets.plan import Measures
+from experiments.nets.steps import Folded, Size, Tested, Trained
+from experiments.nets.timing import Timed
+from lite.program import libraries, machine_of, program
+from lite.run_folder import Line, RunWriter, read_lines
+
+Kept = TypeVar("Kept", bound="Keyed")
+
+
+@dataclass(frozen=True)
+class Keyed(Line):
+    """A line about what `name` and `seed` name; a later one of the same key replaces it."""
+
+    name: str
+    seed: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.name, self.seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class File(Keyed, kind="plan file"):
+    """A file or set that results depend on."""
+
+    of: Mapping[str, Any]
+    """Its name, digest and description, see `describe_data`."""
+    made_by: Mapping[str, str | None] = field(default_factory=program)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(Keyed, kind="plan measures"):
+    """What all networks of a folder were measured on."""
+
+    of: Measures
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetResult(Keyed, kind="net"):
+    """A point that is done."""
+
+    label: str
+    options: Mapping[str, Any]
+    """Options of its training; none of a network that was made elsewhere."""
+    net: str
+    """The file that plays."""
+    sha256: str
+    size: Size
+    tested: Tested
+    trained: Trained | None = None
+    folded: Folded | None = None
+    timed: Timed | None = None
+    data: Mapping[str, str] = field(default_factory=dict)
+    """Digests of what it learnt from."""
+    made_by: Mapping[str, str | None] = field(default_factory=program)
+    versions: Mapping[str, str] = field(default_factory=libraries)
+
+    @property
+    def machine(self) -> str:
+        return machine_of(dict(self.made_by))
+
+    @property
+    def title(self) -> str:
+        """Its name in tables and charts."""
+        return self.label + (f", seed {self.seed}" if self.seed else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed(Keyed, kind="failure"):
+    """A point, a set or games that failed."""
+
+    label: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A network's games; Elo and the ends of its 95 % interval, None being infinite or unknown."""
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    points: float
+    elo: float | None
+    elo_low: float | None
+    elo_high: float | None
+
+
+EVEN = Standing(0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+"""The opponent's standing against itself, from which Elo counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Games(Keyed, kind="net games"):
+    """Games of a network against the common opponent."""
+
+    label: str
+    by: str
+    """nodes, time or clock; stands in the name of the line, too."""
+    standing: Standing
+    nodes: int
+    """Nodes or playouts per move of the network."""
+    play: Mapping[str, Any]
+    """Options that decide which games are played."""
+    digests: Mapping[str, str]
+    """Digests of the opponent and of the openings."""
+    speed_ratio: float | None = None
+    """Speed of the network's search over the opponent's; of games at equal time."""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    made_by: Mapping[str, str | None] = field(default_factory=program)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTimes(Keyed, kind="step times"):
+    """CPU microseconds per position of a training step, of networks by their names, timed in turn on one core."""
+
+    microseconds: Mapping[str, float]
+    made_by: Mapping[str, str | None] = field(default_factory=program)
+
+
+KINDS: tuple[type[Keyed], ...] = (File, Measured, NetResult, Failed, Games, StepTimes)
+
+
+class Results:
+    """The results of a plan, the last of each key."""
+
+    def __init__(self, lines: Iterable[Keyed] = (), append: Callable[[Keyed], None] | None = None) -> None:
+        """`append`: keeps a result on the disk; None: results are not kept."""
+        self._kept: dict[tuple[str, str, int], Keyed] = {}
+        self._append = append
+        for line in lines:
+            self._take(line)
+
+    @classmethod
+    def of(cls, writer: RunWriter) -> Results:
+        """Return the results of a run that is at work, and keep further ones in it."""
+        return cls(writer.lines(*KINDS), writer.append)
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        """Return the results in a run folder. Raises OSError, or ValueError that names the line."""
+        return cls(read_lines(folder, *KINDS))
+
+    def find(self, kind: type[Kept], name: str, seed: int = 0) -> Kept | None:
+        found = self._kept.get((kind.kind, name, seed))
+        return found if isinstance(found, kind) else None
+
+    def all(self, kind: type[Kept]) -> list[Kept]:
+        return [line for line in self._kept.values() if isinstance(line, kind)]
+
+    def add(self, line: Keyed) -> None:
+        """Keep a result, on the disk when this returns."""
+        if self._append is not None:
+            self._append(line)
+        self._take(line)
+
+    def games(self, net: NetResult, by: str) -> Games | None:
+        """Return a network's games of one way."""
+        return self.find(Games, f"{net.name}: {by}", net.seed)
+
+    def _take(self, line: Keyed) -> None:
+        self._kept[line.kind, line.name, line.seed] = line

@@ -1,0 +1,277 @@
+"""The steps that a network goes through: trained, folded, tested. Each has a typed result and runs in any process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from experiments.labels.yardstick import measure_d1
+from experiments.nets.training import Training
+from experiments.network_kinds import Kind, judge, kind_of
+from experiments.resnet.network import TARGET_BITS, load_resnet, multiply_adds
+from experiments.resnet.onnx import CHECKED, export_resnet
+from experiments.resnet.train import ResnetRun, ResnetTraining
+from export.fold import fold_file
+from export.positions import read_sample
+from lite.records.reader import Reader
+from lite.training.folder import RunFolder
+from lite.training.log import positions_learnt, read_log
+from lite.training.run import Run
+from lite.training.targets import sigmoid, win_rate
+from lite.training.testing import load_predictor
+from lite.training.train import ValueRun
+from lite.typed import typed
+from search.evaluation.network import EvalNetwork
+from search.evaluation.network_file import load_network
+from search.score import CP_PER_LOGIT
+
+Picked = TypeVar("Picked")
+FOLDED_POSITIONS = 10_000
+"""Positions that show what rounding costs."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Figures on the held-out games after an epoch."""
+
+    loss: float | None = None
+    accuracy: float | None = None
+    log_loss: float | None = None
+    policy_accuracy: float | None = None
+    policy_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training came to."""
+
+    steps: int
+    samples: int
+    """Positions learnt from, each as often as it came."""
+    epochs: int
+    parameters: int
+    resumed: bool
+    log: tuple[Epoch, ...] = ()
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What a fold cost."""
+
+    rounding: float
+    """Root of the mean squared error of the logit; of a residual network the largest error of an output."""
+    sign_flips: float | None = None
+    """Share of positions whose predicted winner changed; None of a residual network."""
+    log_loss_change: float | None = None
+    """Log loss of the folded network less that of the trained one; None where the data have no results."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Positions of about one predicted rate, and how often it happened."""
+
+    positions: int
+    predicted: float
+    actual: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Positions of about one ply or score."""
+
+    band: str
+    positions: int
+    accuracy: float | None = None
+    log_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Rare:
+    """How well a head predicts what seldom happens, beside what its base rate predicts."""
+
+    base_rate: float
+    brier: float
+    base_brier: float
+    log_loss: float
+    base_log_loss: float
+    accuracy: float
+    base_accuracy: float
+    precision: float | None
+    recall: float | None
+    precision_at_positives: float | None
+    average_precision: float | None
+    calibration: tuple[Bin, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A network on held-out positions; None: not measured."""
+
+    positions: int
+    accuracy: float | None
+    log_loss: float | None
+    brier: float | None
+    calibration_error: float | None
+    calibration: tuple[Bin, ...] = ()
+    by_ply: tuple[Band, ...] = ()
+    by_score: tuple[Band, ...] = ()
+    policy_accuracy: float | None = None
+    policy_loss: float | None = None
+    draw: Rare | None = None
+    targets: tuple[str, ...] = ()
+    """Auxiliary targets that were trained: those with positives in the data."""
+    d1_rmse: float | None = None
+    d1_rmse_error: float | None = None
+    d1_scale: int | None = None
+    d1_positions: int | None = None
+    residual: float | None = None
+    residual_by_kind: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def accuracy_error(self) -> float | None:
+        """Standard error of the accuracy, as if positions were independent; those of one game are not."""
+        if self.accuracy is None or not self.positions:
+            return None
+        return (self.accuracy * (1 - self.accuracy) / self.positions) ** 0.5
+
+
+@dataclass(frozen=True)
+class Size:
+    """What of a network's cost depends on no machine."""
+
+    features: str
+    shape: tuple[int, ...]
+    """Lanes, perspectives and outputs of each layer; of a residual network blocks and channels."""
+    bytes: int
+    """Bytes of the weights as they are evaluated."""
+    multiply_adds: int
+    """Multiplications of an evaluation, behind the first layer's sums."""
+
+
+@dataclass(frozen=True)
+class TrainStep:
+    """Train a network to its end, or go on with its training."""
+
+    training: Training
+    """Its `output` is the run's folder."""
+
+    def run(self) -> Trained:
+        folder = RunFolder(self.training.output)
+        resumed = folder.state.exists()
+        training = replace(self.training, resume=resumed, overwrite=not resumed)
+        training.check()
+        run = begin(training)
+        run.train()
+        log = read_log(folder.log)
+        tested = [line for line in log if line["kind"] == "valid"]
+        return Trained(
+            run.steps,
+            positions_learnt(log, training.batch_size),
+            training.epochs,
+            sum(parameter.numel() for parameter in run.model.parameters()),
+            resumed,
+            tuple(pick(Epoch, line, str(folder.log)) for line in tested),
+        )
+
+
+@dataclass(frozen=True)
+class FoldStep:
+    """Make the file that the engine plays with of a trained network."""
+
+    run_folder: Path
+    net: Path
+    data: tuple[Path, ...] = ()
+    """Held-out records that rounding is measured on."""
+    positions: int = FOLDED_POSITIONS
+
+    def run(self) -> Folded:
+        if kind_of(str(self.run_folder)) is Kind.POLICY_VALUE:
+            return Folded(export_resnet(load_resnet(self.run_folder)[0], self.net, read_sample((), CHECKED)))
+        found = fold_file(self.run_folder, self.net, self.data, self.positions, overwrite=True)
+        return Folded(found["mean_error"], found["sign_flips"], found["log_loss_change"])
+
+
+@dataclass(frozen=True)
+class MeasureStep:
+    """Measure a network on held-out positions."""
+
+    net: str
+    """A folded network, or of a residual one the trained one."""
+    valid: tuple[Path, ...]
+    positions: int | None = None
+    """Number of positions of `valid`; None: all."""
+    yardstick: tuple[Path, ...] = ()
+    residual: Path | None = None
+    kinds: Mapping[str, Path] = field(default_factory=dict)
+
+    def run(self) -> Tested:
+        is_value = kind_of(self.net) is Kind.FOLDED
+        report = judge(self.net, self.valid, self.positions)
+        report["targets"] = [name for name in TARGET_BITS if name in report]
+        if is_value and self.yardstick:
+            report |= measure_d1(self.net, self.yardstick).figures()
+        if is_value and self.residual is not None:
+            report["residual"] = measure_residual(self.net, self.residual)
+        if is_value:
+            report["residual_by_kind"] = {kind: measure_residual(self.net, data) for kind, data in self.kinds.items()}
+        return pick(Tested, report, self.net)
+
+
+def begin(training: Training) -> Run:
+    """Return a training as it begins or goes on."""
+    return ResnetRun(training) if isinstance(training, ResnetTraining) else ValueRun(training)
+
+
+def measure_residual(net: str, data: Path) -> float:
+    """Return the root of the mean square of a network's static win rate less that of the records' scores."""
+    predict, squares, count = load_predictor(net), 0.0, 0
+    for batch in Reader((data,), 8192, shuffle=False):
+        errors = sigmoid(predict(batch)[:, 0].astype(np.float64)) - win_rate(batch.score, CP_PER_LOGIT)
+        squares, count = squares + float((errors**2).sum()), count + len(batch)
+    return float(np.sqrt(squares / count))
+
+
+def size_of(net: str, run_folder: Path | None = None) -> Size:
+    """Return the size of a network of the engine's, or of the residual network of a run."""
+    if run_folder is not None and kind_of(str(run_folder)) is Kind.POLICY_VALUE:
+        model = load_resnet(run_folder)[0]
+        config = model.network_config
+        weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+        return Size("planes", (config.blocks, config.channels), weights, multiply_adds(model))
+    return size_of_network(load_network(net))
+
+
+def size_of_network(network: EvalNetwork) -> Size:
+    """Return the size of a network of the engine's."""
+    parts = [network.rows, network.bias, *(part for layer in network.layers for part in (layer.weight, layer.bias))]
+    return Size(
+        network.feature_set.name,
+        (network.width, network.perspectives, *(len(layer.bias) for layer in network.layers)),
+        sum(part.nbytes for part in parts),
+        sum(layer.weight.size for layer in network.layers),
+    )
+
+
+def pick(kind: type[Picked], figures: Mapping[str, Any], place: str) -> Picked:
+    """Return those of the figures that are fields of a dataclass; parts of other dataclasses likewise."""
+    return typed(kind, _picked(kind, json.loads(json.dumps(figures))), place)
+
+
+_PARTS: dict[str, type[Any]] = {"calibration": Bin, "by_ply": Band, "by_score": Band, "draw": Rare}
+
+
+def _picked(kind: type[Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+    found = {one.name: figures[one.name] for one in fields(kind) if one.name in figures}
+    for name, part in _PARTS.items():
+        if isinstance(value := found.get(name), list):
+            found[name] = [_picked(part, one) for one in value]
+        elif isinstance(value, dict):
+            found[name] = _picked(part, value)
+    return found

@@ -1,0 +1,103 @@
+"""The page of a plan's results: its tables, all networks, the best per cost, the effect of single options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.nets.budgets import best_within, budgets_as_markdown
+from experiments.nets.columns import ALL, Row, by_cost, failures, nets_as_markdown, rows_of, table_columns
+from experiments.nets.effects import effects_as_markdown, pairs_of
+from experiments.nets.plan import Plan
+from experiments.nets.results import Results
+from experiments.nets.seeds import seeds_as_markdown
+from search.system.files import read_text, write_atomically
+
+ROUNDS = 2_000
+"""Number of resamplings of networks and games, for the error of a correlation."""
+ABOUT_SEEDS = "± is the standard error over the seeds, Δ the difference to the first column, seed by seed."
+ABOUT_NETS = "+- of Elo is half of its 95 % interval, of d1-RMSE and accuracy a standard error."
+ABOUT_BUDGETS = (
+    "A network is best by Elo where its 95 % interval lies above those of all others that played. Networks tie by "
+    "d1-RMSE within two standard errors of their difference."
+)
+ABOUT_EFFECTS = (
+    "Mean differences between networks that are alike in all else. Their errors treat the networks as independent, so "
+    "they are too wide; the variation between trainings is in the line of `seed`."
+)
+
+
+def rows_in(plan: Plan, rows: Sequence[Row], name: str) -> list[Row]:
+    """Return the networks that a table of the plan shows."""
+    table = plan.tables[name]
+    if table.picture == "games":
+        return sorted((row for row in rows if row.elo_error is not None), key=lambda row: row.net.tested.d1_rmse or 0.0)
+    return [row for row in rows if row.point and (row.point.tables is None or name in row.point.tables)]
+
+
+def table_as_markdown(plan: Plan, rows: Sequence[Row], name: str) -> str:
+    """Return a table of the plan; empty where none of its networks is done."""
+    table, found = plan.tables[name], rows_in(plan, rows, name)
+    if not found:
+        return ""
+    if table.form == "seeds":
+        return seeds_as_markdown(found)
+    return nets_as_markdown(found, table_columns(plan.measures.kinds if table.picture == "matrix" else {}))
+
+
+def summary(plan: Plan, results: Results) -> str:
+    """Return the page as Markdown."""
+    rows = rows_of(plan, results)
+    sections: list[tuple[str, str, str]] = []
+    for name, table in plan.tables.items():
+        about = ABOUT_SEEDS if table.form == "seeds" else ABOUT_NETS
+        sections.append((table.title or name, about, table_as_markdown(plan, rows, name)))
+    sections.append(("All networks", ABOUT_NETS, nets_as_markdown(by_cost(list(rows)), ALL)))
+    if list(best_within(rows)):
+        sections.append(("Best network per evaluation time", ABOUT_BUDGETS, budgets_as_markdown(rows)))
+    if not plan.given and (pairs := pairs_of([row.net for row in rows])):
+        sections.append(("Effect of one option", ABOUT_EFFECTS, effects_as_markdown(pairs)))
+    failed = "".join(f"- {one.label}, seed {one.seed}: {one.why}\n" for one in failures(results))
+    sections.append(("Failed", "", failed))
+    return "\n".join(
+        f"## {title}\n\n{about + chr(10) * 2 if about else ''}{text}" for title, about, text in sections if text
+    )
+
+
+def fill_page(page: Path, plan: Plan, results: Results) -> None:
+    """Replace each table of a page, between `<!-- table NAME -->` and `<!-- end -->`.
+
+    Raises OSError, or ValueError for a mark without an end or of no table, and for a page without marks.
+    """
+    parts = read_text(page).split("<!-- ")
+    if all(part.startswith("end -->") for part in parts[1:]):
+        raise ValueError(f"{page}: has no mark for a table; put `<!-- table NAME -->` and `<!-- end -->` for one")
+    rows = rows_of(plan, results)
+    for number, part in enumerate(parts[1:], 1):
+        name, found, _ = part.partition(" -->")
+        if name == "end":
+            continue
+        table = name.removeprefix("table ")
+        if not found or table == name or number + 1 == len(parts) or not parts[number + 1].startswith("end -->"):
+            raise ValueError(f"{page}: <!-- {name}: a table's mark is `<!-- table NAME -->`, closed by `<!-- end -->`")
+        if table not in plan.tables:
+            raise ValueError(f"{page}: table {table}: the plan has {', '.join(plan.tables) or 'none'}")
+        parts[number] = f"{name} -->\n{table_as_markdown(plan, rows, table)}"
+    write_atomically(page, "<!-- ".join(parts).encode())
+
+
+def correlation(figures: Sequence[float], rows: Sequence[Row]) -> tuple[float, float]:
+    """Return the correlation of a figure with Elo over networks that have played, and its standard error.
+
+    The error is found by drawing networks anew, and the Elo of each within its error.
+    """
+    values = np.array(figures)
+    elos, errors = np.array([row.elo for row in rows]), np.array([row.elo_error for row in rows]) / 1.96
+    random = np.random.default_rng(0)
+    found = []
+    for drawn in random.integers(0, len(rows), (ROUNDS, len(rows))):
+        if len(set(values[drawn])) > 2:
+            found.append(np.corrcoef(values[drawn], random.normal(elos[drawn], errors[drawn]))[0, 1])
+    return float(np.corrcoef(values, elos)[0, 1]), float(np.std(found))

@@ -1,0 +1,404 @@
+"""A sweep does what a plan says: sets are made, points done side by side, games played, tables and pictures drawn.
+
+Every result is kept when it is there. The same call resumes an interrupted sweep.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.elo.strength import in_words
+from experiments.jobs.jobs import run_jobs
+from experiments.jobs.progress import Progress
+from experiments.jobs.workforce import Workforce
+from experiments.nets.data import choose_positions
+from experiments.nets.games import Tournament, check_play, refuse_other_play
+from experiments.nets.isolated import Isolated
+from experiments.nets.pictures import draw_pictures
+from experiments.nets.plan import Plan, Point, is_shipped_plan, merged, plan_of, read_change, read_entries
+from experiments.nets.results import KINDS, Failed, File, Measured, NetResult, Results, StepTimes
+from experiments.nets.sampler import Sampler
+from experiments.nets.summary import fill_page, summary
+from experiments.nets.timing import StepsRun, alone, machine_cores
+from experiments.nets.work import POINTS, STAGE, Place, PointTask, place_of, refuse_other_options, result_of
+from lite.amounts import amount
+from lite.datasets.description import describe_data
+from lite.datasets.provenance import digest_of, sha256_of
+from lite.run_folder import RunPlan, RunWriter, find_run, read_lines
+from lite.training.testing import check_games
+from search.evaluation.shipped import network_file
+from search.system.bounds import MOST_AT_ONCE, check_numbers
+from search.system.files import write_atomically
+from search.system.interrupt import ends_as_interrupts, interrupt_flag
+from search.system.options import OptionError
+
+SAMPLE = Path(__file__).parents[1] / "sample"
+SAMPLES = ((SAMPLE / "teacher_sample.hcpe3",), (SAMPLE / "valid_sample.hcpe3",))
+"""Games to learn from and held-out games that come with the package."""
+VERB = "sweep"
+TABLE = "table.md"
+"""File of the tables in the folder of the plan."""
+MEASURES = "measures"
+"""Name of the result that says what networks are measured on."""
+
+
+class MissingYardstick(OptionError):
+    """A plan measures d1-RMSE on a yardstick that is not there."""
+
+    def __init__(self, name: str, message: str = "") -> None:
+        super().__init__(message or f"`yardstick` {name}: there is no such file or folder", "yardstick")
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Options of a sweep."""
+
+    plan: Path
+    """TOML file that says what to train, measure and play; or the name of a plan that comes with the package."""
+    data: tuple[Path, ...] = ()
+    """Records to learn from, in place of the plan's `train.data`. A plan of the package that names no games defaults to
+    the sample games."""
+    valid: tuple[Path, ...] = ()
+    """Held-out games to measure on, in place of the plan's `measure.valid`; the sample games as for `data`."""
+    yardstick: tuple[Path, ...] = ()
+    """Held-out positions with scores of long searches, for d1-RMSE, in place of the plan's `measure.yardstick`."""
+    change: tuple[str, ...] = ()
+    """Entries of the plan to replace, each KEY=VALUE: `train.epochs=2`, `play.games=60`, `seeds=[0]`."""
+    output: Path = Path("runs/sweep")
+    """Folder of the sweep. The same command resumes an interrupted one."""
+    workers: int | None = None
+    """Points at a time; without it one per core but the core for timing, fewer if their trainings use several."""
+    ray: str | None = None
+    """Address of a Ray cluster that works instead, or `auto`. Its machines need LiteShogi installed and must see the
+    same files by the same names."""
+    games: bool = True
+    """Play the plan's games when all points are done."""
+    page: Path | None = None
+    """Markdown page whose tables, each between `<!-- table NAME -->` and `<!-- end -->`, are replaced, too."""
+
+    def entries(self) -> dict[str, Any]:
+        """Return the plan's entries with what these options replace. Raises OSError, ValueError."""
+        given: dict[str, Any] = {}
+        entries = read_entries(self.plan)
+        wants_games = is_shipped_plan(self.plan) and "valid" not in entries["measure"]
+        sample = SAMPLES if wants_games else ((), ())
+        for section, name, files in (
+            ("train", "data", self.data or sample[0]),
+            ("measure", "valid", self.valid or sample[1]),
+            ("measure", "yardstick", self.yardstick),
+        ):
+            if files:
+                given = merged(given, {section: {name: [str(path) for path in files]}})
+        for text in self.change:
+            given = merged(given, read_change(text))
+        return merged(entries, given)
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """What a sweep came to."""
+
+    folder: str
+    points: int
+    """Points that are done."""
+    failed: Mapping[str, str]
+    """Why points and games failed, by their labels."""
+    table: str
+    """The file of tables."""
+    pictures: tuple[str, ...]
+
+
+def run_sweep(sweep: Sweep) -> SweepReport:
+    """Do what is left of a plan. Raises OSError or ValueError, KeyboardInterrupt when interrupted: results are kept."""
+    entries = sweep.entries()
+    run = _Run(sweep, plan_of(entries, str(sweep.plan)))
+    run.check()
+    record = RunPlan(VERB, goal={"plan": entries, "file": str(sweep.plan)}, files=run.files())
+    with RunWriter(sweep.output, record) as writer:
+        run.writer, run.results = writer, Results.of(writer)
+        return run.do()
+
+
+@dataclass
+class _Run:
+    """A sweep under way."""
+
+    sweep: Sweep
+    plan: Plan
+    failed: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    """Digests of the files that the plan does not make."""
+    results: Results = field(init=False)
+    writer: RunWriter = field(init=False)
+    _numbered: int = 0
+
+    @property
+    def folder(self) -> Path:
+        return self.sweep.output
+
+    @property
+    def place(self) -> Place:
+        return place_of(self.plan, self.folder)
+
+    def check(self) -> None:
+        """Raise OSError or ValueError for what could not be done, before anything is written."""
+        if self.sweep.workers is not None:
+            check_numbers(self.sweep, "workers", most=MOST_AT_ONCE)
+        if self.sweep.games and self.plan.play is not None:
+            check_play(self.plan.play, self.plan.place, self.folder)
+
+    def files(self) -> dict[str, str]:
+        """Return {path: digest} of all files that results depend on; what has gone keeps its digest.
+
+        Raises ValueError for a file that has changed since results were made with it."""
+        before = find_run(self.folder)
+        kept = before.files if before is not None and any(read_lines(self.folder, *KINDS)) else {}
+        found = {}
+        for name in self.plan.files():
+            if (path := Path(name)).exists():
+                found[str(path.absolute())] = self.digests[name] = digest_of(path)
+                if kept.get(str(path.absolute()), self.digests[name]) != self.digests[name]:
+                    raise ValueError(
+                        f"{name}: has changed since results of {self.folder} were made with it; restore it, or choose "
+                        "another `output`"
+                    )
+        return {**kept, **found}
+
+    def do(self) -> SweepReport:
+        """Do what is left, and keep it in `results`."""
+        results = self.results
+        self._refuse_changes()
+        play = self.plan.play if self.sweep.games else None
+        if play is not None:
+            refuse_other_play(results, play, self.folder)
+        source = _source(self.plan, self.folder, results)
+        self._make_sets()
+        if source.work:
+            self._require_measures()
+        self._do_points(source)
+        self._time_steps()
+        if play is not None:
+            self._play(Tournament(self.plan, play, results, self.folder, self.sweep.ray))
+        self._keep_tables()
+        if self.sweep.page is not None:
+            fill_page(self.sweep.page, self.plan, results)
+        pictures = draw_pictures(self.plan, results, self.folder)
+        return SweepReport(
+            str(self.folder),
+            len(results.all(NetResult)),
+            self.failed,
+            str(self.folder / TABLE),
+            tuple(map(str, pictures)),
+        )
+
+    def _refuse_changes(self) -> None:
+        """Raise ValueError where results are of other measures, options or networks than the plan has."""
+        results, measures = self.results, self.plan.measures
+        before = results.find(Measured, MEASURES)
+        measured = results.all(NetResult) or any((self.folder / POINTS).glob("*/test.json"))
+        if before is not None and measured and before.of != measures:
+            raise ValueError(
+                f"{self.folder}: its points were measured with {before.of}, not {measures}; choose another `output`"
+            )
+        if before is None or before.of != measures:
+            results.add(Measured(MEASURES, 0, of=measures))
+        for point in self.plan.listed:
+            if (folder := self.place.point(point)).exists():
+                refuse_other_options(point, folder)
+            net = results.find(NetResult, *point.key)
+            if net and point.net and net.sha256 != sha256_of(network_file(point.net)):
+                raise ValueError(
+                    f"{self.folder}: {point.name} was measured with another network than {point.net}; rename it"
+                )
+
+    def _make_sets(self) -> None:
+        """Make the sets of the plan that are not there, each after those that it is made of."""
+        workforce = Workforce(ray=self.sweep.ray)
+        (self.folder / "data").mkdir(exist_ok=True)
+
+        def make(name: str) -> None:
+            data, path = self.plan.data[name], self.place.of(name)
+            if self.results.find(File, name) is not None and path.exists():
+                return
+            for source in data.sources:
+                if source in self.plan.data:
+                    make(source)
+            print(f"making {name}", file=sys.stderr, flush=True)
+            data.way.make([self.place.of(source) for source in data.sources], path, workforce)
+            self.results.add(File(name, 0, of=describe_data(path)))
+
+        for name in self.plan.data:
+            make(name)
+
+    def _require_measures(self) -> None:
+        """Raise FileNotFoundError or ValueError for measures that would fail when the first network is trained."""
+        measures = self.plan.measures
+        for name in measures.yardstick:
+            if not self.place.of(name).exists():
+                raise MissingYardstick(name)
+        for name in measures.files():
+            if not self.place.of(name).exists():
+                raise FileNotFoundError(f"{name}: there is no such file, by which the plan measures")
+        check_games(tuple(map(self.place.of, measures.valid)))
+
+    def _do_points(self, source: _Source) -> None:
+        done = {point.key for point in self.plan.known_points() if self.results.find(NetResult, *point.key)}
+        total = source.total
+        under_way: dict[int, Point] = {}
+
+        def measure() -> tuple[int, str]:
+            stages = [f"{point.label}: {self._stage(point)}" for point in list(under_way.values())[: self._workers()]]
+            words = f"{len(done)} of {amount(total, 'point')}, {len(self.failed)} failed; {', '.join(stages)}"
+            return len(done), words.removesuffix("; ")
+
+        def keep(point: Point, found: NetResult | Failed) -> None:
+            if isinstance(found, Failed):
+                self.failed[point.label] = found.why
+            else:
+                done.add(point.key)
+                found = replace(found, data=self._digests(point))
+            self.results.add(found)
+            if isinstance(found, NetResult) and not point.net and Path(found.net).exists():
+                self.writer.add_product(Path(found.net))
+            self._keep_tables()
+            source.see(point, found if isinstance(found, NetResult) else None)
+            print(f"{point.label}, seed {point.seed}: {_in_brief(found)}", file=sys.stderr, flush=True)
+
+        def jobs(points: Iterator[Point]) -> Iterator[tuple[int, Point]]:
+            for point in points:
+                try:
+                    self._prepare(point)
+                except (OSError, ValueError) as error:
+                    keep(point, Failed(point.name, point.seed, label=point.label, why=str(error)))
+                    continue
+                self._numbered += 1
+                under_way[self._numbered] = point
+                yield self._numbered, point
+
+        task = PointTask(self.place, self.plan.measures)
+        with interrupt_flag() as interrupted, Progress(total, measure) as progress:
+            for wave in source.waves():  # a point begins from the network of one of an earlier wave
+                running = run_jobs(task, jobs(wave), self._workers(), self.sweep.ray, interrupted)
+                with closing(running) as coming:
+                    for number, product in coming:
+                        keep(under_way.pop(number), result_of(product))
+                        progress.show()
+                if interrupted():
+                    print(f"{self.folder}: results are kept; the same command resumes", file=sys.stderr)
+                    raise KeyboardInterrupt
+
+    def _prepare(self, point: Point) -> None:
+        """Cut what a point learns from. Raises OSError, or ValueError also if what it begins from has failed."""
+        if point.after and self.results.find(NetResult, point.after, point.seed) is None:
+            raise ValueError(f"{point.after}, seed {point.seed}, from which it begins, is not trained")
+        if (cut := self.place.cut(point)) is not None and not cut.exists():
+            data = [self.place.of(name) for name in point.options["data"]]
+            choose_positions(data, int(point.options["positions"]), cut)
+
+    def _digests(self, point: Point) -> dict[str, str]:
+        """Return the digests of what a point has learnt from: sets that are made again may come out otherwise."""
+        made = {file.name: str(file.of["sha256"]) for file in self.results.all(File)}
+        known = self.digests | made
+        return {name: known[name] for name in point.options.get("data", ()) if name in known}
+
+    def _stage(self, point: Point) -> str:
+        path = self.place.point(point) / STAGE
+        return path.read_text(encoding="utf-8") if path.exists() else "waits"
+
+    def _workers(self) -> int:
+        if self.sweep.workers is not None:
+            return self.sweep.workers
+        threads = self.plan.train.get("threads", 1)
+        return max(1, len(machine_cores()[0]) // (threads if isinstance(threads, int) else 1))
+
+    def _time_steps(self) -> None:
+        """Time training steps of the first seed of every network in turn, if the plan asks for it and some are new."""
+        firsts: dict[str, Point] = {}
+        for point in self.plan.known_points():
+            if not point.net and self.results.find(NetResult, *point.key):
+                firsts.setdefault(point.name, point)
+        kept = self.results.find(StepTimes, "steps")
+        if not self.plan.measures.step_rounds or (kept and set(kept.microseconds) == set(firsts)):
+            return
+        trainings = {name: self.place.training(point, ()) for name, point in firsts.items()}
+        print("timing training steps", file=sys.stderr, flush=True)
+        with ends_as_interrupts(), alone(isolated := Isolated(machine_cores()[1])):
+            found = isolated.run(StepsRun(trainings, self.plan.measures.step_rounds)).result
+        self.results.add(StepTimes("steps", 0, microseconds=found))
+
+    def _play(self, tournament: Tournament) -> None:
+        """Play all games, match after match, each on all cores."""
+        total, number = len(tournament.left()), 0
+        with ends_as_interrupts():
+            for found in tournament.play_all():
+                number += 1
+                self._keep_tables()
+                if isinstance(found, Failed):
+                    self.failed[found.label] = said = found.why
+                else:
+                    one = found.standing
+                    said = in_words(one.elo, one.elo_low, one.elo_high)
+                print(f"match {number} of {total}: {found.label}: {said}", file=sys.stderr, flush=True)
+
+    def _keep_tables(self) -> None:
+        write_atomically(self.folder / TABLE, summary(self.plan, self.results).encode())
+
+
+@dataclass
+class _Source:
+    """The points that are not done, wave by wave."""
+
+    listed: Sequence[Point]
+    chosen: Callable[[], Iterator[Point]]
+    """Points of the spaces."""
+    see: Callable[[Point, NetResult | None], None]
+    """Takes the result of a point; None means that it failed."""
+    total: int
+    """Number of points, with those that are done."""
+    work: bool
+    """Whether any point is left."""
+
+    def waves(self) -> Iterator[Iterator[Point]]:
+        """Yield points in waves: those of a wave begin from networks of earlier ones."""
+        depth: dict[tuple[str, int], int] = {}
+        for point in self.listed:
+            depth[point.key] = depth.get((point.after, point.seed), -1) + 1 if point.after else 0
+        for wave in range(max(depth.values(), default=0) + 1):
+            of_wave = [point for point in self.listed if depth[point.key] == wave]
+            yield iter(of_wave) if wave else _chain(of_wave, self.chosen)
+
+
+def _chain(listed: Sequence[Point], chosen: Callable[[], Iterator[Point]]) -> Iterator[Point]:
+    yield from listed
+    yield from chosen()
+
+
+def _source(plan: Plan, folder: Path, results: Results) -> _Source:
+    def is_left(point: Point) -> bool:
+        return results.find(NetResult, *point.key) is None
+
+    listed = [point for point in plan.listed if is_left(point)]
+    if plan.search == "grid":
+        rest = [point for point in plan.grid() if is_left(point)]
+        total, work = len(plan.known_points()), bool(listed or rest)
+        return _Source(listed, lambda: iter(rest), lambda *_: None, total, work)
+    sampler = Sampler(plan, folder, results)
+    total = plan.points + len(plan.listed)
+    return _Source(listed, sampler.points, sampler.see, total, bool(listed) or sampler.chosen() < plan.points)
+
+
+def _in_brief(found: NetResult | Failed) -> str:
+    if isinstance(found, Failed):
+        return found.why
+    figures = [f"accuracy {100 * found.tested.accuracy:.2f} %"] if found.tested.accuracy is not None else []
+    if found.tested.d1_rmse is not None:
+        figures.append(f"d1-RMSE {found.tested.d1_rmse:.4f}")
+    if found.timed is not None:
+        figures.append(f"{found.timed.evaluation_ns:.0f} ns")
+    return ", ".join(figures)

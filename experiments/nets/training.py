@@ -1,0 +1,105 @@
+"""The training that a plan's options describe.
+
+Options have the names of a run's config.json. They are typed by the dataclasses that hold them: those of the training,
+of its optimiser, and of the network, which the option `kind` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+from experiments.resnet.network import ResnetConfig
+from experiments.resnet.train import ResnetTraining
+from lite.networks.build import CONFIGS
+from lite.training.optimiser import OptimiserConfig
+from lite.training.options import ValueTraining
+from lite.typed import typed
+from search.system.metadata import quoted
+
+Given = TypeVar("Given")
+Training = ValueTraining | ResnetTraining
+RESNET = "resnet"
+KINDS = (*CONFIGS, RESNET)
+"""Kinds of networks that a plan can train."""
+LANES = 32
+"""The engine's rows are a multiple of so many numbers."""
+OF_A_RUN = ("output", "resume", "overwrite", "max_steps")
+"""Fields that a plan cannot set: every network is trained to the end, in a folder of its own."""
+
+
+def training_of(options: Mapping[str, Any], place: str) -> Training:
+    """Return the training that `options` describe. Raises ValueError that begins with `place` and names the option."""
+    kind = options.get("kind")
+    if kind not in KINDS:
+        raise ValueError(f"{place}: kind {str(kind)[:40]!r}: choose {', '.join(KINDS)}")
+    outer: type[Any] = ResnetTraining if kind == RESNET else ValueTraining
+    parts = {"network": _network(str(kind)), "optimiser": OptimiserConfig}
+    given = {"data": [], **{name: value for name, value in options.items() if name != "kind"}}
+    made: Training = from_flat(outer, parts, given, place, OF_A_RUN)
+    return made
+
+
+def checked_training(options: Mapping[str, Any], place: str) -> Training:
+    """Return `training_of` the options. Raises ValueError for a network that cannot be built, too, and for one that the
+    engine would make wider than the options say."""
+    training = training_of(options, place)
+    try:
+        replace(training, valid=(), device="cpu").check()  # other machines may do it, on a GPU
+        training.network.check()
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    width = getattr(training.network, "width", LANES)
+    if width % LANES:
+        wider = width + -width % LANES
+        raise ValueError(f"{place}: width {width}: the engine pads its rows to {wider}; choose a multiple of {LANES}")
+    return training
+
+
+def default_options(kind: str) -> dict[str, Any]:
+    """Return the default of each option of a kind of network, and the default seed, as JSON has them."""
+    found = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(_network(kind)()).items()}
+    return {name.replace("_", "-"): value for name, value in found.items()} | {"seed": 0}
+
+
+def from_flat(
+    kind: type[Given],
+    parts: Mapping[str, type[Any]],
+    options: Mapping[str, Any],
+    place: str,
+    without: tuple[str, ...] = (),
+) -> Given:
+    """Return the dataclass `kind` from options by the names of its fields and of those of its dataclasses `parts`.
+
+    A name may have hyphens for underscores, and lack the underscore at its end; a single number stands for a list of
+    one. Raises ValueError that begins with `place` and names an option that is unknown, among `without`, or ill-typed.
+    """
+    owners: dict[str, type[Any]] = {name: kind for name in _fields(kind) if name not in (*parts, *without)}
+    for part in parts.values():
+        owners |= dict.fromkeys(_fields(part), part)
+    found: dict[type[Any], dict[str, Any]] = {owner: {} for owner in (kind, *parts.values())}
+    for name, value in options.items():
+        field = name.replace("-", "_")
+        field = field if field in owners else f"{field}_"
+        if (owner := owners.get(field)) is None:
+            raise ValueError(f"{place}: {quoted(name)}: unknown option{_meant(name, owners)}")
+        is_one = type(value) is int and get_origin(get_type_hints(owner)[field]) is tuple
+        found[owner][field] = [value] if is_one else value
+    made = {name: typed(part, found[part], place) for name, part in parts.items()}
+    return replace(typed(kind, found[kind], place), **made)  # type: ignore[type-var]
+
+
+def _meant(name: str, known: Mapping[str, Any]) -> str:
+    names = [one.rstrip("_").replace("_", "-") for one in known]
+    near = get_close_matches(name[:40].replace("_", "-"), names, 1)  # the time grows with the square of a length
+    return f"; is {near[0]} meant?" if near else ""
+
+
+def _network(kind: str) -> type[Any]:
+    return ResnetConfig if kind == RESNET else CONFIGS[kind]
+
+
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

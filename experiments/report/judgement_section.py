@@ -1,0 +1,43 @@
+"""The section of judged moves: the loss of an engine's moves, and boards of the greatest losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.judge.losses import JudgedPosition, variant_losses, worst_of
+from experiments.report.charts import Row, around, intervals
+from experiments.report.section import Board, Run, Section, Table, origin_of
+from lite.run_folder import read_lines
+
+LOSS = "loss per move, centipawns"
+BOARDS = 6
+"""Boards of each run."""
+
+
+def judgement_section(runs: Sequence[Run]) -> Section:
+    """Return the section of judged moves. Raises OSError or ValueError for a run that cannot be read."""
+    rows: list[Row] = []
+    cells: list[list[str]] = []
+    boards: list[Board] = []
+    for run in runs:
+        record = run.record
+        judge = f"{record.conditions['judge']['name']}, {record.options['judge_nodes']:,} nodes"
+        positions = list(read_lines(run.path, JudgedPosition))
+        for one in variant_losses([str(name) for name in record.goal["variants"]], positions):
+            name = f"{record.goal['engine']}, {one.name}"
+            found = around(LOSS, one.loss, one.error)
+            rows.append({"player": f"{run.name}: {name}", **found, "as the judge": one.as_judge, "judge": judge})
+            cells.append([run.name, name, f"{one.loss:.1f} +- {one.error:.1f}", f"{one.as_judge:.1%}", judge])
+        boards += [_board(run.name, row) for row in worst_of(positions)[:BOARDS]]
+    charts = [intervals("Loss per move, by the judge", rows, "player", LOSS, "judge")] if rows else []
+    table = Table(("run", "player", LOSS, "as the judge", "judge"), cells)
+    about = (
+        "Mean loss with its 95 % interval. The boards are the positions with the greatest losses; scores are the "
+        "mover's."
+    )
+    return Section("Judged moves", about, charts, [table], [origin_of(run) for run in runs], boards)
+
+
+def _board(run: str, row: JudgedPosition) -> Board:
+    chosen = f"{row.moves[0]} is chosen ({row.scores[0]:+d})"
+    return Board(row.sfen, (f"{run}: {chosen}", f"{row.best_move} is the judge's ({row.best:+d})", row.sfen))

@@ -1,0 +1,120 @@
+"""The section of matches: Elo with its 95 % interval, and the course of games through ShogiArena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from experiments.arena.course import read_course
+from experiments.arena.engine_match import VERB as USI_VERB
+from experiments.arena.engine_match import tally_games
+from experiments.arena.process import ARENA
+from experiments.arena.results import ArenaGame
+from experiments.elo.sprt import Sprt
+from experiments.elo.strength import in_words
+from experiments.jobs.ledger import LandedJob
+from experiments.matches.standing import Standing, StandingReport
+from experiments.report.charts import MACHINE, Row, around, interval, intervals, lines
+from experiments.report.section import Origin, Run, Section, Table, origin_of
+from lite.run_folder import read_lines
+
+RATE, MOVES = "win rate of the first player", "moves after the opening"
+
+
+class Standings(Protocol):
+    """Results of a player's games with their Elo."""
+
+    @property
+    def games(self) -> int: ...
+    @property
+    def wins(self) -> int: ...
+    @property
+    def draws(self) -> int: ...
+    @property
+    def losses(self) -> int: ...
+    @property
+    def elo(self) -> float | None: ...
+    @property
+    def elo_low(self) -> float | None: ...
+    @property
+    def elo_high(self) -> float | None: ...
+
+
+def match_section(runs: Sequence[Run]) -> Section:
+    """Return the section of matches. Raises OSError or ValueError for a run that cannot be read."""
+    rows: list[Row] = []
+    course: list[Row] = []
+    cells: list[list[str]] = []
+    origins: list[Origin] = []
+    for run in runs:
+        first, second = map(str, run.record.goal["players"])
+        is_timed = run.record.verb == USI_VERB
+        report = tally_games(read_games(run.path)) if is_timed else read_standing(run)
+        origin = origin_of(run)
+        origins.append(origin)
+        found = standing_row(report)
+        if "Elo" in found:
+            named = {"run": run.name, "first": first, "against": second, "command": origin.command}
+            rows.append({**named, **found, MACHINE: origin.machine})
+        results = f"{report.wins} - {report.draws} - {report.losses}"
+        cells.append([run.name, first, second, results, *elo_cells(report), origin.machine])
+        if is_timed:
+            course += _course(run)
+    head = ("run", "first", "second", "won - drawn - lost", "Elo", "95 % interval", "machine")
+    charts = [intervals("Elo of the first player", rows, "run", "Elo", "against")] if rows else []
+    about = (
+        "Elo from the first player's view, with its 95 % interval, which has no line to a side without a bound; from "
+        "pairs of games with one opening."
+    )
+    if course:
+        charts.append(lines("Course of the games", course, MOVES, RATE, "seen by"))
+        about += " The course is the mean of all games; finished games count with their result."
+    return Section("Matches", about, charts, [Table(head, cells)], origins)
+
+
+def read_games(folder: Path) -> list[ArenaGame]:
+    """Return the games of a run through ShogiArena, the last line of each."""
+    return list({line.game: line for line in read_lines(folder, ArenaGame)}.values())
+
+
+def read_standing(run: Run) -> StandingReport:
+    """Return the standing of the pairs that count, by the test of the match, if it has one."""
+    goal, sprt = run.record.goal, run.record.goal["sprt"]
+    standing = Standing(int(goal["games"]) // 2, Sprt(**sprt) if sprt else None)
+    for line in read_lines(run.path, LandedJob):
+        standing.see(line.job, line.counts)
+    return standing.report()
+
+
+def _course(run: Run) -> list[Row]:
+    """Return the win rates of the games as both players saw them."""
+    return [
+        {
+            "seen by": f"{run.name}: the {moment.player}",
+            MOVES: moment.moves,
+            **around(RATE, moment.win_rate, moment.error),
+            "games over": f"{moment.over:.0%}",
+        }
+        for moment in read_course(run.path / ARENA)
+    ]
+
+
+def standing_row(report: Standings) -> Row:
+    """Return the fields of a standing that a chart shows."""
+    found = interval("Elo", report.elo, report.elo_low, report.elo_high)
+    return {**found, "games": report.games, "wins": report.wins, "draws": report.draws, "losses": report.losses}
+
+
+def standing_row_of(figures: Mapping[str, Any]) -> Row:
+    """Return `standing_row` of figures by their names."""
+    found = interval("Elo", figures["elo"], figures["elo_low"], figures["elo_high"])
+    return {**found, **{name: figures[name] for name in ("games", "wins", "draws", "losses")}}
+
+
+def elo_cells(report: Standings) -> tuple[str, str]:
+    """Return the Elo difference and its interval as text, as far as they are known."""
+    ends = [report.elo_low, report.elo_high]
+    if report.elo is None:
+        return in_words(report.elo, *ends), ""
+    return f"{report.elo:+.0f}", " to ".join("?" if end is None else f"{end:+.0f}" for end in ends)

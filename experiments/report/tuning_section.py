@@ -1,0 +1,45 @@
+"""The section of tunings: the numbers of the search over the games, in their own steps from the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.jobs.ledger import LandedJob
+from experiments.report.charts import Row, lines
+from experiments.report.section import Run, Section, Table, origin_of
+from experiments.tuning.spsa import Spsa
+from experiments.tuning.tune import Tuner, chosen_parameters
+from lite.run_folder import read_lines
+
+GAMES, STEPS = "games", "steps from the default"
+HEAD = ("run", "parameter", "default", "value", "steps")
+
+
+def tuning_section(runs: Sequence[Run]) -> Section:
+    """Return the section of tunings. Raises OSError or ValueError for a run that cannot be read."""
+    charts, cells = [], []
+    for run in runs:
+        options = run.record.options
+        parameters = chosen_parameters(options["names"], int(options["nodes"]))
+        pairs = int(options["games"]) // 2
+        spsa = Spsa(parameters, pairs, options["gain"], int(options["seed"]))
+        tuner = Tuner(spsa, pairs)
+        for line in read_lines(run.path, LandedJob):
+            tuner.see(line.job, line.counts)
+        rows: list[Row] = [
+            {
+                "parameter": one.name,
+                GAMES: tuner.games_a_point * number,
+                STEPS: (values[one.name] - one.default) / one.step,
+            }
+            for number, values in enumerate(tuner.history, 1)
+            for one in parameters
+        ]
+        if rows:
+            charts.append(lines(f"{run.name}: tuned numbers", rows, GAMES, STEPS, "parameter", dots=False))
+        for one in parameters:
+            value = spsa.values[one.name]
+            steps = f"{(value - one.default) / one.step:+.2f}"
+            cells.append([run.name, one.name, str(one.default), f"{value:.2f}", steps])
+    about = "Numbers of the search as pairs of games have moved them (SPSA), in their own steps from the defaults."
+    return Section("Tunings", about, charts, [Table(HEAD, cells)], [origin_of(run) for run in runs])

@@ -1,0 +1,185 @@
+"""Games of a plan: which networks play, at how many nodes, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.arena.engine_match import Match
+from experiments.matches.counted_match import CountedMatch
+from experiments.nets import games
+from experiments.nets.games import Tournament, near_front, players_of
+from experiments.nets.plan import Plan, Play, Point
+from experiments.nets.results import Failed, Games, NetResult, Results
+from experiments.nets.sweep import Sweep, run_sweep
+from experiments.nets.timing import SpeedRatio
+from experiments.usi_client.engines import ask_engine
+from tests.experiments.nets.conftest import MEASURE, TRAIN, net_of, on, planned, written
+
+POINT = TRAIN + MEASURE + "[[point]]\nwidth = 32\n"
+STANDING = {"games": 2, "wins": 1, "draws": 0, "losses": 1, "points": 1.0}
+STANDING |= {"elo": 0.0, "elo_low": None, "elo_high": None}
+
+
+def net(name: str, cost: float, loss: float, **options: Any) -> NetResult:
+    given = {"width": 32, **options} if options.pop("own", True) else {}
+    return net_of(Point(name, name, given, net="" if given else name), cost, loss)
+
+
+def peer(name: str, cost: float, loss: float) -> NetResult:
+    return replace(net(name, cost, loss), options={}, net=name)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1), st.integers(0, 4))
+def test_near_the_front_is_what_little_money_does_not_beat(pairs: list[tuple[int, int]], near: int) -> None:
+    nets = [net(str(number), cost, loss) for number, (cost, loss) in enumerate(pairs)]
+    found = near_front(nets, near)
+    for (cost, loss), one in zip(pairs, nets, strict=True):
+        best = min(other for price, other in pairs if price <= cost)
+        assert (one in found) == (loss <= best + near)
+
+
+def test_networks_made_elsewhere_and_a_curve_over_positions_set_no_bar() -> None:
+    plan, play = planned(), Play(near=0.002)
+    own = [net("small", 50, 0.13, positions=20), net("large", 90, 0.11, positions=20)]
+    poor = [net("expensive and poor", 99, 0.12, positions=20), net("of few", 40, 0.128, positions=5)]
+    peers = [peer("better and cheaper", 40, 0.09), peer("poor", 200, 0.2)]
+    assert players_of(plan, play, [*peers, *own, *poor]) == [*own, *peers]
+    of_all = net("of all the data", 90, 0.11, width=64)
+    assert players_of(plan, play, [*own, of_all, *peers]) == [of_all, *peers]
+    assert players_of(plan, play, peers) == peers
+
+
+def test_each_machine_has_a_front_of_its_own() -> None:
+    front = [on(net("a", 20, 0.1), "fast"), on(net("b", 40, 0.2), "slow")]
+    assert players_of(planned(), Play(near=0.002), [*front, on(net("c", 41, 0.3), "slow")]) == front
+
+
+def test_named_networks_play_with_their_first_seed() -> None:
+    plan = planned(point=[{"name": "a", "seeds": [0, 1], "games": True}, {"name": "b"}])
+    nets = [net_of(point) for point in reversed(plan.listed)]
+    for who, names in (("named", ["a"]), ("all", ["a", "b"])):
+        found = players_of(plan, Play(who=who), nets)  # type: ignore[arg-type]
+        assert sorted((one.name, one.seed) for one in found) == [(name, 0) for name in names]
+
+
+def tournament(plan: Plan, folder: Path, **play: Any) -> Tournament:
+    results = Results()
+    results.add(replace(net("a", 30, 0.1), net="own"))
+    results.add(peer("default", 60, 0.1))
+    return Tournament(plan, Play(nodes=300, games=2, **play), results, folder)
+
+
+def test_games_are_played_once_at_nodes_in_the_ratio_of_the_speeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[CountedMatch] = []
+    monkeypatch.setattr(games, "play_counted_match", lambda match: played.append(match) or STANDING)
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.01))
+    monkeypatch.setattr(games, "_is_residual", lambda _: False)
+    of = tournament(planned(), tmp_path)
+    found = [one for one in of.play_all() if isinstance(one, Games)]
+    assert [(one.by, one.nodes, one.speed_ratio) for one in found] == [("nodes", 300, None), ("time", 600, 2.0)]
+    assert [(match.first, match.nodes, match.second_nodes) for match in played] == [
+        ("own", 300, 300),
+        ("own", 600, 300),
+    ]
+    assert of.left() == []
+
+
+def test_games_at_equal_time_are_refused_where_the_speeds_do_not_agree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(2.0, 0.2))
+    monkeypatch.setattr(games, "_is_residual", lambda _: False)
+    of = tournament(planned(), tmp_path, by=("time",))
+    (found,) = of.play_all()
+    assert isinstance(found, Failed)
+    assert "the ratio of speeds is not known to 5%" in found.why
+    assert len(of.left()) == 1  # another call tries again
+
+
+def test_both_engines_take_the_options_of_a_residual_network_s_games(
+    tiny_onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(tiny_onnx, tmp_path / "net.onnx")
+    played: list[Match] = []
+    monkeypatch.setattr(games, "play_match", lambda match: played.append(match) or STANDING)
+    play = Play(
+        games=2, by=("nodes", "time", "clock"), playouts=3, opponent_depth=2, byoyomi=70, opponent="dense-64-16"
+    )
+    results = Results()
+    results.add(replace(net("a", 30, 0.1), net=str(tmp_path / "net.onnx")))
+    found = list(Tournament(planned(), play, results, tmp_path).play_all())
+    assert [one.by for one in found if isinstance(one, Games)] == ["nodes", "clock"]
+    match, timed = played
+    first, second = ask_engine(match.first, match.first_option), ask_engine(match.second, match.second_option)
+    assert (first.id_name, first.options["NodesLimit"]) == ("LiteShogi PUCT", 3)
+    assert (second.id_name, second.options["DepthLimit"]) == ("LiteShogi", 2)
+    assert second.options["NodesLimit"] == 200_000
+    assert second.options["EvalFile"] == "dense-64-16"
+    assert (timed.byoyomi, timed.first_option) == (70, ())
+    assert ask_engine(timed.second, timed.second_option).options["EvalFile"] == "dense-64-16"
+
+
+@pytest.mark.parametrize(
+    ("play", "words"),
+    [
+        ('opponent = "none.safetensors"', "none.safetensors"),
+        ('opponent = "plan.toml"', "plan.toml: play: plan.toml: not a liteshogi evaluation network"),
+        ('openings = "none.sfen"', "none.sfen"),
+        ('openings = "one.sfen"\ngames = 4', "plan.toml: play: one.sfen: 1 opening, good for 2 games"),
+        ("games = 3", "plan.toml: play: .*games.* 3: an even number"),
+        ("by = []", "plan.toml: play: by: name at least one way"),
+    ],
+)
+def test_games_that_could_not_be_played_are_refused_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str], play: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.sfen").write_text("startpos\n")
+    written(tmp_path, POINT + f"[play]\n{play}\n")
+    with pytest.raises((ValueError, OSError), match=words):
+        run_sweep(Sweep(Path("plan.toml"), output=Path("out"), workers=1))
+    assert not Path("out").exists()
+    assert run_sweep(Sweep(Path("plan.toml"), output=Path("out"), workers=1, games=False)).points == 1
+
+
+def test_how_games_are_played_can_change_until_some_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invented: list[str]
+) -> None:
+    """Which networks play can change later, too, and that none do."""
+    sweep = Sweep(written(tmp_path, POINT + "[play]\ngames = 8\n"), output=tmp_path / "out", workers=1)
+    with monkeypatch.context() as unplayed:
+        unplayed.setattr(Tournament, "play_all", lambda _: iter(()))
+        run_sweep(sweep)
+    monkeypatch.setattr(games, "play_counted_match", lambda _: STANDING)
+    monkeypatch.setattr(games, "speed_ratio", lambda *_: SpeedRatio(1.0, 0.0))
+    monkeypatch.setattr(games, "_is_residual", lambda _: False)
+    openings = tmp_path / "openings.sfen"
+    openings.write_text("".join(f"startpos moves {move}\n" for move in ("7g7f", "2g2f", "6g6f", "5g5f", "9g9f")))
+    play = f'[play]\nopponent = "squared-64-16"\nopenings = "{openings}"\n'
+    written(tmp_path, POINT + play + "games = 6\n")
+    run_sweep(sweep)
+    played = Results.read(sweep.output).all(Games)
+    assert [one.by for one in played] == ["nodes", "time"]
+    for name, others in (("nodes", "games = 6\n"), ("games", ""), ("win_score", "games = 6\n")):
+        written(tmp_path, POINT + play + f"{name} = 8\n" + others)
+        with pytest.raises(ValueError, match=f"out: its games were played with {name} = .*, not 8; restore that"):
+            run_sweep(sweep)
+    before = openings.read_text()
+    openings.write_text(before.replace("9g9f", "1g1f"))
+    written(tmp_path, POINT + play + "games = 6\n")
+    with pytest.raises(ValueError, match=f"^{openings}: has changed since games of .*out were played with it; restore"):
+        run_sweep(sweep)
+    openings.write_text(before)
+    for harmless in (play + "games = 6\nnear = 1.0\n", ""):
+        written(tmp_path, POINT + harmless)
+        run_sweep(sweep)
+    assert Results.read(sweep.output).all(Games) == played

@@ -1,0 +1,186 @@
+"""Plans: which points there are, what they are called, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.nets.plan import PLANS, plan_of, read_change, read_plan
+from experiments.nets.space import Range
+from experiments.nets.sweep import Sweep
+from experiments.nets.training import checked_training, default_options
+from lite.training.options import ValueTraining
+from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, entries, plan_with, planned, written
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_grid_is_every_combination_and_equal_options_have_equal_names(tmp_path: Path) -> None:
+    plan = plan_with(tmp_path, TRAIN + MEASURE + GRID)
+    points = list(plan.grid())
+    assert [(point.label, point.seed) for point in points[:3]] == [
+        ("dense width 32 hidden 8", 0),
+        ("dense width 32 hidden 8", 1),
+        ("dense width 32 hidden 16,16", 0),
+    ]
+    assert len({point.key for point in points}) == len(points) == 8
+    assert points[0].name == points[1].name
+    turned = plan.point({"hidden": [8], "width": 32})
+    assert turned.key == (points[0].name, 0)
+    assert points[0].options["lambda"] == 1.0
+
+
+def test_labels_say_only_what_differs(tmp_path: Path) -> None:
+    """Options of one value, given everywhere, are left out; a default that others change is not."""
+    spaces = (
+        '[[space]]\nkind = "dense"\nactivation = "squared"\nwidth = [32, 64]\n'
+        '[[space]]\nkind = "dense"\nactivation = "squared"\nwidth = 64\nking = "zones"\n'
+        '[[space]]\nkind = "lite"\nperspectives = 2\n'
+    )
+    plan = plan_with(tmp_path, TRAIN.replace('kind = "dense"\n', "") + MEASURE + spaces)
+    labels = [point.label for point in plan.grid()]
+    assert labels == ["dense width 32", "dense width 64", "dense width 64 king zones", "lite"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "values"),
+    [
+        ((0.5, 0.7, 0.1), [0.5, 0.6, 0.7]),
+        ((0.01, 0.1, 0.03), [0.01, 0.04, 0.07, 0.1]),
+        ((1e-5, 3e-5, 1e-5), [1e-5, 2e-5, 3e-5]),
+        ((8, 30, 8), [8, 16, 24]),
+    ],
+)
+def test_a_range_has_both_its_ends(ends: tuple[float, float, float], values: list[float]) -> None:
+    found = Range(*ends).values()
+    assert found == values
+    assert [type(one) for one in found] == [type(one) for one in values]
+
+
+def test_equal_points_are_one(tmp_path: Path) -> None:
+    assert len(plan_with(tmp_path, TRAIN + MEASURE + 2 * "[[point]]\nwidth = 32\n").listed) == 1
+
+
+def test_options_of_a_kind_hold_for_it_alone() -> None:
+    plan = planned(
+        train={"data": ["d"], "epochs": 3, "resnet": {"epochs": 1, "blocks": 2}},
+        point=[
+            {"name": "a", "kind": "dense"},
+            {"name": "b", "kind": "resnet"},
+            {"name": "c", "kind": "resnet", "epochs": 9},
+        ],
+    )
+    assert [(point.options["epochs"], point.options.get("blocks")) for point in plan.listed] == [
+        (3, None),
+        (1, 2),
+        (9, 2),
+    ]
+
+
+def test_what_a_point_begins_from_comes_first_with_every_seed() -> None:
+    plan = planned(point=[{"name": "a"}, {"name": "b", "after": "a", "seeds": [0, 1]}])
+    assert [point.key for point in plan.listed] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+
+
+def test_seeds_of_a_plan_hold_for_points_without_their_own() -> None:
+    plan = planned(seeds=[3, 4], point=[{"name": "a"}, {"name": "b", "seeds": [0]}], space=[{"width": [32]}])
+    assert [point.key for point in plan.listed] == [("a", 3), ("b", 0), ("a", 4)]
+    assert [point.seed for point in plan.grid()] == [3, 4]
+
+
+def test_options_are_typed_by_the_training() -> None:
+    given = {"kind": "dense", "data": ["d"], "hidden": 8, "learning-rate": 0.02, "lambda": 1, "mirror": True}
+    training = checked_training(given, "here")
+    assert isinstance(training, ValueTraining)
+    assert training.network.hidden == (8,)  # type: ignore[attr-defined]
+    assert (training.optimiser.learning_rate, training.lambda_, training.mirror) == (0.02, 1, True)
+    assert default_options("dense")["hidden"] == [32]
+
+
+def point(**options: Any) -> dict[str, Any]:
+    return {"point": [options]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"widths": 3}, "unknown widths"),
+        ({"search": "bayes"}, "search = 'bayes'"),
+        ({"measure": {}}, "measure: valid must be given"),
+        ({"seed": -1}, r"seed -1: a whole number from 0 to 2\^31 - 1 is needed"),
+        ({"seeds": []}, "seeds: name at least one, and none twice"),
+        ({"point": []}, r"no \[\[space\]\]"),
+        ({"space": [{"width": []}]}, "no value to choose"),
+        ({"space": [{"width": {"low": 1, "high": 2}}]}, "a grid's range needs a `step`"),
+        ({"space": [{"width": {"low": 3, "high": 2, "step": 1}}]}, "goes up from"),
+        ({"space": [{"width": {"low": 1, "high": 9, "step": 1, "log": True}}]}, "exclude each other"),
+        ({"space": [{"width": {"low": 32, "high": 90, "step": 32}, "hidden": [[0]]}]}, "hidden 0"),
+        ({"search": "tpe"}, "needs `points`"),
+        ({"search": "tpe", "points": 2, "space": [{"width": [32]}]}, "give a `yardstick`, and `repeats`"),
+        ({"peer": [{"name": "b"}]}, "net must be given"),
+        ({"peer": [{"name": "a", "net": "default"}]}, "peer 'a': needs a name of its own"),
+        (point(kind="cnn"), "kind 'cnn': choose lite, untied, dense, half_kp, k_p, resnet"),
+        (point(output="a"), "output: unknown option"),
+        (point(max_steps=9), "max_steps: unknown option"),
+        (point(width=16), "width 16: the engine pads its rows to 32; choose a multiple of 32"),
+        (point(width="x"), "width = 'x' is not int"),
+        (point(wdith=32), "wdith: unknown option; is width meant"),
+        (point(threads=0), "threads"),
+        (point(seed=-1), "seed"),
+        (point(positions=-5), "positions '-5': a whole number is needed, 0 for all"),
+        (point(positions=9, data=["b.psv"]), "positions: are cut of hcpe, or of hcpe3 alone, not of .psv"),
+        (point(data=[]), "data: a list of files"),
+        (point(data="t.hcpe"), "data: a list of files"),
+        (point(name="a/b"), "needs a name of its own, without a slash"),
+        (point(name="a", after="b"), "after 'b': no earlier point of that name"),
+        (point(name="a", seeds=[1, 1]), "seeds: name at least one, and none twice"),
+        (point(name="a", tables=["b"]), r"a: tables: no \[table.b\]"),
+        ({"table": {"a": {"picture": "matrix"}}}, r"a matrix needs \[measure.kinds\]"),
+        ({"measure": {"valid": ["v"], "repeats": -1}}, "`repeats` and `step_rounds` must be at least 0"),
+        ({"data": {"a": {"cut": ["b"], "tree": "c"}}}, "data 'a': needs exactly one of"),
+        ({"data": {"a": {"cut": ["a"], "positions": 9}}}, "data 'a': is made of itself"),
+        (
+            {"data": {"a": {"cut": ["x", "b"], "positions": 9}, "b": {"expand": ["a"]}}},
+            "data 'a': is made of itself, by way of x, b",
+        ),
+        ({"data": {"a": {"tree": "b", "where": "mainn", "positions": 9}}}, "where = 'mainn' is not"),
+        ({"data": {"a": {"tree": "b", "where": "main", "every": 0, "positions": 9}}}, "every = 0: must be at least 1"),
+        ({"data": {"a": {"cut": ["b"]}}}, "positions must be given"),
+        ({"data": {"a": {"search": "b", "nodes": 9, "without": ["lmp"]}}}, "without 'lmp': no step of the search"),
+        ({"data": {"a": {"expand": ["b"], "playd": 1.0}}}, "playd: unknown option; is played meant"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=f"^plan.toml: .*{words}"):
+        plan_of(entries(**changes), "plan.toml")
+
+
+@pytest.mark.parametrize("text", ["a =", "a." * 300 + "b = 1"])
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ValueError, match=r"plan\.toml: "):
+        read_plan(written(tmp_path, text))
+
+
+def test_changes_replace_entries(tmp_path: Path) -> None:
+    assert read_change("train.epochs=2") == {"train": {"epochs": 2}}
+    assert read_change("play.opponent=a b") == {"play": {"opponent": "a b"}}
+    with pytest.raises(ValueError, match="KEY=VALUE"):
+        read_change("epochs")
+    path = written(tmp_path, TRAIN + MEASURE + GRID)
+    found = Sweep(path, data=(Path("x.hcpe"),), change=("train.epochs=2", "seeds=[7]")).entries()
+    assert (found["train"]["data"], found["train"]["epochs"], found["seeds"]) == (["x.hcpe"], 2, [7])
+    assert found["train"]["lambda"] == 1.0
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in PLANS.glob("*.toml")))
+def test_plans_of_the_package_are_plans(name: str) -> None:
+    plan = plan_of(Sweep(Path(name)).entries(), name)
+    assert len(plan.known_points()) > 1
+    assert plan.tables
+
+
+@pytest.mark.parametrize("name", ["sweep/sweep.toml", "front/sweep.toml"])
+def test_plans_of_the_documents_are_plans(name: str) -> None:
+    assert read_plan(ROOT / "docs" / name).spaces

@@ -1,0 +1,122 @@
+"""Steps: trained, folded and tested, with typed results; and the processes that they run in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from experiments.jobs.protocol import Stopped
+from experiments.nets import isolated
+from experiments.nets.data import choose_positions
+from experiments.nets.isolated import Isolated
+from experiments.nets.steps import FoldStep, MeasureStep, TrainStep, size_of, size_of_network
+from experiments.nets.training import training_of
+from lite.training.testing import judge_net
+from search.evaluation.bench import random_network
+from search.system.folder_lock import FolderLock
+
+SAMPLE = Path(__file__).parents[3] / "experiments" / "sample"
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Some games to learn from and others to judge on."""
+    folder = tmp_path_factory.mktemp("games")
+    learnt, valid = folder / "learnt.hcpe3", folder / "valid.hcpe3"
+    choose_positions([SAMPLE / "teacher_sample.hcpe3"], 1500, learnt)
+    choose_positions([SAMPLE / "valid_sample.hcpe3"], 600, valid)
+    return learnt, valid
+
+
+def test_a_value_network_is_trained_folded_and_tested(games: tuple[Path, Path], tmp_path: Path) -> None:
+    learnt, valid = games
+    options = {"kind": "dense", "width": 32, "hidden": [8], "batch-size": 256, "epochs": 2, "data": [str(learnt)]}
+    training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
+    trained = TrainStep(training).run()
+    assert (trained.epochs, trained.resumed, len(trained.log)) == (2, False, 2)
+    assert trained.samples == 2 * (1500 // 256) * 256
+    net = str(tmp_path / "net.safetensors")
+    assert 0 < FoldStep(tmp_path / "run", Path(net), (valid,)).run().rounding < 1
+    choose_positions([valid], 300, tmp_path / "some.hcpe3")
+    some = tmp_path / "some.hcpe3"
+    tested = MeasureStep(net, (valid,), None, (some,), some, {"played": some}).run()
+    assert tested.accuracy == judge_net(net, (valid,))["accuracy"]
+    assert tested.residual_by_kind == {"played": tested.residual}
+    assert tested.d1_rmse is not None
+    assert tested.accuracy_error is not None
+    assert 0.001 < tested.accuracy_error < 0.1
+    assert size_of(net).shape == (32, 1, 8, 1)
+
+
+def test_a_residual_network_is_a_point_like_others(games: tuple[Path, Path], tmp_path: Path) -> None:
+    learnt, valid = games
+    options = {"kind": "resnet", "blocks": 1, "channels": 8, "value-hidden": 8, "draw": True, "batch-size": 256}
+    options |= {"epochs": 1, "auxiliary": ["sennichite", "entered"], "data": [str(learnt)], "device": "cpu"}
+    training = replace(training_of(options, "here"), output=tmp_path / "run", valid=(valid,))
+    assert TrainStep(training).run().log[0].policy_loss is not None
+    tested = MeasureStep(str(tmp_path / "run"), (valid,)).run()
+    assert tested.draw is not None
+    assert tested.draw.base_accuracy >= 0.5
+    assert tested.policy_accuracy is not None
+    assert set(tested.targets) <= {"sennichite", "entered"}
+    assert FoldStep(tmp_path / "run", tmp_path / "net.onnx").run().rounding < 1e-3
+    assert size_of(str(tmp_path / "net.onnx"), tmp_path / "run").shape == (1, 8)
+
+
+def test_sizes_by_hand() -> None:
+    network = random_network("piece_square", 64, (16,), 2)
+    found = size_of_network(network)
+    assert found.bytes - 2 * 64 - (16 * 128 + 16) - 4 * (16 + 1) == network.rows.nbytes
+    assert found.multiply_adds == 16 * 128 + 16
+
+
+@dataclass(frozen=True)
+class Echo:
+    """A step that returns or fails as it is told."""
+
+    __test__ = False
+    word: str
+    fails: bool = False
+
+    def run(self) -> tuple[str, int]:
+        if self.fails:
+            raise ValueError(self.word)
+        return self.word, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+def test_a_step_in_a_process_of_its_own_returns_its_result() -> None:
+    cores = {max(os.sched_getaffinity(0))} if hasattr(os, "sched_getaffinity") else set()
+    done = Isolated(cores).run(Echo("a"))
+    assert done.result == ("a", 1)
+    assert done.seconds > 0
+    with pytest.raises(ValueError, match=r"^no such thing$"):
+        Isolated().run(Echo("no such\nthing", fails=True))
+
+
+def test_a_process_that_dies_is_an_error_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated.sys, "executable", "/bin/false")
+    with pytest.raises(ValueError, match="Echo: its process ended with 1"):
+        Isolated().run(Echo("a"))
+
+
+def test_stopped_processes_end_and_no_other_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = Isolated()
+    stopped.stop()
+    with pytest.raises(Stopped):
+        stopped.run(Echo("a"))
+    with FolderLock(tmp_path), pytest.raises(Stopped), stopped.alone_in(tmp_path):
+        pass
+    late, ended = Isolated(), isolated._ended
+
+    def ends_and_is_stopped(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+        found = ended(process)
+        late.stop()  # the system has given its number back by the time that a signal would go to it
+        return found
+
+    monkeypatch.setattr(isolated, "_ended", ends_and_is_stopped)
+    with pytest.raises(Stopped):
+        late.run(Echo("a"))

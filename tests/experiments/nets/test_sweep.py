@@ -1,0 +1,393 @@
+"""Sweeps: what is kept, that a killed one resumes, and that a point that fails stands alone."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.nets import work
+from experiments.nets.plan import Measures
+from experiments.nets.results import Failed, NetResult, Results
+from experiments.nets.sampler import Sampler
+from experiments.nets.sweep import MissingYardstick, Sweep, run_sweep
+from experiments.nets.work import Place, PointTask
+from lite.run_folder import RunPlan, RunWriter, read_run
+from liteshogi.commands.sweep import Command
+from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, net_of, plan_with, written
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ROOT / "experiments" / "sample"
+SPACES = (
+    '[[space]]\nkind = ["dense"]\nwidth = { low = 32, high = 256, step = 32 }\n'
+    '[[space]]\nkind = ["lite"]\ndims = [[4, 2, 8], [8, 4, 8]]\nlearning-rate = { low = 0.1, high = 1, log = true }\n'
+)
+
+
+def nets_in(folder: Path) -> list[NetResult]:
+    return Results.read(folder).all(NetResult)
+
+
+def test_a_network_made_elsewhere_stays_that_network(tmp_path: Path, invented: list[str]) -> None:
+    def sweep_of(net: str) -> Sweep:
+        path = written(tmp_path, TRAIN + MEASURE + f'[[peer]]\nname = "p"\nnet = "{net}"\n')
+        return Sweep(path, output=tmp_path / "out", workers=1)
+
+    run_sweep(sweep_of("default"))
+    with pytest.raises(ValueError, match="p was measured with another network than dense-64-16; rename it"):
+        run_sweep(sweep_of("dense-64-16"))
+
+
+def test_measures_can_change_until_something_was_measured(tmp_path: Path, invented: list[str]) -> None:
+    text, out = TRAIN + MEASURE + "[[space]]\nwidth = [64]\n", tmp_path / "out"
+    assert run_sweep(Sweep(written(tmp_path, text), output=out, workers=1)).points == 0
+    other = text.replace("y.hcpe", "z.hcpe").replace("64", "32")
+    assert run_sweep(Sweep(written(tmp_path, other), output=out, workers=1)).points == 1
+    with pytest.raises(ValueError, match=r"out: its points were measured with .*'z.hcpe'.*, not .*'y.hcpe'"):
+        run_sweep(Sweep(written(tmp_path, text), output=out, workers=1))
+
+
+@pytest.mark.parametrize("changed", ["v.hcpe3", "y.hcpe", "d.hcpe"])
+def test_a_sweep_refuses_files_that_have_changed(
+    tmp_path: Path, invented: list[str], monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    """Of equal sizes, too; a file that has gone does no harm."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("v.hcpe3", "y.hcpe", "d.hcpe"):
+        Path(name).write_bytes(b"before")
+    sweep = Sweep(written(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [32]\n"), output=Path("out"), workers=1)
+    run_sweep(sweep)
+    Path(changed).write_bytes(b"behind")
+    written(tmp_path, TRAIN + MEASURE + "[[space]]\nwidth = [32, 128]\n")
+    with pytest.raises(ValueError, match=f"^{changed}: has changed since results of out were made with it"):
+        run_sweep(sweep)
+    assert len(invented) == 1
+    Path(changed).unlink()
+    assert run_sweep(sweep).points == 2
+    assert read_run(Path("out")).files[str(Path(changed).absolute())]
+
+
+def test_a_point_whose_positions_cannot_be_cut_fails_alone(
+    tmp_path: Path, invented: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = TRAIN + MEASURE + "[[point]]\nwidth = 96\npositions = 9\n[[point]]\nwidth = 32\n"
+    report = run_sweep(Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1))
+    ((label, why),) = report.failed.items()
+    assert label == "dense width 96 positions 9"
+    assert "d.hcpe" in why
+    assert why in (tmp_path / "out" / "table.md").read_text()
+    assert f"{label}, seed 0: {why}\n" in capfd.readouterr().err
+    assert report.points == 1
+
+
+def test_measures_must_be_there_before_anything_is_trained(tmp_path: Path, without_games: bytes) -> None:
+    def sweep() -> Any:
+        text = TRAIN + MEASURE.replace('"', f'"{tmp_path}/', 1).replace('["y', f'["{tmp_path}/y')
+        path = written(tmp_path, text.replace("v.hcpe3", "v.hcpe") + "[[point]]\nwidth = 32\n")
+        return run_sweep(Sweep(path, output=tmp_path / "out", workers=1))
+
+    with pytest.raises(MissingYardstick, match=r"`yardstick` .*y\.hcpe: there is no such file") as raised:
+        sweep()
+    assert raised.value.fields == ("yardstick",)
+    (tmp_path / "y.hcpe").write_bytes(without_games)
+    with pytest.raises(FileNotFoundError, match=r"v\.hcpe: there is no such file"):
+        sweep()
+    (tmp_path / "v.hcpe").write_bytes(without_games)
+    with pytest.raises(ValueError, match=r"v\.hcpe: no game stands behind any of the positions"):
+        sweep()
+    assert not (tmp_path / "out" / "points").exists()
+
+
+def test_the_command_names_what_makes_a_yardstick(tmp_path: Path) -> None:
+    path = written(tmp_path, TRAIN + MEASURE + "[[point]]\nwidth = 32\n")
+    with pytest.raises(MissingYardstick, match=r"make it: liteshogi yardstick HELD-OUT-GAMES -o y\.hcpe"):
+        Command(path, output=tmp_path / "out").run()
+
+
+def test_a_sweep_whose_every_point_fails_has_failed(
+    tmp_path: Path, invented: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for widths in ("[64]", "[32, 64]"):
+        path = written(tmp_path, TRAIN + MEASURE + f"[[space]]\nwidth = {widths}\n")
+        command = Command(path, output=tmp_path / "out", workers=1, json=True)
+        if widths == "[64]":
+            with pytest.raises(ValueError, match=r"out: every point has failed; .*table\.md says why"):
+                command.run()
+        else:
+            command.run()
+        report = json.loads(capsys.readouterr().out)
+        assert len(report["failed"]) == 1
+
+
+def test_a_point_that_fails_stands_alone_and_is_tried_again(tmp_path: Path, invented: list[str]) -> None:
+    sweep = Sweep(written(tmp_path, TRAIN + MEASURE + GRID), output=tmp_path / "out", workers=2)
+    report = run_sweep(sweep)
+    assert report.points == 4
+    assert set(report.failed.values()) == {"no net of this width"}
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert "| dense width 32 hidden 8, seed 1" in table
+    assert "- dense width 64 hidden 8, seed 0: no net of this width" in table
+    assert len(invented) == 8
+    run_sweep(sweep)
+    assert Counter(invented) == {label: 2 + 2 * ("width 64" in label) for label in invented}
+    assert read_run(sweep.output).state == "done"
+
+
+def test_points_begin_from_earlier_ones_and_not_from_failed_ones(tmp_path: Path, invented: list[str]) -> None:
+    points = "".join(
+        f'[[point]]\nname = "{name}"\nwidth = {width}\n' + (f'after = "{after}"\n' if after else "")
+        for name, width, after in (("a", 32, ""), ("b", 64, ""), ("c", 32, "a"), ("d", 32, "b"), ("e", 32, "c"))
+    )
+    report = run_sweep(Sweep(written(tmp_path, TRAIN + MEASURE + points), output=tmp_path / "out", workers=2))
+    assert sorted(invented[:2]) == ["a", "b"]
+    assert invented[2:] == ["c", "e"]
+    assert report.failed["d"] == "b, seed 0, from which it begins, is not trained"
+
+
+@pytest.mark.parametrize("search", ["random", "tpe", "nsga2"])
+def test_samplers_choose_as_many_as_are_wanted(tmp_path: Path, invented: list[str], search: str) -> None:
+    pytest.importorskip("optuna")
+    text = f'search = "{search}"\npoints = %d\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
+    sweep = Sweep(written(tmp_path, text % 6), output=tmp_path / "out", workers=1)
+    done = run_sweep(sweep)
+    assert done.points + len(done.failed) == 6
+    before = list(invented)
+    again = run_sweep(sweep)
+    assert again.points >= done.points
+    assert all("width 64" in label for label in invented[len(before) :]) or again.points == 6
+    written(tmp_path, text % 12)
+    more = run_sweep(sweep)
+    assert more.points + len(more.failed) == 12
+    assert max(Counter(label for label in invented if not label.endswith("width 64")).values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ("width = [32, 64]\n", "width = [32, 64, 96]\n", "width"),
+        ("width = [32, 64]\n", "width = { low = 32, high = 64 }\n", "width"),
+        (
+            "width = [32, 64]\n",
+            "width = [32, 64]\n[[space]]\nwidth = [96]\n[[space]]\nwidth = [128]\n",
+            r"\[\[space\]\]",
+        ),
+    ],
+)
+def test_the_choices_of_a_study_are_fixed(
+    tmp_path: Path, invented: list[str], before: str, after: str, name: str
+) -> None:
+    """Other choices are refused before a point is begun; with the first choices the study resumes."""
+    pytest.importorskip("optuna")
+    text = 'search = "tpe"\npoints = %d\n[train]\nkind = "dense"\ndata = ["d.hcpe"]\n' + MEASURE
+    text += "[[space]]\nwidth = [160]\n[[space]]\n" if name != "width" else "[[space]]\n"
+    sweep = Sweep(written(tmp_path, text % 2 + before), output=tmp_path / "out", workers=1)
+    first = run_sweep(sweep)
+    done = list(invented)
+    written(tmp_path, text % 4 + after)
+    with pytest.raises(ValueError, match=rf"study.log: .* other choices of {name}, .*`output`"):
+        run_sweep(sweep)
+    assert invented == done
+    written(tmp_path, text % 2 + before)
+    assert run_sweep(sweep).points >= first.points
+
+
+def test_a_point_that_was_under_way_comes_first(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    text = 'search = "tpe"\npoints = 5\n[train]\ndata = ["d.hcpe"]\n' + MEASURE + SPACES
+    plan, results = plan_with(tmp_path, text), Results()
+    source = Sampler(plan, tmp_path, results).points()
+    first, second = next(source), next(source)
+    results.add(net := net_of(first))  # killed before optuna was told
+    sampler = Sampler(plan, tmp_path, results)
+    again = next(sampler.points())
+    assert (again.name, again.label) == (second.name, second.label)
+    assert net.timed is not None
+    expected = [net.tested.d1_rmse, net.timed.evaluation_ns]
+    assert [trial.values for trial in sampler._study.trials if trial.values] == [expected]
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from experiments.nets import sweep, work
+from experiments.nets.steps import Folded
+from experiments.nets.sweep import Sweep, run_sweep
+from experiments.nets.work import PointWorker
+from tests.experiments.nets.conftest import net_of
+place = Path(sys.argv[1])
+def step(name, point):
+    with open(place / "said", "a") as file:
+        print(name, point.label, point.seed, file=file, flush=True)
+    time.sleep(0.3)
+    return Folded(0.0)
+def done(self, point):
+    folder = self._place.point(point)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("trained", "timed"):
+        self._once(folder, name, Folded, lambda: step(name, point))
+    return net_of(point)
+PointWorker.done = done
+sweep._Run._require_measures = lambda _: None
+run_sweep(Sweep(place / "plan.toml", output=place / "out", workers=2))
+"""
+
+
+def test_a_killed_sweep_resumes_and_repeats_nothing_that_is_done(tmp_path: Path) -> None:
+    written(tmp_path, TRAIN + MEASURE + GRID)
+    said = tmp_path / "said"
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, stderr=subprocess.PIPE)
+
+    def lines() -> list[str]:
+        return said.read_text().splitlines() if said.exists() else []
+
+    with start() as process:
+        end = time.monotonic() + 200
+        while len(lines()) < 7:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        process.kill()
+    kept = {f"{net.label} {net.seed}" for net in nets_in(tmp_path / "out")}
+    assert 0 < len(kept) < 8
+    before = lines()
+    assert read_run(tmp_path / "out").state == "running"
+    table = (tmp_path / "out" / "table.md").read_text()
+    assert len(kept) - 1 <= table.partition("## Best")[0].count("| dense width") <= len(kept)
+    with start() as process:
+        assert process.wait(200) == 0
+    after = lines()[len(before) :]
+    assert not [line for line in after if line.partition(" ")[2] in kept]
+    assert len(nets_in(tmp_path / "out")) == 8
+    # Of the two that were under way no step that had ended was done again.
+    assert max(Counter(lines()).values()) <= 2
+    assert sum(count - 1 for count in Counter(lines()).values()) <= 2
+
+
+def test_options_of_a_point_under_way_are_fixed(tmp_path: Path, invented: list[str]) -> None:
+    def sweep(epochs: int) -> Sweep:
+        text = TRAIN + MEASURE + f'[[point]]\nname = "a"\nwidth = 32\nepochs = {epochs}\n'
+        return Sweep(written(tmp_path, text), output=tmp_path / "out", workers=1)
+
+    run_sweep(sweep(2))
+    folder = tmp_path / "out" / "points" / "a-0"
+    folder.mkdir(parents=True)
+    work.refuse_other_options(plan_with(tmp_path, sweep(2).plan.read_text()).listed[0], folder)
+    with pytest.raises(ValueError, match="a: was begun with epochs 2, not 3; rename the point"):
+        run_sweep(sweep(3))
+
+
+def test_a_machine_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+    task = PointTask(Place(tmp_path / "out", frozenset()), Measures(()))
+    with pytest.raises(FileNotFoundError, match=r"^\S+ does not see /.*/out: all machines need the same files"):
+        task.open()
+
+
+def test_the_folder_of_another_run_is_refused(tmp_path: Path, invented: list[str]) -> None:
+    with RunWriter(tmp_path / "out", RunPlan("match")) as writer:
+        writer.append(Failed("a", 0, label="a", why="b"))
+    path = written(tmp_path, TRAIN + MEASURE + "[[point]]\nwidth = 32\n")
+    with pytest.raises(ValueError, match="the verb match, not sweep"):
+        run_sweep(Sweep(path, output=tmp_path / "out"))
+
+
+@pytest.fixture(scope="module")
+def yardstick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from experiments.factory.cut import cut_evenly
+    from experiments.factory.expansion import Relabelling, relabel
+
+    folder = tmp_path_factory.mktemp("yard")
+    relabel(Relabelling((SAMPLE / "valid_sample.hcpe3",), folder / "all"))
+    cut_evenly([folder / "all"], 100, folder / "yard.hcpe")
+    return folder / "yard.hcpe"
+
+
+REAL = """
+[train]
+data = ["{sample}/teacher_sample.hcpe3"]
+batch-size = 512
+epochs = 1
+positions = 4000
+[measure]
+valid = ["{sample}/valid_sample.hcpe3"]
+positions = 2000
+yardstick = ["{yard}"]
+repeats = 1
+[play]
+games = 2
+nodes = 50
+near = 1.0
+[[space]]
+kind = "dense"
+width = [32]
+hidden = [[8]]
+[[point]]
+kind = "lite"
+dims = [4, 2, 8]
+data = ["none.hcpe3"]
+[[peer]]
+name = "shipped"
+net = "dense-64-16"
+"""
+
+
+@pytest.mark.slow
+def test_a_real_sweep_of_a_point_a_peer_and_a_failure(tmp_path: Path, yardstick: Path) -> None:
+    path = written(tmp_path, REAL.format(sample=SAMPLE, yard=yardstick))
+    report = run_sweep(Sweep(path, output=tmp_path / "out"))
+    assert report.points == 2
+    assert [label.partition(" ")[0] for label in report.failed][:1] == ["lite"]
+    dense = next(net for net in nets_in(tmp_path / "out") if net.options)
+    assert dense.size.shape == (32, 1, 8, 1)
+    assert dense.timed is not None
+    assert dense.timed.evaluation_ns > 0
+    assert dense.trained is not None
+    assert dense.trained.samples % 512 == 0
+    lines = (tmp_path / "out" / "results.jsonl").read_text()
+    run_sweep(Sweep(path, output=tmp_path / "out", games=False))
+    assert len(nets_in(tmp_path / "out")) == 2
+    assert (tmp_path / "out" / "results.jsonl").read_text().startswith(lines)
+
+
+@pytest.mark.slow
+def test_a_stopped_training_saves_its_state_and_resumes(tmp_path: Path, yardstick: Path) -> None:
+    text = REAL.format(sample=SAMPLE, yard=yardstick).replace("epochs = 1", "epochs = 400")
+    written(tmp_path, text[: text.index("[play]")] + text[text.index("[[space]]") : text.index("[[point]]")])
+    command = [sys.executable, "-m", "liteshogi", "sweep", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while not list((tmp_path / "out").glob("points/*/run/log.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 130
+    assert read_run(tmp_path / "out").state == "interrupted"
+    assert any((tmp_path / "out").glob("points/*/run/state.safetensors"))
+    done = subprocess.run([*command, "--json"], check=True, capture_output=True)
+    assert json.loads(done.stdout)["points"] == 1
+    (net,) = nets_in(tmp_path / "out")
+    assert net.trained is not None
+    assert net.trained.resumed
+
+
+@pytest.mark.slow
+def test_a_cluster_does_points_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = pytest.importorskip("ray.cluster_utils").Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    measure = f'[measure]\nvalid = ["{SAMPLE}/valid_sample.hcpe3"]\n'
+    text = '[train]\nkind = "lite"\ndata = ["none.hcpe"]\n' + measure + "[[space]]\ndims = [[4, 2, 8], [4, 4, 8]]\n"
+    try:
+        monkeypatch.chdir(tmp_path)
+        report = run_sweep(Sweep(written(tmp_path, text), output=Path("out"), ray=cluster.address))
+    finally:
+        cluster.shutdown()
+    assert all("none.hcpe: no such file" in why for why in report.failed.values())
+    assert len(report.failed) == 2
+    assert list(tmp_path.glob("out/points/*/options.json")), "where the sweep is, not where the cluster was started"

@@ -1,0 +1,260 @@
+"""Tables and pictures of a plan's results: by cost, by games, by option, over seeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.nets.budgets import budgets_as_markdown
+from experiments.nets.columns import ALL, nets_as_markdown, rows_of
+from experiments.nets.effects import effects_as_markdown, pairs_of
+from experiments.nets.pictures import draw_pictures
+from experiments.nets.plan import Plan
+from experiments.nets.results import NetResult, Results
+from experiments.nets.seeds import Mean, compare, mean_of, seeds_as_markdown
+from experiments.nets.steps import Band, Bin, Epoch, Rare
+from experiments.nets.summary import correlation, fill_page, rows_in, summary
+from tests.experiments.nets.conftest import GRID, MEASURE, TRAIN, games_of, net_of, on, plan_with, planned
+
+
+def cells_of(table: str) -> list[dict[str, str]]:
+    """Return the lines of a Markdown table, by its headings."""
+    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return plan_with(tmp_path, TRAIN + MEASURE + GRID)
+
+
+def test_times_stand_beside_halfkp_s_with_their_spread(plan: Plan) -> None:
+    results, net = Results(), net_of(plan.point({"width": 32}))
+    assert net.timed is not None
+    results.add(net)
+    results.add(replace(net, seed=1, timed=replace(net.timed, reference_ns=128.0, evaluation_spread=0.34)))
+    found = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
+    assert [cells["of HalfKP's"] for cells in found] == ["", "0.25"]
+    assert [cells["spread"] for cells in found] == ["1 %", "34 %"]
+    assert found[0]["accuracy"] == "60.00 +- 1.55 %"
+
+
+def test_games_are_shown_as_far_as_they_decide(plan: Plan) -> None:
+    results, net = Results(), net_of(plan.point({"width": 32}))
+    results.add(net)
+    results.add(games_of(net, "nodes", None, 0.0, None))
+    results.add(games_of(net, "time", 10.0, 50.0, 90.0))
+    (cells,) = cells_of(nets_as_markdown(rows_of(plan, results), ALL))
+    assert cells["Elo at equal nodes"] == "too few games for an Elo"
+    assert cells["Elo at equal time"] == "+50 +- 40"
+
+
+def best(plan: Plan, results: Results) -> dict[tuple[str, str], dict[str, str]]:
+    found = cells_of(budgets_as_markdown(rows_of(plan, results)))
+    return {(cells["made in"], cells["ns at most"]): cells for cells in found}
+
+
+def test_the_best_net_for_a_cost_is_named_only_where_games_separate_it(plan: Plan) -> None:
+    results = Results()
+    nets = {width: net_of(plan.point({"width": width})) for width in (32, 64, 96, 160, 192)}
+    for net in nets.values():
+        results.add(net)
+    few = net_of(plan.point({"width": 192, "positions": 5}))
+    results.add(few)
+    results.add(
+        replace(few, name="peer", label="peer", net="peer", options={}, timed=replace(few.timed, evaluation_ns=99))
+    )  # type: ignore[type-var]
+    by_games = "best by Elo at equal time"
+    unplayed = best(plan, results)
+    assert unplayed["this plan", "25"][by_games] == "none: the cheapest costs 32 ns"
+    assert unplayed["this plan", "50"][by_games] == "not played"
+    assert unplayed["this plan", "200"]["lowest d1-RMSE"] == "dense width 192"
+    assert unplayed["this plan", "200"]["tied with"] == "dense width 160"
+    played = {32: (-40.0, -20.0, 10.0), 64: (20.0, 60.0, 100.0), 96: (-90.0, -40.0, 5.0)}
+    for width, interval in played.items():
+        results.add(games_of(nets[width], "time", *interval))
+    separated = best(plan, results)
+    assert separated["this plan", "50"][by_games] == "dense width 32"  # the only one
+    assert separated["this plan", "100"][by_games] == "dense width 64"
+    assert separated["this plan", "100"]["Elo at equal time"] == "+60 +- 40"
+    assert separated["elsewhere", "50"][by_games] == "none: the cheapest costs 99 ns"
+    results.add(games_of(nets[160], "time", 0.0, 40.0, 80.0))
+    assert best(plan, results)["this plan", "200"][by_games] == "undecided"
+
+
+def test_games_that_were_all_lost_decide_nothing(plan: Plan) -> None:
+    results = Results()
+    for width in (32, 64, 96):
+        results.add(net := net_of(plan.point({"width": width})))
+        results.add(games_of(net, "time", None, None, -183.0))
+    cells = best(plan, results)["this plan", "100"]
+    assert cells["best by Elo at equal time"] == "undecided"
+    assert (cells["lowest d1-RMSE"], cells["d1-RMSE"]) == ("dense width 96", "0.0104 +- 0.0010")
+
+
+def test_one_option_at_a_time_is_compared_with_its_default(plan: Plan) -> None:
+    def net(loss: float, cost: float, **options: Any) -> NetResult:
+        return net_of(plan.point(options), cost, loss)
+
+    nets = [
+        net(0.14, 40, width=32),
+        net(0.12, 60, width=64),
+        net(0.11, 70, width=64, king="zones"),
+        net(0.13, 50, width=32, king="zones"),
+        net(0.13, 50, width=32, king="zones", buckets=1),  # the default, given
+        net(0.125, 60, width=64, seed=1),
+        net(0.2, 60, width=64, positions=7),
+        net(0.15, 50, width=32, **{"learning-rate": 0.04}),
+        net(0.16, 40, width=32, **{"learning-rate": 0.01}),
+        net(0.16, 40, width=32, positions=7, **{"learning-rate": 0.04}),
+        net(0.19, 70, width=96, kind="k_p"),
+        net(0.18, 70, width=96, kind="half_kp"),
+        replace(net(0.1, 1, width=32), options={}),
+    ]
+    pairs = pairs_of(nets)
+    assert [(pair.words, round(pair.d1, 4), round(pair.cost or 0)) for pair in pairs] == [
+        ("width 64 to 32", 0.02, -20),
+        ("width 64 to 32", 0.02, -20),
+        ("width 64 to 32", 0.02, -20),
+        ("king none to zones", -0.01, 10),
+        ("king none to zones", -0.01, 10),
+        ("king none to zones", -0.01, 10),
+        ("seed 0 to 1", 0.005, 0),
+        ("kind half_kp to k_p", 0.01, 0),
+        ("learning-rate 0.04 to 0.01", 0.01, -10),
+    ]
+    cells = cells_of(effects_as_markdown(pairs))[1]
+    assert (cells["pairs"], cells["d1-RMSE"], cells["ns"]) == ("3", "-0.0100 +- 0.0014", "+10")
+
+
+def test_nanoseconds_of_different_machines_are_not_subtracted(plan: Plan) -> None:
+    def net(cpu: str, cost: float, hidden: int, king: str) -> NetResult:
+        return on(net_of(plan.point({"width": 32, "hidden": [hidden], "king": king}), cost), cpu)
+
+    def shown(*nets: NetResult) -> dict[str, str]:
+        return {cells["change"]: cells.get("ns", "") for cells in cells_of(effects_as_markdown(pairs_of(nets)))}
+
+    here = [net("fast", 40, 8, "none"), net("fast", 50, 8, "zones")]
+    assert shown(*here, net("slow", 40, 16, "none")) == {"hidden 8 to 16": "", "king none to zones": "+10"}
+    there = [net("slow", 40, 16, "none"), net("a third", 90, 16, "zones")]
+    assert shown(*here, *there)["king none to zones"] == "+10"
+
+
+def of_seeds(plan: Plan, values: dict[str, dict[int, float | None]]) -> dict[str, list[NetResult]]:
+    point = plan.point({"width": 32})
+    base = net_of(point)
+    return {
+        name: [replace(base, seed=seed, tested=replace(base.tested, accuracy=value)) for seed, value in found.items()]
+        for name, found in values.items()
+    }
+
+
+def test_means_errors_and_differences_by_hand(plan: Plan) -> None:
+    """Differences are taken seed by seed: seeds differ by more than the networks."""
+    assert mean_of([1.0, 3.0]) == Mean(2.0, pytest.approx(1.0))
+    assert mean_of([2.0]) == Mean(2.0, None)
+    assert mean_of([None, None]) == Mean(None, None)
+    nets = of_seeds(plan, {"a": {0: 1.0, 1: 7.0, 2: 4.0}, "b": {0: 1.5, 1: 7.5, 2: 4.5}, "c": {0: None, 1: None}})
+    found = compare(nets, lambda net: net.tested.accuracy)
+    assert found["a"].difference is None
+    assert found["b"].difference == Mean(0.5, 0.0)
+    assert (found["b"].value.error or 0) > 1
+    assert found["c"].value == Mean(None, None)
+
+
+def many(plan: Plan) -> Results:
+    """Return results of every point, whose strength goes with d1-RMSE alone."""
+    results, random = Results(), np.random.default_rng(1)
+    for number, point in enumerate(plan.known_points()):
+        d1 = 0.1 + 0.001 * number
+        net = net_of(point, 50.0, d1)
+        kinds = {kind: random.uniform(0.04, 0.1) for kind in plan.measures.kinds}
+        draw = Rare(0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, (Bin(5, 0.1, 0.2), Bin(5, 0.3, 0.2)))
+        tested = replace(
+            net.tested, residual=random.uniform(0.04, 0.1), residual_by_kind=kinds, draw=draw,
+            by_ply=(Band("ply 0-19", 5, 0.5), Band("no score", 0)),
+        )  # fmt: skip
+        log = (Epoch(0.5, 0.5, 0.7, 0.1, 5.0), Epoch(0.5, 0.6, 0.6, 0.2, 4.0))
+        trained = net.trained and replace(net.trained, samples=8_000_000 * (1 + number % 3), log=log)
+        results.add(net := replace(net, tested=tested, trained=trained))
+        elo = 150.0 - 2 * number
+        results.add(games_of(net, "nodes", elo - 40 if number else None, elo, elo + 40))
+    return results
+
+
+TABLES: dict[str, Any] = {
+    "measure": {"valid": ["v"], "kinds": {"played": "p", "tree, main": "t"}},
+    "point": [
+        {"name": "one", "tables": ["kinds", "dots"], "seeds": [0, 1]},
+        *({"name": f"n{number}", "line": "x", "lambda": number / 8} for number in range(6)),
+    ],
+    "table": {
+        "kinds": {"picture": "matrix"},
+        "dots": {"picture": "dots"},
+        "volume": {"picture": "lines"},
+        "shares": {"picture": "lines", "over": "result share"},
+        "games": {"picture": "games"},
+        "epochs": {"picture": "epochs", "form": "seeds"},
+    },
+}
+
+
+def test_every_table_has_its_picture(tmp_path: Path) -> None:
+    plan = planned(**TABLES)
+    made = draw_pictures(plan, many(plan), tmp_path)
+    assert [path.stem for path in made] == list(plan.tables)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
+
+
+def test_a_page_holds_every_table(tmp_path: Path) -> None:
+    plan = planned(**TABLES)
+    results = many(plan)
+    page = summary(plan, results)
+    for title in (*plan.tables, "All networks"):
+        assert f"## {title}\n" in page
+    assert "| one, seed 1 |" in page
+    assert "| on played |" in page
+    assert "| precision at 0.5 | 50.00 % |" in page
+    assert "| no score | - |" in page
+    assert "Effect of one option" not in page  # named points differ in what they are named for
+    seeds = seeds_as_markdown([row for row in rows_of(plan, results) if row.net.name == "one"])
+    assert "| value accuracy | 60.00 % ± 0.00 % |" in seeds
+
+
+def test_tables_stand_where_a_page_has_marks(tmp_path: Path) -> None:
+    plan = planned(**TABLES)
+    results, page = many(plan), tmp_path / "page.md"
+    page.write_text("Kinds\n<!-- table kinds -->\nold\n<!-- end -->\nafter\n")
+    fill_page(page, plan, results)
+    first = page.read_text()
+    assert "| one, seed 1 |" in first
+    assert "old" not in first
+    assert first.endswith("<!-- end -->\nafter\n")
+    fill_page(page, plan, results)
+    assert page.read_text() == first
+    page.write_text("<!-- table games -->\n<!-- end -->\n")
+    fill_page(page, plan, results)
+    assert "| +150 (below +190) |" in page.read_text()
+    assert page.read_text().count(" +- 40 |") == len(plan.known_points()) - 1
+    for text, words in (
+        ("<!-- table kinds -->\n", "closed by"),
+        ("<!-- table none -->\n<!-- end -->\n", "table none: the plan has kinds, "),
+        ("", "has no mark for a table; put `<!-- table NAME -->`"),
+        ("Kinds\n<!-- end -->\n", "has no mark for a table"),
+    ):
+        page.write_text(text)
+        with pytest.raises(ValueError, match=rf"page\.md: .*{words}"):
+            fill_page(page, plan, results)
+
+
+def test_correlation_finds_what_goes_with_games() -> None:
+    plan = planned(**TABLES)
+    rows = rows_in(plan, rows_of(plan, many(plan)), "games")
+    value, error = correlation([row.net.tested.d1_rmse or 0.0 for row in rows], rows)
+    assert value == pytest.approx(-1)
+    assert 0 < error < 0.5
+    assert abs(correlation([row.net.tested.residual or 0.0 for row in rows], rows)[0]) < 0.9

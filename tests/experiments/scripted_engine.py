@@ -1,0 +1,86 @@
+"""A USI engine for tests: a script that moves its king back and forth, or misbehaves on request."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """#!{python} -SE
+import os, sys, time
+behaviour = sys.argv[1] if len(sys.argv) > 1 else "play"
+diary = os.environ.get("LITESHOGI_DIARY")
+if behaviour == "die":
+    sys.exit("no licence")
+if behaviour == "hang_up":
+    print("no licence", file=sys.stderr, flush=True)
+    os.close(1)
+    time.sleep(100)
+moves = ["5i5h", "5a5b", "5h5i", "5b5a"]
+if diary:
+    print(dict(os.environ), file=open(diary, "a"))
+for line in sys.stdin:
+    words = line.split()
+    if diary:
+        print(line, end="", file=open(diary, "a"))
+    if words[0] == "usi":
+        print("id name Scripted")
+        print("option name EvalFile type filename default <empty>")
+        print("option name Book Dir type string default book")
+        print("option name Style type combo default Fast var Fast var Slow")
+        print("option name NetworkDelay type spin default 120 min 0 max 10000")
+        print("option name Quick type check default true")
+        if os.environ.get("LITESHOGI_TUNE"):
+            print("option name USI_Hash type spin default 64 min 1 max 99")
+            print("option name razor_margin type spin default 220 min 80 max 500")
+        if behaviour != "mute":
+            print("usiok", flush=True)
+    elif words[0] == "isready" and behaviour != "deaf":
+        if behaviour == "broken":
+            sys.exit("no net\\nError! failed to read nn.bin")
+        print("readyok", flush=True)
+    elif words[0] == "position":
+        position, _, rest = line.partition(" moves ")
+        played, before = len(rest.split()), 0 if "startpos" in position else int(position.split()[-1]) - 1
+    elif words[0] == "go":
+        late = played >= 4
+        if late and behaviour == "crash":
+            sys.exit("Segmentation fault")
+        if late and behaviour == "crash once":
+            try:
+                os.close(os.open(__file__ + ".crashed", os.O_CREAT | os.O_EXCL))
+                sys.exit("Segmentation fault")
+            except FileExistsError:
+                pass
+        if behaviour == "slow":
+            time.sleep(0.2)
+        move = "1a1b" if late and behaviour == "illegal" else moves[(before + played) % 4]
+        print("info depth 1 score cp 12 pv", move)
+        print("bestmove", "resign" if late and behaviour == "resign" else move, flush=True)
+    elif words[0] == "quit":
+        break
+"""
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """The script; what it is told and its environment it writes to the file that LITESHOGI_DIARY names."""
+
+    program: Path
+
+    def command(self, behaviour: str = "play") -> str:
+        """The command for it to play, or to resign, crash, move illegally, be slow, die, be mute, deaf or broken."""
+        return f"'{self.program}' '{behaviour}'"
+
+
+@pytest.fixture(scope="session")
+def scripted(tmp_path_factory) -> Scripted:
+    """The engine, in a folder with a space in its name."""
+    place = tmp_path_factory.mktemp("arena") / "an engine"
+    place.mkdir()
+    program = place / "scripted"
+    program.write_text(SCRIPT.replace("{python}", sys.executable))
+    program.chmod(0o755)
+    return Scripted(program)

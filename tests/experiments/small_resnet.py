@@ -1,0 +1,29 @@
+"""A small network that knows nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a run."""
+    import torch
+
+    from experiments.resnet.network import PolicyValueNetwork, ResnetConfig, save_resnet
+
+    torch.manual_seed(4)
+    folder = tmp_path_factory.mktemp("run")
+    save_resnet(folder / "network.safetensors", PolicyValueNetwork(ResnetConfig(1, 8, value_hidden=8)).eval(), {})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def onnx_file(trained: Path) -> Path:
+    """The same network as ONNX."""
+    from experiments.network_kinds import export
+
+    export(str(trained / "network.safetensors"), trained / "net.onnx")
+    return trained / "net.onnx"
