@@ -35,14 +35,14 @@ INFERENCE_BATCH, INFERENCES = 256, 3
 
 @dataclass(frozen=True)
 class Timed:
-    """What a network costs. A spread is the slowest less the fastest run that count, over the median."""
+    """What a network costs; None: not measured. A spread is the slowest less the fastest run, over the median."""
 
     evaluation_ns: float
     """Nanoseconds of an evaluation: of a value network an update and the layers, of a residual one per position."""
-    evaluation_spread: float
+    evaluation_spread: float | None
     nps: int
     """Nodes per second of the search's bench; of a residual network playouts per second."""
-    nps_spread: float
+    nps_spread: float | None
     agreed: bool
     """Whether both spreads are at most ALIKE."""
     runs: int
