@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, Verb]] = {
     },
     "Make data": {
         "convert": Verb("convert games and records between formats"),
+        "book": Verb("convert an opening book from .db to .ybb"),
         "stat": Verb("describe games and records"),
         "selfplay": Verb("generate self-play games", ("alphabeta", "puct"), "alphabeta"),
         "expand": Verb("make labelled positions as a search meets them"),

@@ -62,7 +62,7 @@ def read_records(path: Path) -> object:
             found += len(positions)
             if (positions["pieces"] > 28).any() or (positions["ply"] < -1).any():
                 raise Finding("a piece or a ply that there is not")
-            visits = gather_visits(raw, positions["visits_at"], 0)
+            visits = gather_visits(raw.raw, positions["visits_at"], 0)
             if len(visits.move) and (visits.position.max() >= len(positions)):
                 raise Finding("visits of no position")
         file.judge(refusals)
@@ -278,7 +278,7 @@ READERS: dict[str, Reader] = {
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
-        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/sweep/sweep.toml")
+        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/archive/sweep/sweep.toml")
     ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),

@@ -1,20 +1,24 @@
-"""Opening books in YaneuraOu's text format (`.db`), looked up on disk.
+"""Opening books in YaneuraOu's text format (`.db`), searched on disk.
 
-The file begins with `#YANEURAOU-DB2016 1.00`. A line `sfen BOARD SIDE HANDS PLY` begins a position, and each line after
-it is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all but the move may be missing, or `none` as ShogiHome writes what
-it does not know. Lines that begin with `#` or `//` say nothing. YaneuraOu writes books sorted by their `sfen` lines, so
-that a position is found by bisection whatever the size; a small book need not be sorted, it is read whole once and an
-index is kept.
+The file begins with `#YANEURAOU-DB2016 1.00`. A line `sfen BOARD SIDE HANDS PLY` begins a position. Each line after it
+is a move: `MOVE REPLY VALUE DEPTH COUNT`, where all but the move may be missing, or `none`, which ShogiHome writes for
+an unknown value. Lines that begin with `#` or `//` are comments. YaneuraOu writes books sorted by their `sfen` lines,
+so that bisection finds a position at any size. A small book may be unsorted: it is read whole, and an index is kept.
 (https://yaneuraou.yaneu.com/2016/02/05/standard-shogi-book-format/)
+
+A line that cannot be read is ignored, and the user is told which one.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
+
+from search.book.moves import Book, BookMove, Say
 
 READ_WHOLE = 16 << 20
 """A book of at most so many bytes is read whole when it is opened, and every line is checked."""
@@ -34,33 +38,37 @@ _MARK = b"\xef\xbb\xbf"
 """The byte order mark at the start of a file, written by some editors."""
 
 
-@dataclass(frozen=True)
-class BookMove:
-    """A move of a book."""
+class Unreadable:
+    """Counts the lines of a book that cannot be read and reports the first."""
 
-    move: str
-    reply: str | None = None
-    value: int = 0
-    depth: int = 0
-    count: int = 1
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+        self.first = ""
+
+    def note(self, place: str, error: Exception) -> None:
+        """Count a line; `place` says where it is."""
+        self.count += 1
+        self.first = self.first or f"{place}: {error}"
+
+    def __str__(self) -> str:
+        lines = "line ignored" if self.count == 1 else f"{self.count} such lines ignored"
+        return f"{self.path}: {self.first}; {lines}"
 
 
-class Book:
-    """A text book on disk, opened for each look-up: any thread may call `find`."""
+class TextBook(Book):
+    """A book in YaneuraOu's text format."""
 
-    def __init__(self, path: Path | str) -> None:
-        """Open it. Raises OSError, or ValueError in one line that names the file and the line, and what is wrong."""
-        self.path = Path(path)
-        if not self.path.is_file():
-            raise FileNotFoundError(f"{self.path}: there is no such book")
+    def __init__(self, path: Path, say: Say) -> None:
+        """Open a book; `say` is called with a message about lines that cannot be read.
+
+        Raises OSError, or ValueError in one line that names the file, the line and the fault.
+        """
+        self.path = path
+        self._say = say
         self._index: dict[bytes, list[int]] | None = None
-        with open(self.path, "rb") as file:
-            head = file.read(64)
-            self._first = len(_MARK) if head.startswith(_MARK) else 0
-            if not head[self._first :].startswith((_HEADER, b"sfen ", b"//")):
-                raise ValueError(
-                    f"{self.path}: line 1 is not {_HEADER.decode()} 1.00; only YaneuraOu's text books (.db) can be read"
-                )
+        with open(path, "rb") as file:
+            self._first = _begin(file, path)
             self._size = os.fstat(file.fileno()).st_size
             if self._size <= READ_WHOLE:
                 self._check_whole(file)
@@ -70,8 +78,8 @@ class Book:
     def find(self, sfen: str, ignore_ply: bool = True) -> list[BookMove]:
         """Return the moves of a position in the file's order; [] if the book does not have it.
 
-        `ignore_ply` says whether the move number may differ. Raises OSError, or ValueError for a damaged line or a file
-        that changed since it was opened.
+        `ignore_ply` says whether the move number may differ. Raises OSError, or ValueError for a file that changed
+        since it was opened.
         """
         words = sfen.encode("ascii", "replace").split()
         key, ply = b" ".join(words[:3]), words[3] if len(words) > 3 else b"1"
@@ -79,7 +87,7 @@ class Book:
             for place in self._places(file, key):
                 header, *lines = _entry(file, place)
                 if _key(header) != key:  # the index belongs to the file that was opened
-                    raise ValueError(f"{self.path}: was written to since it was opened; set BookFile again")
+                    raise ValueError(f"{self.path}: was changed since it was opened; set BookFile again")
                 if ignore_ply or header.split()[4:5] in ([], [ply]):
                     return self._moves(place, lines)
         return []
@@ -119,48 +127,56 @@ class Book:
             if not more:
                 return self._size, b""
             if len(data) > 2 * LONGEST_ENTRY:
-                raise ValueError(
-                    f"{self.path}: no position in the {len(data)} bytes from byte {begun} on; is it a book?"
-                )
+                raise ValueError(f"{self.path}: no position in the {len(data)} bytes from byte {begun}; is it a book?")
 
     def _moves(self, place: int, lines: list[bytes]) -> list[BookMove]:
         moves: dict[str, BookMove] = {}
+        unreadable = Unreadable(self.path)
         for line in lines:
+            if line.startswith(b"sfen"):
+                break
             if not line or line.startswith((b"#", b"//")):
                 continue
             try:
-                found = _book_move(line)
+                found = read_move(line)
             except ValueError as error:
-                raise ValueError(f"{self.path}: position at byte {place}: {error}") from None
+                unreadable.note(f"position at byte {place}", error)
+                continue
             if found is not None:
                 known = moves.get(found.move)
                 # As in YaneuraOu the later line is used, with the counts of both added.
                 moves[found.move] = replace(found, count=found.count + known.count) if known else found
+        if unreadable.count and self._size > READ_WHOLE:  # a smaller book was checked when it was opened
+            self._say(f"BookFile: {unreadable}")
         return list(moves.values())
 
     def _check_whole(self, file: BinaryIO) -> None:
-        """Read every line; keep an index unless the positions are sorted."""
+        """Check every line; keep an index unless the positions are sorted."""
         places: dict[bytes, list[int]] = {}
+        unreadable = Unreadable(self.path)
         in_order, last, at, has_entry = True, b"", self._first, False
         file.seek(at)
         for number, line in enumerate(file, 1):
             text = line.strip()
             try:
                 if text.startswith(b"sfen "):
-                    if not line.startswith(b"sfen "):
-                        raise ValueError("blanks before the position, which no look-up would find")
-                    key = _checked_key(text)
-                    in_order = in_order and last <= key
-                    last, has_entry = key, True
-                    places.setdefault(key, []).append(at)
+                    has_entry = True
+                    # Bisection compares the keys of all such lines, whether they can be read or not.
+                    in_order = in_order and line.startswith(b"sfen ") and last <= _key(text)
+                    last = _key(text)
+                    places.setdefault(checked_key(text), []).append(at)
                 elif text and not text.startswith((b"#", b"//")):
                     if not has_entry:
                         raise ValueError("a move before the first position")
-                    _book_move(text)
+                    read_move(text)
             except ValueError as error:
-                cut = "; is the file cut short?" if not line.endswith(b"\n") else ""
-                raise ValueError(f"{self.path}: line {number}: {error}{cut}") from None
+                cut = "" if line.endswith(b"\n") else " (is the file cut short?)"
+                unreadable.note(f"line {number}", ValueError(f"{error}{cut}"))
             at += len(line)
+        if unreadable.count and not places:
+            raise ValueError(f"{unreadable}; there is no position")
+        if unreadable.count:
+            self._say(f"BookFile: {unreadable}")
         if not in_order:
             self._index = places
 
@@ -177,6 +193,42 @@ class Book:
             last = max(last, key)
 
 
+def read_positions(path: Path, unreadable: Unreadable) -> Iterator[tuple[str, list[BookMove], int]]:
+    """Yield every position of a text book: SFEN (with its move number, if it has one), moves, and bytes read so far.
+
+    Lines that cannot be read are noted in `unreadable`. Raises OSError or ValueError for a file that is no text book.
+    """
+    with open(path, "rb") as file:
+        at = _begin(file, path)
+        file.seek(at)
+        sfen, moves = "", list[BookMove]()
+        for number, line in enumerate(file, 1):
+            at += len(line)
+            text = line.strip()
+            try:
+                if text.startswith(b"sfen "):
+                    if sfen:
+                        yield sfen, moves, at
+                    sfen, moves = "", []
+                    checked_key(text)
+                    sfen = text[5:].decode("ascii")
+                elif text and sfen and not text.startswith((b"#", b"//")) and (found := read_move(text)):
+                    moves.append(found)
+            except ValueError as error:
+                unreadable.note(f"line {number}", error)
+        if sfen:
+            yield sfen, moves, at
+
+
+def _begin(file: BinaryIO, path: Path) -> int:
+    """Return the place of the first line; ValueError if the file is no text book."""
+    head = file.read(64)
+    first = len(_MARK) if head.startswith(_MARK) else 0
+    if not head[first:].startswith((_HEADER, b"sfen ", b"//")):
+        raise ValueError(f"{path}: line 1: not {_HEADER.decode()} 1.00; books are YaneuraOu's .db and .ybb files")
+    return first
+
+
 def _entry(file: BinaryIO, place: int) -> list[bytes]:
     """Return the lines of the entry that begins at `place`."""
     file.seek(place)
@@ -190,7 +242,8 @@ def _key(line: bytes) -> bytes:
     return b" ".join(line.split()[1:4])
 
 
-def _checked_key(line: bytes) -> bytes:
+def checked_key(line: bytes) -> bytes:
+    """Board, side and hands of an `sfen` line. Raises ValueError for an unreadable line."""
     words = line.split()
     if not (
         4 <= len(words) <= 5
@@ -204,7 +257,7 @@ def _checked_key(line: bytes) -> bytes:
     return b" ".join(words[1:4])
 
 
-def _book_move(line: bytes) -> BookMove | None:
+def read_move(line: bytes) -> BookMove | None:
     """Read a move's line; None if it says that there is no move. Raises ValueError for an unreadable line."""
     words = line.decode("ascii", "replace").split()
     if not words or words[0] in _NO_MOVE:

@@ -1,21 +1,20 @@
-"""Choice of a book move by YaneuraOu's options, with their names and meanings."""
+"""Choice of a book move by YaneuraOu's options, with their names and meanings (see `search.usi.book_options`)."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from search.book.moves import Book, BookMove, Say
 from search.engine import Analysis
 from search.rules.movegen import is_legal
 from search.rules.position import do_move
 from search.rules.sfen import get_sfen, move_from_usi
 from search.score import within_evaluations
-from search.usi.book import Book, BookMove
-from search.usi.options import OptionValues
 
 NARROW_SHARE = 0.1
 """NarrowBook leaves out moves whose share of the games is smaller."""
@@ -23,40 +22,26 @@ NARROW_SHARE = 0.1
 
 @dataclass(frozen=True)
 class BookRules:
-    """Options; values in centipawns of the mover."""
+    """Rules for choosing a book move. Values are centipawns of the side to move; pairs are black's and white's."""
 
     moves: int = 16
-    """Up to this move number the book is asked."""
+    """Last move number at which the book is used."""
     ignore_percent: int = 0
-    """So often the book is passed over."""
+    """Percentage of positions in which the book is not used, at random."""
     narrow: bool = False
-    value_difference: int = 30
-    """A move may be worth so much less than the first one."""
+    """Whether rarely played moves are left out."""
+    value_differences: tuple[int, int] = (30, 30)
+    """Centipawns by which a move may be worse than the best one."""
     value_limits: tuple[int, int] = (0, -140)
-    """And no less than this, for black and for white."""
-    depth_limit: int = 0
-    """The first move must have been searched so deep, else the position is passed over; 0: any."""
+    """Lowest value of a move."""
+    depth_limits: tuple[int, int] = (0, 0)
+    """Depth below which the best move's position is not used; 0 means any depth."""
     by_count: bool = True
-    """Choose by how often a move was played; else each as likely as the others."""
+    """Whether moves are chosen in proportion to their counts; otherwise all are equally likely."""
     ignore_ply: bool = True
+    """Whether the move number of the book's position may differ."""
     flipped: bool = True
-    """Look for the position with the sides exchanged, too."""
-
-    @classmethod
-    def from_options(cls, options: OptionValues) -> BookRules:
-        """Read the rules from the options that a GUI has set."""
-        number, flag = options.number, options.flag
-        return cls(
-            moves=number("BookMoves"),
-            ignore_percent=number("BookIgnoreRate"),
-            narrow=flag("NarrowBook"),
-            value_difference=number("BookEvalDiff"),
-            value_limits=(number("BookEvalBlackLimit"), number("BookEvalWhiteLimit")),
-            depth_limit=number("BookDepthLimit"),
-            by_count=flag("ConsiderBookMoveCount"),
-            ignore_ply=flag("IgnoreBookPly"),
-            flipped=flag("FlippedBook"),
-        )
+    """Whether the position with the sides exchanged is looked up, too."""
 
 
 @dataclass(frozen=True)
@@ -68,27 +53,27 @@ class BookHit:
 
 
 def choose(
-    book: Book,
+    books: Sequence[Book],
     pos: np.void,
     rules: BookRules,
-    say: Callable[[str], None],
+    say: Say,
     generator: random.Random | None = None,
 ) -> BookHit | None:
-    """Choose a book move for a position record; None if the book has no move that the rules allow.
+    """Choose a move for a position record from books in their order of priority; None if the rules allow no move.
 
-    `say` is called with messages about illegal moves. Raises OSError or ValueError, see `Book.find`.
+    `say` is called with messages about illegal moves and about books that cannot be read.
     """
     generator = generator or random.Random()
     if pos["game_ply"] > rules.moves or generator.random() * 100 < rules.ignore_percent:
         return None
-    found = _legal(pos, look_up(book, pos, rules), say)
+    found = _legal(pos, look_up(books, pos, rules, say), say)
     found.sort(key=lambda move: (-move.count, -move.value))
-    candidates = _passed(found, rules, int(pos["turn"]))
+    candidates = _allowed(found, rules, int(pos["turn"]))
     if not candidates:
         return None
     weights = [move.count for move in candidates] if rules.by_count else []
     chosen = generator.choices(candidates, weights if sum(weights) else None)[0]
-    reply = _reply(book, pos, chosen, rules)
+    reply = _reply(books, pos, chosen, rules, say)
     lines = tuple(
         f"multipv {rank} depth {move.depth} score cp {within_evaluations(move.value)} pv {move.move}"
         + (f" {move.reply}" if move.reply else "")
@@ -98,16 +83,21 @@ def choose(
     return BookHit(Analysis(chosen.move, within_evaluations(chosen.value), ponder_move=reply, pv=line), lines)
 
 
-def look_up(book: Book, pos: np.void, rules: BookRules) -> list[BookMove]:
-    """Return the book's moves for a position, or for the same position with the sides exchanged."""
+def look_up(books: Sequence[Book], pos: np.void, rules: BookRules, say: Say) -> list[BookMove]:
+    """Return the moves of the first book that has the position, or the same one with the sides exchanged."""
     sfen = get_sfen(pos)
-    found = book.find(sfen, rules.ignore_ply)
-    if found or not rules.flipped:
-        return found
-    return [
-        BookMove(flip_move(move.move), move.reply and flip_move(move.reply), move.value, move.depth, move.count)
-        for move in book.find(flip_sfen(sfen), rules.ignore_ply)
-    ]
+    for book in books:
+        try:
+            if found := book.find(sfen, rules.ignore_ply):
+                return found
+            if rules.flipped and (found := book.find(flip_sfen(sfen), rules.ignore_ply)):
+                return [
+                    replace(move, move=flip_move(move.move), reply=move.reply and flip_move(move.reply))
+                    for move in found
+                ]
+        except (OSError, ValueError) as error:
+            say(f"BookFile: {error}; continuing without this book")
+    return []
 
 
 def flip_sfen(sfen: str) -> str:
@@ -127,34 +117,40 @@ def flip_move(usi: str) -> str:
     return "".join(turned.get(sign, sign) for sign in usi)
 
 
-def _legal(pos: np.void, moves: list[BookMove], say: Callable[[str], None]) -> list[BookMove]:
+def _legal(pos: np.void, moves: list[BookMove], say: Say) -> list[BookMove]:
     """Return the legal moves, each with its reply if that is legal, too."""
     legal = []
     for move in moves:
         if is_legal(pos, np.int64(move_from_usi(move.move))):
             legal.append(replace(move, reply=_legal_reply(_after(pos, move), move.reply)))
         else:
-            say(f"BookFile: {move.move} is not legal in {get_sfen(pos)}; it was left out")
+            say(f"BookFile: {move.move} is not legal in {get_sfen(pos)}; move ignored")
     return legal
 
 
-def _passed(moves: list[BookMove], rules: BookRules, colour: int) -> list[BookMove]:
-    """The moves, most played first, that the rules let pass."""
+def _allowed(moves: list[BookMove], rules: BookRules, colour: int) -> list[BookMove]:
+    """Return the moves that the rules allow.
+
+    Value and depth limits refer to the move with the best value among those that NarrowBook keeps.
+    """
     total = sum(move.count for move in moves)
     if rules.narrow and total:
         moves = [move for move in moves if move.count >= NARROW_SHARE * total]
-    if not moves or (rules.depth_limit and moves[0].depth < rules.depth_limit):
+    if not moves:
         return []
-    least = max(moves[0].value - rules.value_difference, rules.value_limits[colour])
+    best = max(moves, key=lambda move: (move.value, move.count))
+    if rules.depth_limits[colour] and best.depth < rules.depth_limits[colour]:
+        return []
+    least = max(best.value - rules.value_differences[colour], rules.value_limits[colour])
     return [move for move in moves if move.value >= least]
 
 
-def _reply(book: Book, pos: np.void, chosen: BookMove, rules: BookRules) -> str | None:
+def _reply(books: Sequence[Book], pos: np.void, chosen: BookMove, rules: BookRules, say: Say) -> str | None:
     """Return the move to ponder on: the book's reply, or its first move in the position that follows."""
     if chosen.reply is not None:
         return chosen.reply
     after = _after(pos, chosen)
-    following = look_up(book, after, rules)
+    following = look_up(books, after, rules, say)
     first = max(following, key=lambda move: (move.count, move.value)).move if following else None
     return _legal_reply(after, first)
 
