@@ -48,7 +48,7 @@ def test_each_machine_has_a_front_of_its_own_and_peers_are_in_none(sweep: Path) 
     ]
     assert "sweep: effect of one option on d1-RMSE" in titles
     values = section.charts[0].spec["data"]["values"]
-    assert {row[MACHINE] for row in values if "CPU" in str(row.get(MACHINE))} == {"CPU 0, avx2", "CPU 1, avx2"}
+    assert {"CPU 0, avx2", "CPU 1, avx2"} < {row.get(MACHINE) for row in values}
     assert [row["network"] for row in values if row["kind"] == ELSEWHERE][:1] == ["peer"]
     assert {COST, D1, ACCURACY} <= values[0].keys()
     assert [table.title for table in section.tables] == [
