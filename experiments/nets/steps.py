@@ -31,6 +31,8 @@ from search.evaluation.network_file import load_network
 from search.score import CP_PER_LOGIT
 
 Picked = TypeVar("Picked")
+PLANES = "planes"
+"""Features of residual networks."""
 FOLDED_POSITIONS = 10_000
 """Positions that show what rounding costs."""
 
@@ -48,13 +50,13 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training came to."""
+    """What a training came to; None: not recorded."""
 
-    steps: int
+    steps: int | None
     samples: int
     """Positions learnt from, each as often as it came."""
     epochs: int
-    parameters: int
+    parameters: int | None
     resumed: bool
     log: tuple[Epoch, ...] = ()
     seconds: float = 0.0
@@ -244,7 +246,7 @@ def size_of(net: str, run_folder: Path | None = None) -> Size:
         model = load_resnet(run_folder)[0]
         config = model.network_config
         weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
-        return Size("planes", (config.blocks, config.channels), weights, multiply_adds(model))
+        return Size(PLANES, (config.blocks, config.channels), weights, multiply_adds(model))
     return size_of_network(load_network(net))
 
 

@@ -279,9 +279,7 @@ READERS: dict[str, Reader] = {
     "book": Reader(read_book, "book.db", seeds.books),
     "config": _json(read_configuration, "config.json", {"kind": "lite", "data": ["a.hcpe"], "epochs": 3}),
     "plan": Reader(
-        read_plan,
-        "plan.toml",
-        lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/archive/sweep/sweep.toml"),
+        read_plan, "plan.toml", lambda: seeds.files("experiments/nets/plans/recipe.toml", "docs/front/sweep.toml")
     ),
     "results": _lines(read_results, "results.jsonl", {"kind": "net", "name": "a", "seed": 0, "loss": 0.5}),
     "ledger": _lines(read_ledger, "ledger.jsonl", _JOB, _JOB | {"job": 1, "start": 3000, "stop": 4000}),
